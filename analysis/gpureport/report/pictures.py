@@ -53,7 +53,7 @@ def pictures(
     members: Sequence[CurveRecords],
     clocks: Sequence[Clock] = (),
     titles: Mapping[SweepKey, Sequence[str]] | None = None,
-) -> tuple[Figure | Picture, ...]:
+) -> tuple[Picture, ...]:
     """Draw the sweeps of one kind that have points, in one or more figures.
 
     Args:
@@ -88,7 +88,7 @@ def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[Curve
 
 def _figure(
     kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]], *, first: bool
-) -> Figure | Picture:
+) -> Picture:
     """Draw one figure; only the first map of a section has the full caption."""
     titles = [named[curve.key] for curve in part]
     drawn = [replace(curve, measurement=None) for curve in part]  # samples are not drawn, and other processes get less

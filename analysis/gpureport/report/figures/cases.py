@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gpureport.records.observation import ObservedPoint
 from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting, shorten
-from gpureport.report.figures.theme import across, dots, inches, value_ticks
+from gpureport.report.figures.theme import across, dots, inches, value_ticks, write_above, write_title
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_ratio, scale_of
 
@@ -58,8 +58,7 @@ def case_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         _draw(axis, curve, labels)
         _write_values(axis, curve, labels, width)
         title = first_fitting(known, column_in - _VALUE_IN, 1.1 * FONT_PT)
-        above = 1 + 0.1 / size
-        axis.text(-_LABEL_IN / width, above, title, transform=axis.transAxes, weight=600, va="center")
+        write_title(axis, title, 0.1, x=-_LABEL_IN / width)
     return figure
 
 
@@ -86,10 +85,10 @@ def _draw(axis: "Axes", curve: CurveRecords, labels: Sequence[str]) -> None:
     wide = max(values) > _WIDE * min(values)
     if wide:
         axis.set_xscale("log")
-    low, high = min(values) / 1.2 if wide else 0.0, max(values) * (1.2 if wide else 1.05)
-    axis.set_xlim(low, high)
+    limits = min(values) / 1.2 if wide else 0.0, max(values) * (1.2 if wide else 1.05)
+    axis.set_xlim(*limits)
     unit = value_ticks(
-        axis.xaxis, (low, high), _scale(curve), logarithmic=wide, most=3 if inches(axis)[0] < _NARROW_IN else 6
+        axis.xaxis, limits, _scale(curve), logarithmic=wide, most=3 if inches(axis)[0] < _NARROW_IN else 6
     )
     axis.set_xlabel(f"{curve.metric.label} ({unit})", labelpad=1)
 
@@ -109,22 +108,13 @@ def _write_values(axis: "Axes", curve: CurveRecords, labels: Sequence[str], widt
     prediction = curve.specification or curve.calibrated
     predicted = {p.point.label: p.value for p in prediction.points} if prediction else {}
     divisor, _ = _scale(curve)
-    lines = [(-1.05, ("observed (ratio)" if predicted else "observed") if seen else "predicted")]
-    for number, label in enumerate(labels):
+    colour, right = OBSERVED if seen else PREDICTED, 1 + _VALUE_IN / width_in
+    head = ("observed (ratio)" if predicted else "observed") if seen else "predicted"
+    write_above(axis, head, 0.08, x=right, colour=colour, ha="right")
+    for row, label in enumerate(labels):
         value = seen[label].value if label in seen else None if seen else predicted.get(label)
         text = "" if value is None else format_ratio(value / divisor)
         if label in seen and predicted.get(label):
             text += f" ({format_ratio(seen[label].value / predicted[label])})"
-        lines.append((number, text))
-    for at, text in lines:
-        if text:
-            axis.text(
-                1 + _VALUE_IN / width_in,
-                at,
-                text,
-                transform=axis.get_yaxis_transform(),
-                size=SMALL_PT,
-                ha="right",
-                va="center_baseline" if at >= 0 else "center",
-                color=OBSERVED if seen else PREDICTED,
-            )
+        place = {"transform": axis.get_yaxis_transform(), "ha": "right", "va": "center_baseline"}
+        axis.text(right, row, text, fontdict={"size": SMALL_PT, "color": colour, **place})

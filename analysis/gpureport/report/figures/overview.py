@@ -8,7 +8,7 @@ import numpy as np
 from gpureport.records.features import Feature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, shorten, text_in
-from gpureport.report.figures.theme import Margins, across, dots, inches, sheet, value_ticks
+from gpureport.report.figures.theme import Margins, across, dots, inches, sheet, value_ticks, write_above
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import FindingPair
 
@@ -66,14 +66,15 @@ def overview_figure(rows: dict[str, list[Finding]]) -> "Figure":
             if each.ci_low and each.ci_high and each.predicted and _distance(each) < reach
         ]
         if inside:
-            across(axis, *np.transpose(inside), colour, 0.8, alpha=0.8)
+            y, low, high = np.transpose(inside)
+            across(axis, y, low, high, colour, 0.8, alpha=0.8)
         ratios = [min(max(each.ratio or 1.0, 1.02 / reach), reach / 1.02) for _, each in found]
         if marker == "o":
             dots(axis, ratios, [y for y, _ in found], colour, 3.4)
         else:
             axis.plot(ratios, [y for y, _ in found], marker, color=colour, markersize=3.4, alpha=0.9)
         at = 1 + 0.1 / height
-        axis.text(right, at, text, transform=axis.transAxes, size=SMALL_PT, ha="right", va="center")
+        write_above(axis, text, 0.1, x=right, ha="right")
         right -= (0.93 * text_in(text, SMALL_PT) + 0.06) / width
         axis.plot(right, at, marker, transform=axis.transAxes, color=colour, markersize=3.4, clip_on=False)
         right -= 0.14 / width

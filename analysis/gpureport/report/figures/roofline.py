@@ -14,7 +14,6 @@ import numpy as np
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.style import (
     DASHED,
-    FONT_PT,
     MUTED,
     OBSERVED,
     PREDICTED,
@@ -23,7 +22,7 @@ from gpureport.report.figures.style import (
     spread,
     text_in,
 )
-from gpureport.report.figures.theme import Margins, bars, inches, sheet, value_ticks
+from gpureport.report.figures.theme import Margins, bars, inches, sheet, value_ticks, write_above, write_title
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
 from gpureport.spec.models import Device
@@ -123,21 +122,17 @@ def _draw(axis: "Axes", dots: Sequence[Dot], device: Device, name: str) -> None:
     value_ticks(axis.xaxis, x, (1.0, ""), logarithmic=True, most=6)
     scale = scale_of(max(values), "op/s")
     unit = value_ticks(axis.yaxis, y, scale, logarithmic=True, most=6)
-    place = {"transform": axis.transAxes, "size": SMALL_PT, "va": "center"}
-    above = 1 + 0.07 / inches(axis)[1]
-    axis.text(-0.03, above, unit, ha="right", **place)
-    axis.text(
-        0, above, f"{class_text(name)}, peak {format_value(roof, 'op/s')}", **{**place, "weight": 600, "size": FONT_PT}
-    )
+    write_above(axis, unit, 0.07, x=-0.03, ha="right")
+    write_title(axis, f"{class_text(name)}, peak {format_value(roof, 'op/s')}", 0.07)
     _draw_slopes(axis, device, roof)
     axis.plot((roof / bandwidth, x[1]), (roof, roof), color=MUTED, linewidth=0.9)
     both = [dot for dot in dots if dot.observed_per_s]
     ends = ([dot.predicted_per_s for dot in both], [dot.observed_per_s or 0.0 for dot in both])
     bars(axis, [dot.intensity for dot in both], *ends, OBSERVED)
-    marks = {"linestyle": "", "marker": "o", "markersize": 3.6, "zorder": 4}
     predicted = [dot.predicted_per_s for dot in dots]
-    axis.plot([d.intensity for d in dots], predicted, color=PREDICTED, markerfacecolor="white", **marks)
-    axis.plot([dot.intensity for dot in both], ends[1], color=OBSERVED, **marks)
+    x_both = [dot.intensity for dot in both]
+    axis.plot([d.intensity for d in dots], predicted, "o", color=PREDICTED, markerfacecolor="white", markersize=3.6)
+    axis.plot(x_both, ends[1], "o", color=OBSERVED, markersize=3.6)
     _write_names(axis, dots)
 
 

@@ -11,7 +11,7 @@ from gpureport.records.finding import Verdict
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, fitted
-from gpureport.report.figures.theme import Margins, dots, inches, sheet, value_ticks
+from gpureport.report.figures.theme import Margins, dots, inches, sheet, value_ticks, write_above, write_title
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_ratio
 
@@ -107,9 +107,7 @@ def _draw(axis: "Axes", sampled: SampledPoint) -> None:
     axis.set(yscale="log", ylim=ends)
     value_ticks(axis.yaxis, ends, (1.0, ""), logarithmic=True, most=4)
     axis.xaxis.set_major_locator(MaxNLocator(3))
-    width, height = inches(axis)
-    named = fitted(sampled.name.partition("/")[2] or sampled.name, width + 0.2, 1.1 * FONT_PT)
-    place = {"transform": axis.transAxes, "va": "center"}
-    axis.text(0, 1 + 0.2 / height, named, weight=600, **place)
-    text = fitted(f"{sampled.point.partition(' (')[0]}: {format_ratio(sampled.median)}", width + 0.25, SMALL_PT)
-    axis.text(0, 1 + 0.08 / height, text, size=SMALL_PT, **place)
+    width, _ = inches(axis)
+    write_title(axis, fitted(sampled.name.partition("/")[2] or sampled.name, width + 0.2, 1.1 * FONT_PT), 0.2)
+    text = f"{sampled.point.partition(' (')[0]}: {format_ratio(sampled.median)}"
+    write_above(axis, fitted(text, width + 0.25, SMALL_PT), 0.08)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpureport.findings.advice import shape_of
 from gpureport.report.figures.marks import Point
 from gpureport.report.figures.style import FONT_PT, INK, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting
-from gpureport.report.figures.theme import Margins, inches, sheet
+from gpureport.report.figures.theme import Margins, inches, sheet, write_above, write_title
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
 
@@ -64,9 +64,8 @@ def shape_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]
         if column < columns and row * columns + column < len(curves):
             number = row * columns + column
             _draw(axis, curves[number], shares[number], *sides)
-            width, height = inches(axis)
-            title = first_fitting(titles[number], width + _GAP_IN - 0.05, 1.1 * FONT_PT)
-            axis.text(0, 1 + 0.25 / height, title, transform=axis.transAxes, weight=600, va="center")
+            title = first_fitting(titles[number], inches(axis)[0] + _GAP_IN - 0.05, 1.1 * FONT_PT)
+            write_title(axis, title, 0.25)
             axis.set_xlabel(
                 "work-group size in x" if row * columns + columns + column >= len(curves) else "", labelpad=1
             )
@@ -118,10 +117,8 @@ def _draw(axis: "Axes", curve: CurveRecords, rates: dict[tuple[int, int], float]
         if across in x and up in y:
             axis.plot(x.index(across), y.index(up), "s", color=PREDICTED, markersize=5, markerfacecolor="white")
             lines.append((f"predicted best {across} x {up}", PREDICTED))
-    height = inches(axis)[1]
-    for number, (text, colour) in enumerate(reversed(lines)):
-        above = 0.03 + 0.105 * number
-        axis.text(0, 1 + above / height, text, transform=axis.transAxes, size=SMALL_PT, color=colour, va="center")
+    for number, (text, ink) in enumerate(reversed(lines)):
+        write_above(axis, text, 0.03 + 0.105 * number, colour=ink)
 
 
 def _draw_key(figure: "Figure") -> None:

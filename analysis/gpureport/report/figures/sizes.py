@@ -21,7 +21,7 @@ from gpureport.report.figures.style import (
     first_fitting,
     text_in,
 )
-from gpureport.report.figures.theme import Margins, bars, binary_axis, dots, inches, sheet, value_axis
+from gpureport.report.figures.theme import Margins, bars, binary_axis, dots, inches, sheet, value_axis, write_title
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_bytes
 
@@ -73,7 +73,7 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         found = [line[column] for line in axes[row * each_row : (row + 1) * each_row]]
         _draw(found, curve, _MOST_TICKS[columns])
         _draw_head(found, curve, lines, named=column == 0)
-        _label(found[0], first_fitting(known, inches(found[0])[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
+        write_title(found[0], first_fitting(known, inches(found[0])[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
         found[-1 if found[-1].get_visible() else 0].set_xlabel(curve.axis.label, labelpad=1)
         if column == 0:
             _name(found[0], value_label([curve]))
@@ -109,11 +109,6 @@ def _marked(curve: CurveRecords) -> dict[Basis, Prediction | Observation]:
     records: dict[Basis, Prediction | Observation | None]
     records = {"predicted": curve.specification or curve.calibrated, "observed": curve.observation}
     return {name: record for name, record in records.items() if record and record.points and not curve.is_work_group}
-
-
-def _label(axis: "Axes", title: str, above_in: float) -> None:
-    height = 1 + above_in / inches(axis)[1]
-    axis.text(0, height, title, transform=axis.transAxes, weight=600, va="center")
 
 
 def _name(axis: "Axes", text: str) -> None:

@@ -220,5 +220,28 @@ def value_ticks(
 
 def inches(axis: "Axes") -> tuple[float, float]:
     """Return width and height of the axes."""
-    box, (width, height) = axis.get_position(), axis.figure.get_size_inches()
-    return box.width * width, box.height * height
+    box, figure = axis.get_position(), axis.get_figure(root=True)
+    width, height = figure.get_size_inches() if figure else (0.0, 0.0)
+    return float(box.width * width), float(box.height * height)
+
+
+def write_above(
+    axis: "Axes",
+    text: str,
+    above_in: float,
+    *,
+    x: float = 0.0,
+    size_pt: float = SMALL_PT,
+    colour: str = INK,
+    weight: int = 400,
+    ha: "Literal['left', 'center', 'right']" = "left",
+) -> None:
+    """Write a line of text centred *above_in* inches above the axes, at *x* of its width."""
+    height = 1 + above_in / inches(axis)[1]
+    place = {"transform": axis.transAxes, "va": "center", "ha": ha}
+    axis.text(x, height, text, fontdict={"size": size_pt, "color": colour, "weight": weight, **place})
+
+
+def write_title(axis: "Axes", text: str, above_in: float, *, x: float = 0.0) -> None:
+    """Write the title of a panel, see :func:`write_above`."""
+    write_above(axis, text, above_in, x=x, size_pt=FONT_PT, weight=600)

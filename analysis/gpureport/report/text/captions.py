@@ -42,7 +42,7 @@ def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepK
     """
     sweeps = Counter((key.workload, axis.quantity) for key, axis in {(p.key, p.axis) for p in report.predictions})
     family = family_name(report, members[0].key.family) if members else ""
-    found = {}
+    found: dict[SweepKey, tuple[str, ...]] = {}
     for curve in members:
         info = report.workloads.get(curve.key.workload)
         several = sweeps[curve.key.workload, curve.axis.quantity] > 1
