@@ -1,18 +1,23 @@
 """The sentences of a comparison of machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from math import log
 
-from gpureport.compare.records import Comparison, Contest, Difference
-from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
-from gpureport.compare.summary import APPLIED, families, means, overall
+from gpureport.compare.records import Comparison, Difference
+from gpureport.compare.standings import BEYOND, WITHIN
+from gpureport.compare.summary import SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
-from gpureport.report.text.words import listed
-from gpureport.units import format_percent, format_ratio
+from gpureport.report.text.words import common_title, listed
+from gpureport.units import format_half_width, format_percent, format_ratio, format_value
+from gpureport.workloads import all_workloads
 
-_FAR = 0.05  # largest deviation from 1 of a ratio that counts as equal
-_FEW = 6  # the most machines with a sentence each
+EQUAL = 0.05
+"""Largest deviation from 1 of a ratio that counts as equal."""
+_FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
+_MOST_SHOWN = 2  # kinds of work in a sentence
+_PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
 
 
 def title(comparison: Comparison) -> str:
@@ -21,15 +26,96 @@ def title(comparison: Comparison) -> str:
     return listed(names) if len(names) <= _NAMED else f"Comparison of {len(names)} machines"
 
 
+@cache
+def family_title(family: str) -> str:
+    """Return the name of a family of workloads."""
+    return common_title(family, [workload.title for workload in all_workloads() if workload.family == family])
+
+
+def work_name(work: Work) -> str:
+    """Return the name of a kind of work without the place of its data."""
+    name = family_title(work.family)
+    return name if work.label.split()[-1:] in (["advanced"], ["transposed"]) else f"{name}: {work.label}"
+
+
+def place_name(work: Work) -> str:
+    """Return the place of the data of a kind of work; empty for separate cases."""
+    return _PLACES[work.regime]
+
+
 def sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield the summary: speed, efficiency, and significant differences on the same device."""
+    """Yield the summary: speed by kind of work, efficiency, and significant differences on the same device."""
     others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
+    every = works(comparison)
     if len(others) < _FEW:
-        yield from (_speed(comparison, name) for name in others)
+        for name in others:
+            yield from _speeds(every, name, comparison.baseline)
     else:
         yield from _extremes(comparison)
     yield from _efficiencies(overall(comparison, "efficiency"))
     yield from _same_devices(comparison)
+
+
+def _speeds(every: Sequence[Work], name: str, baseline: str) -> Iterator[str]:
+    """Report the kinds of work in which a machine is faster, slower or equally fast."""
+    found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
+    if not found:
+        yield f"{name} and {baseline} have no workload in common."
+        return
+    kernels = list(dict.fromkeys(kernel for _, mean in found for kernel in mean.kernels))
+    if len(kernels) < SEVERAL:
+        yield (
+            f"{name} and {baseline} have only {listed(kernels)} in common. Which machine is faster in general cannot be "
+            f"decided from fewer than {SEVERAL} kernels."
+        )
+    slower = [(work, mean) for work, mean in found if mean.ratio.value < 1 - EQUAL]
+    faster = [(work, mean) for work, mean in found if mean.ratio.value > 1 + EQUAL]
+    for verdict, group in (("slower", slower), ("faster", faster)):
+        if group:
+            most = sorted(group, key=lambda pair: -abs(log(pair[1].ratio.value)))[:_MOST_SHOWN]
+            texts = "; ".join(_speed(work, mean, name, baseline) for work, mean in most)
+            count = f"in all {len(found)}" if len(group) == len(found) else f"in {len(group)} of {len(found)}"
+            yield f"{name} is {verdict} than {baseline} {count} kinds of work. {'Most' if len(group) > 1 else 'This is'}: {texts}."
+    equal = [work for work, mean in found if abs(mean.ratio.value - 1) <= EQUAL]
+    if equal:
+        names = listed([_named(work) for work in equal]) if len(equal) <= _FEW else f"{len(equal)} kinds of work"
+        yield f"Both are equally fast (within {EQUAL:.0%}) in {names}."
+
+
+def _named(work: Work) -> str:
+    return " with ".join(filter(None, (work_name(work), place_name(work))))
+
+
+def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
+    """Write a mean with its interval and the best values: ``…, 0.702 ± 1 % times (3302 instead of 4704 GB/s)``."""
+    ratio = f"{format_ratio(mean.ratio.value)}{format_half_width(mean.ratio.ci_low, mean.ratio.ci_high)}"
+    best = [work.best(machine) for machine in (name, baseline)]
+    values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
+    return f"{_named(work)}, {ratio} of the speed (best {values})"
+
+
+def _extremes(comparison: Comparison) -> Iterator[str]:
+    """Report the fastest and the slowest of many machines, among those with enough kernels."""
+    found = ranked(comparison)
+    order = [name for name in found if name != comparison.baseline]
+    if len(order) > 1:
+        slowest, fastest = order[0], order[-1]
+        if _times(found[slowest]) == _times(found[fastest]):
+            speed = _times(found[fastest])
+            yield f"All others, relative to {comparison.baseline}: {speed} (geometric means over families)."
+        else:
+            yield (
+                f"Relative to {comparison.baseline}, {fastest} is fastest ({_times(found[fastest])}) and {slowest} "
+                f"slowest ({_times(found[slowest])}; geometric means over common families)."
+            )
+    missing = [machine.name for machine in comparison.machines if machine.name not in found]
+    if missing:
+        names = listed(missing) if len(missing) <= _NAMED else f"{len(missing)} machines"
+        yield f"Not ranked: {names}, with fewer than {SEVERAL} kernels in common with {comparison.baseline}."
+
+
+def _times(ratio: float) -> str:
+    return "equally fast" if abs(ratio - 1) < EQUAL else f"{format_ratio(ratio)} times as fast"
 
 
 def _same_devices(comparison: Comparison) -> Iterator[str]:
@@ -49,47 +135,6 @@ def _same_devices(comparison: Comparison) -> Iterator[str]:
         yield f"On the same device, all sweeps of {len(equal)} machines are within run-to-run variation."
 
 
-def _speed(comparison: Comparison, name: str) -> str:
-    """Report the speed of a machine by family; microbenchmarks only if there is nothing else."""
-    every = {family: _of_family(found, name) for family, found in families(comparison).items()}
-    known = {family: text for family, text in every.items() if text}
-    shown = {family: text for family, text in known.items() if family in APPLIED} or known
-    if not shown:
-        return f"{name} and {comparison.baseline} have no workload in common."
-    parts = [f"{family.replace('_', ' ')} {text}" for family, text in shown.items()]
-    return f"{name} relative to {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
-
-
-def _of_family(found: Sequence[Contest], name: str) -> str:
-    """Return the speed of a machine in one family, with data in memory and in caches if these differ."""
-    ratio = means(found, "speed").get(name)
-    if ratio is None:
-        return ""
-    far, near = (means((c for c in found if c.regime == regime), "speed").get(name) for regime in REGIMES)
-    if far is None or near is None or abs(log(far / near)) < _FAR:
-        return _times(ratio)
-    return f"{_times(far)} {BEYOND} and {_times(near)} {WITHIN}"
-
-
-def _times(ratio: float) -> str:
-    return "equally fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
-
-
-def _extremes(comparison: Comparison) -> Iterator[str]:
-    found = overall(comparison, "speed")
-    order = sorted((name for name in found if name != comparison.baseline), key=lambda name: found[name])
-    if len(order) > 1:
-        slowest, fastest = order[0], order[-1]
-        if _times(found[slowest]) == _times(found[fastest]):
-            speed = _times(found[fastest])
-            yield f"All others, relative to {comparison.baseline}: {speed} (geometric means over families)."
-            return
-        yield (
-            f"Relative to {comparison.baseline}, {fastest} is fastest ({_times(found[fastest])}) and {slowest} slowest "
-            f"({_times(found[slowest])}; geometric means over common families)."
-        )
-
-
 def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
     """Report the efficiency of each machine, or only the highest and the lowest of many."""
     if not shares:
@@ -98,7 +143,7 @@ def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
     shown = order if len(order) <= _FEW else [order[0], order[-1]]
     parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in shown])
     between = "" if shown == order else f", the other {len(order) - 2} are between these"
-    yield f"Efficiency, observed / predicted peak: {parts}{between} (geometric means over the measured variants)."
+    yield f"Efficiency, observed / predicted peak: {parts}{between} (geometric means over families)."
 
 
 def _same_device(name: str, found: Sequence[Difference]) -> str:

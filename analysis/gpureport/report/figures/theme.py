@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from gpureport.data import data_dir
-from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, tick_text
+from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, fitted, needed_in, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,6 +134,22 @@ def bars(
     gap = np.full(np.shape(x), np.nan)
     across, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
     axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle=solid_capstyle, zorder=3)
+
+
+def spans(axis: "Axes", y: "ArrayLike", low: "ArrayLike", high: "ArrayLike", colour: str, width_pt: float) -> None:
+    """Draw a horizontal line from *low* to *high* at each *y* (shape (n,) each), as one path."""
+    gap = np.full(np.shape(y), np.nan)
+    across, up = np.column_stack([low, high, gap]).ravel(), np.column_stack([y, y, gap]).ravel()
+    axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle="butt", zorder=2)
+
+
+def named(figure: "Figure", names: Sequence[tuple[str, str]], left_in: float = 0.0) -> None:
+    """Write each name in its colour after a dot of this colour, side by side at the top of *figure*."""
+    each = (WIDTH_IN - left_in) / len(names)
+    widths = [min(needed_in(name, SMALL_PT) + 0.3, each) for name, _ in names]
+    for (name, colour), x in zip(names, accumulate(widths, initial=left_in), strict=False):
+        text = fitted(f"● {name}", each - 0.05, SMALL_PT)
+        figure.text(x / WIDTH_IN, 1 - 0.02 / figure.get_figheight(), text, color=colour, size=SMALL_PT, va="top")
 
 
 def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> None:

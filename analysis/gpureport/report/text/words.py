@@ -143,7 +143,11 @@ def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
 
 def family_name(report: Report, family: str) -> str:
     """Name a family by what its variants' titles share before a comma; or else by its identifier."""
-    titles = [info.title for info in report.workloads.values() if info.family == family]
+    return common_title(family, [info.title for info in report.workloads.values() if info.family == family])
+
+
+def common_title(family: str, titles: Sequence[str]) -> str:
+    """Name a family by what *titles* of its variants share before a comma; or else by its identifier."""
     heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
     return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
 
