@@ -77,9 +77,11 @@ def works(comparison: Comparison) -> tuple[Work, ...]:
         for contest in contests:
             regime = contest.regime if contest.regime in REGIMES else ""
             found.setdefault((family, contest.metric.kind, contest.metric.unit, regime), []).append(contest)
+    order = {family: number for number, family in enumerate(families(comparison))}
     return tuple(
-        Work(family, _common_label([c.metric.label for c in contests]), regime, tuple(contests))
-        for (family, *_, regime), contests in found.items()
+        Work(family, _common_label([c.metric.label for c in found[key]]), regime, tuple(found[key]))
+        for key in sorted(found, key=lambda key: (order[key[0]], key[1], (*REGIMES, "").index(key[3])))
+        for family, *_, regime in (key,)
     )
 
 

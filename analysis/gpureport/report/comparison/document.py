@@ -133,10 +133,11 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
         for heading, each in zip(headings, found, strict=True)
     ]
     shown = [(block, each) for block, each in zip(blocks, found, strict=True) if block.columns]
+    alike = len({machine.kind for machine in comparison.machines}) == 1
     rows = [
         HeatRow(
             marked(machine),
-            machine.kind,
+            "" if alike else machine.kind,
             tuple(
                 {family: each[family][machine.name] for family in block.columns if machine.name in each[family]}
                 for block, each in shown

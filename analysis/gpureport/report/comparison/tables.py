@@ -162,7 +162,7 @@ def _standings_table(comparison: Comparison, family: str, contests: Sequence[Con
         "data in",
         *short.values(),
         *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
-        *(f"efficiency {short[name]}" for name in shown),
+        *(f"eff. {short[name]}" for name in shown),
     )
     rows = tuple(_standing_row(contest, names, others, shown) for contest in contests)
     return Table(columns, rows, frozenset(columns[2:]))

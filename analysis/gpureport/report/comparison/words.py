@@ -6,7 +6,7 @@ from math import log
 
 from gpureport.compare.records import Comparison, Difference
 from gpureport.compare.standings import BEYOND, WITHIN
-from gpureport.compare.summary import SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
+from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
 from gpureport.report.text.words import common_title, listed
 from gpureport.units import format_half_width, format_percent, format_ratio, format_value
@@ -16,7 +16,8 @@ EQUAL = 0.05
 """Largest deviation from 1 of a ratio that counts as equal."""
 _FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
-_MOST_SHOWN = 2  # kinds of work in a sentence
+_MOST_SHOWN = 3  # kinds of work with a sentence each, if only two machines are compared
+_VERDICTS = ("faster", "slower", f"equally fast (within {100 * EQUAL:.0f} %)", "undecided (the interval includes 1)")
 _PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
 
 
@@ -33,9 +34,13 @@ def family_title(family: str) -> str:
 
 
 def work_name(work: Work) -> str:
-    """Return the name of a kind of work without the place of its data."""
+    """Return the name of a kind of work without the place of its data: ``Particles``, ``Memory bandwidth``."""
     name = family_title(work.family)
-    return name if work.label.split()[-1:] in (["advanced"], ["transposed"]) else f"{name}: {work.label}"
+    if work.family in APPLIED:
+        return name
+    of = name.removesuffix("s").replace("-", " ")
+    label = work.label if of.lower() in work.label.replace("-", " ") else f"{of} {work.label}"
+    return f"{label[0].upper()}{label[1:]}"
 
 
 def place_name(work: Work) -> str:
@@ -49,15 +54,15 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     every = works(comparison)
     if len(others) < _FEW:
         for name in others:
-            yield from _speeds(every, name, comparison.baseline)
+            yield from _speeds(every, name, comparison.baseline, _MOST_SHOWN if len(others) == 1 else 1)
     else:
         yield from _extremes(comparison)
     yield from _efficiencies(overall(comparison, "efficiency"))
     yield from _same_devices(comparison)
 
 
-def _speeds(every: Sequence[Work], name: str, baseline: str) -> Iterator[str]:
-    """Report the kinds of work in which a machine is faster, slower or equally fast."""
+def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Iterator[str]:
+    """Report the kinds of work in which a machine is faster, slower or equally fast; the *most* different with values."""
     found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
     if not found:
         yield f"{name} and {baseline} have no workload in common."
@@ -65,33 +70,36 @@ def _speeds(every: Sequence[Work], name: str, baseline: str) -> Iterator[str]:
     kernels = list(dict.fromkeys(kernel for _, mean in found for kernel in mean.kernels))
     if len(kernels) < SEVERAL:
         yield (
-            f"{name} and {baseline} have only {listed(kernels)} in common. Which machine is faster in general cannot be "
-            f"decided from fewer than {SEVERAL} kernels."
+            f"Only {listed(kernels)} {'is' if len(kernels) == 1 else 'are'} known of {name} and {baseline}: too little "
+            f"to say which is faster in general, which requires at least {SEVERAL} kernels."
         )
-    slower = [(work, mean) for work, mean in found if mean.ratio.value < 1 - EQUAL]
-    faster = [(work, mean) for work, mean in found if mean.ratio.value > 1 + EQUAL]
-    for verdict, group in (("slower", slower), ("faster", faster)):
-        if group:
-            most = sorted(group, key=lambda pair: -abs(log(pair[1].ratio.value)))[:_MOST_SHOWN]
-            texts = "; ".join(_speed(work, mean, name, baseline) for work, mean in most)
-            count = f"in all {len(found)}" if len(group) == len(found) else f"in {len(group)} of {len(found)}"
-            yield f"{name} is {verdict} than {baseline} {count} kinds of work. {'Most' if len(group) > 1 else 'This is'}: {texts}."
-    equal = [work for work, mean in found if abs(mean.ratio.value - 1) <= EQUAL]
-    if equal:
-        names = listed([_named(work) for work in equal]) if len(equal) <= _FEW else f"{len(equal)} kinds of work"
-        yield f"Both are equally fast (within {EQUAL:.0%}) in {names}."
+    else:
+        counts = grouped((_verdict(mean), work) for work, mean in found)
+        parts = [f"{verdict} in {len(counts[verdict])}" for verdict in _VERDICTS if verdict in counts]
+        yield f"{name} compared with {baseline}, by {len(found)} kinds of work: {listed(parts)}."
+    different = [pair for pair in found if _verdict(pair[1]) in _VERDICTS[:2]]
+    for work, mean in sorted(different, key=lambda pair: -abs(log(pair[1].ratio.value)))[:most]:
+        yield _speed(work, mean, name, baseline)
 
 
-def _named(work: Work) -> str:
-    return " with ".join(filter(None, (work_name(work), place_name(work))))
+def _verdict(mean: MeanRatio) -> str:
+    """Return one of the verdicts; faster and slower require an interval without 1, if there is an interval."""
+    ratio = mean.ratio
+    if abs(ratio.value - 1) <= EQUAL:
+        return _VERDICTS[2]
+    if ratio.ci_low and ratio.ci_high and ratio.ci_low <= 1 <= ratio.ci_high:
+        return _VERDICTS[3]
+    return _VERDICTS[1] if ratio.value < 1 else _VERDICTS[0]
 
 
 def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
-    """Write a mean with its interval and the best values: ``…, 0.702 ± 1 % times (3302 instead of 4704 GB/s)``."""
+    """Write a mean with its interval and the best values."""
     ratio = f"{format_ratio(mean.ratio.value)}{format_half_width(mean.ratio.ci_low, mean.ratio.ci_high)}"
     best = [work.best(machine) for machine in (name, baseline)]
     values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
-    return f"{_named(work)}, {ratio} of the speed (best {values})"
+    count = f"{len(mean.kernels)} kernels" if len(mean.kernels) > 1 else "one kernel"
+    place = " with ".join(filter(None, (work_name(work), place_name(work))))
+    return f"{place}: {name} reaches {ratio} of the speed of {baseline} ({count}); at best {values}."
 
 
 def _extremes(comparison: Comparison) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from math import ceil, log2
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, fitted, needed_in
@@ -23,6 +23,7 @@ _NAME_IN, _DETAIL_IN = 1.5, 0.65
 _LINE_IN = 0.105  # between upright names
 _TALLEST_IN = 1.0  # an upright name
 _WIDEST_IN, _BETWEEN_IN = 0.9, 0.12
+_PAD_IN = 0.05  # around the text of a cell
 _KEY_IN = (1.45, 0.08)
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
 _REACHES = {1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
@@ -208,7 +209,7 @@ def _cells(
     for line, row, number in lines:
         for column, name in enumerate(block.columns):
             text, ink = row.texts.get(name, "") if number == 0 else "", MUTED
-            if not (text and needed_in(text) <= grid.width) and name in row.cells[number]:
+            if not (text and _fits(text, grid.width)) and name in row.cells[number]:
                 ratio = row.cells[number][name]
                 colour = to_hex(colours(norm(ratio)))
                 gap = min(0.1, 0.01 / grid.width)
@@ -226,7 +227,11 @@ def _ratio_text(ratio: float, width: float) -> str:
     """Write a ratio with the digits that fit; empty if it would be rounded too far."""
     texts = (format_ratio(ratio), f"{ratio:.2g}", f"{ratio:.1g}")
     near = (text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)
-    return next((text for text in near if len(text) > 1 and needed_in(text) <= width), "")
+    return next((text for text in near if len(text) > 1 and _fits(text, width)), "")
+
+
+def _fits(text: str, width: float) -> bool:
+    return needed_in(text) + _PAD_IN <= width
 
 
 def _scale(reach: float) -> tuple[Any, Any]:
@@ -241,24 +246,16 @@ def _scale(reach: float) -> tuple[Any, Any]:
 def _key(figure: "Figure", height: float, reach: float) -> None:
     """Draw the colour key in the upper left corner."""
     from matplotlib.cm import ScalarMappable
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     width, thick = _KEY_IN
     place = (0.12 / WIDTH_IN, 1 - (thick + 0.02) / height, width / WIDTH_IN, thick / height)
     near = _REACHES[reach]
-    ends = {1 / reach: "≤ ", reach: "≥ "}
+    ticks = {1 / reach: "≤ ", 1 / near: "", 1: "", near: "", reach: "≥ "}
+    texts = [f"{sign}{ratio:.3g}" for ratio, sign in ticks.items()]
     bar = figure.colorbar(ScalarMappable(*_scale(reach)), cax=figure.add_axes(place), orientation="horizontal")
     bar.outline.set_visible(False)  # type: ignore[operator]
-    bar.ax.xaxis.set_major_locator(FixedLocator([1 / reach, 1 / near, 1, near, reach]))
-    bar.ax.xaxis.set_minor_locator(NullLocator())
-    bar.ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{_sign(ends, value)}{_short(value)}"))
+    bar.ax.set_xticks(list(ticks), texts)
+    bar.ax.set_xticks([], minor=True)
     bar.ax.tick_params(labelsize=SMALL_PT, length=0, pad=1.5)
     bar.ax.grid(visible=False)
 
-
-def _sign(ends: Mapping[float, str], value: float) -> str:
-    return next((sign for end, sign in ends.items() if abs(log2(value / end)) < 0.01), "")
-
-
-def _short(ratio: float) -> str:
-    return f"{ratio:.2g}"

@@ -87,7 +87,7 @@ def _by_feature(features: Iterable[Sequence[Landmark]], machines: Sequence[str])
     for feature in features:
         by_machine = grouped((mark.machine, (mark, PREDICTED, OBSERVED)) for mark in feature)
         rows = tuple(LandmarkRow(name, tuple(by_machine[name])) for name in machines if name in by_machine)
-        kind = "taper (n90)" if feature[0].feature == "taper" else "cliff"
+        kind = "taper (n90, work-items)" if feature[0].feature == "taper" else "cliff"
         yield LandmarkPanel(f"{_label(feature[0])}, {kind}", rows)
 
 
@@ -172,5 +172,3 @@ def size_axis(axis: "Axes", unit: str, sizes: Sequence[float]) -> None:
     text: Callable[[float], str] = format_bytes if unit == "B" else power_text
     binary_axis(axis, text, max(2, int(width_in / 0.55)))
     axis.set_xlim(low / wider, high * wider)
-    if unit != "B":
-        axis.annotate("work-items", (1, 0), (0, -14), "axes fraction", "offset points", size=SMALL_PT, ha="right")

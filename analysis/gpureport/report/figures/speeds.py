@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LABEL_IN, _LINE_IN, _GAP_IN = 2.3, 0.12, 0.05
+_LABEL_IN, _LINE_IN, _GAP_IN = 2.3, 0.11, 0.04
 _TICKS = (
     (1.6, (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6)),
     (5.0, (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)),

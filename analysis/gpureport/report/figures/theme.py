@@ -50,6 +50,7 @@ _SETTINGS = {
     "xtick.minor.bottom": False,
     "ytick.minor.left": False,
     "lines.linewidth": 0.9,
+    "path.simplify": False,  # it drops lines without length from long paths: dots
     "svg.fonttype": "none",  # text stays text
 }
 
