@@ -22,7 +22,7 @@ from gpureport.report.comparison.tables import (
     standings_tables,
     works_table,
 )
-from gpureport.report.comparison.words import family_title, place_name, sentences, title, work_name
+from gpureport.report.comparison.words import place_name, sentences, title, work_name
 from gpureport.report.figures.heat import (
     MOST_ROWS,
     HeatBlock,
@@ -41,6 +41,7 @@ from gpureport.report.figures.strips import strip_figure
 from gpureport.report.grouping import grouped
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
+from gpureport.report.text.words import family_title
 from gpureport.units import format_value
 
 NAME = "comparison"
@@ -48,7 +49,8 @@ NAME = "comparison"
 FILE_NAME = f"{NAME}.json"
 _MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
 _MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
-_MOST_MACHINES = 50  # the most rows of a figure of machines; with more machines, cliffs are not drawn by workload
+_MOST_IN_PANELS = 12  # the most machines whose cliffs and tapers are drawn by workload
+_MOST_MACHINES = 50  # the most rows of a figure of machines
 _MOST_SPREADS = 8
 """The most machines with the baseline's device whose sweeps are drawn: those with most significant differences."""
 _COLOURS = "Blue: above 1; orange: below 1."
@@ -79,7 +81,7 @@ def content(comparison: Comparison) -> Content:
     few = len(comparison.machines) <= FEW
     names = [machine.name for machine in comparison.machines]
     pages = list(landmark_pages(comparison.landmarks, names))
-    drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_MACHINES else []
+    drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_IN_PANELS else []
     spreads = _spread_machines(comparison)
     return {
         "comparison": comparison,

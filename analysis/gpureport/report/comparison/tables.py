@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from gpureport.compare.records import Comparison, Condition, Contest, Entrant, RatioEstimate, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, MeanRatio, families, mean_speed, overall, works
-from gpureport.report.comparison.words import family_title, work_name
-from gpureport.report.figures.style import shorten
+from gpureport.report.comparison.words import work_name
+from gpureport.report.figures.style import brief, shorten
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import listed, low_to_high
+from gpureport.report.text.words import family_title, listed, low_to_high
 from gpureport.units import format_half_width, format_percent, format_ratio, format_value
 
 FEW = 4
@@ -79,7 +79,7 @@ def _works_of_few(comparison: Comparison) -> Table:
                 work_name(work),
                 short_regime(work.regime),
                 str(max((len(mean.kernels) for mean in found if mean), default=0)),
-                *(format_value(best.value if best else None, work.unit) for best in bests),
+                *(brief(format_value(best.value if best else None, work.unit)) for best in bests),
                 *(ratio_text(mean.ratio if mean else None) for mean in found),
                 *((_range_text(found[0]),) if len(others) == 1 else ()),
             )
@@ -87,7 +87,7 @@ def _works_of_few(comparison: Comparison) -> Table:
     short = [shorten(name, _NARROW) for name in names]
     over = [f"{name} / {shorten(comparison.baseline, _NARROW)}" for name in map(short.__getitem__, map(names.index, others))]
     columns = ("work", "data in", "kernels", *(f"best {name}" for name in short), *over)
-    columns += ("of single kernels",) if len(others) == 1 else ()
+    columns += ("range",) if len(others) == 1 else ()
     return Table(columns, tuple(rows), frozenset(columns[2:]))
 
 
@@ -111,7 +111,7 @@ def _works_of_many(comparison: Comparison) -> Table:
                     work_name(work),
                     short_regime(work.regime),
                     str(len({contest.workload for contest in work.contests})),
-                    format_value(best.value if best else None, work.unit),
+                    brief(format_value(best.value if best else None, work.unit)),
                     *(
                         text
                         for name in (fastest, slowest)

@@ -1,16 +1,14 @@
 """The sentences of a comparison of machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from math import log
 
 from gpureport.compare.records import Comparison, Difference
 from gpureport.compare.standings import BEYOND, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
-from gpureport.report.text.words import common_title, listed
+from gpureport.report.text.words import family_title, listed
 from gpureport.units import format_half_width, format_percent, format_ratio, format_value
-from gpureport.workloads import all_workloads
 
 EQUAL = 0.05
 """Largest deviation from 1 of a ratio that counts as equal."""
@@ -25,12 +23,6 @@ def title(comparison: Comparison) -> str:
     """Return the names of the machines, or their number."""
     names = [machine.name for machine in comparison.machines]
     return listed(names) if len(names) <= _NAMED else f"Comparison of {len(names)} machines"
-
-
-@cache
-def family_title(family: str) -> str:
-    """Return the name of a family of workloads."""
-    return common_title(family, [workload.title for workload in all_workloads() if workload.family == family])
 
 
 def work_name(work: Work) -> str:

@@ -25,6 +25,7 @@ _TALLEST_IN = 1.0  # an upright name
 _WIDEST_IN, _BETWEEN_IN = 0.9, 0.12
 _PAD_IN = 0.05  # around the text of a cell
 _KEY_IN = (1.45, 0.08)
+_KEY_LEFT_IN = 0.22  # room for half of a tick's text
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
 _REACHES = {1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
 """Ratios with the darkest colour, each with the ratio of a tick of the key between it and 1."""
@@ -225,9 +226,9 @@ def _cells(
 
 def _ratio_text(ratio: float, width: float) -> str:
     """Write a ratio with the digits that fit; empty if it would be rounded too far."""
-    texts = (format_ratio(ratio), f"{ratio:.2g}", f"{ratio:.1g}")
+    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.1f}")
     near = (text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)
-    return next((text for text in near if len(text) > 1 and _fits(text, width)), "")
+    return next((text for text in near if _fits(text, width)), "")
 
 
 def _fits(text: str, width: float) -> bool:
@@ -248,7 +249,7 @@ def _key(figure: "Figure", height: float, reach: float) -> None:
     from matplotlib.cm import ScalarMappable
 
     width, thick = _KEY_IN
-    place = (0.12 / WIDTH_IN, 1 - (thick + 0.02) / height, width / WIDTH_IN, thick / height)
+    place = (_KEY_LEFT_IN / WIDTH_IN, 1 - (thick + 0.02) / height, width / WIDTH_IN, thick / height)
     near = _REACHES[reach]
     ticks = {1 / reach: "≤ ", 1 / near: "", 1: "", near: "", reach: "≥ "}
     texts = [f"{sign}{ratio:.3g}" for ratio, sign in ticks.items()]
