@@ -146,13 +146,15 @@ def families(comparison: Comparison) -> dict[str, tuple[Contest, ...]]:
 def overall(comparison: Comparison, what: What) -> dict[str, float]:
     """Return each machine's geometric mean over its families; each counts once, however many variants it has."""
     per_family = [means(contests, what) for contests in families(comparison).values()]
-    every = {machine.name: [found[machine.name] for found in per_family if machine.name in found]
-             for machine in comparison.machines}
+    every = {
+        machine.name: [found[machine.name] for found in per_family if machine.name in found]
+        for machine in comparison.machines
+    }
     return {machine: geometric_mean(ratios) for machine, ratios in every.items() if ratios}
 
 
 def ranked(comparison: Comparison) -> dict[str, float]:
-    """Return the speeds of :func:`overall`, slowest first, of machines with SEVERAL kernels that the baseline has too."""
+    """Return the overall speeds, slowest first, of machines that have SEVERAL kernels in common with the baseline."""
     speeds = overall(comparison, "speed")
     kernels: dict[str, set[str]] = {}
     for contest in comparison.contests:

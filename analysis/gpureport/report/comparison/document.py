@@ -239,7 +239,7 @@ def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
 
 def _strips(comparison: Comparison) -> Iterator[Picture]:
     having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
-    if len(having) < 2:  # noqa: PLR2004 - a comparison
+    if len(having) < 2:
         return
     names = [machine.name for machine in comparison.machines if machine.name in having]
     caption = (

@@ -59,7 +59,9 @@ def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:
     """Return the machines' speeds relative to the baseline, in applications and in other families."""
     by_group = grouped((_GROUPS.get(c.workload.partition("/")[0], "other"), c) for c in comparison.contests)
     order = [group for group in dict.fromkeys([*_GROUPS.values(), "other"]) if group in by_group]
-    return {group: overall(comparison.model_copy(update={"contests": tuple(by_group[group])}), "speed") for group in order}
+    return {
+        group: overall(comparison.model_copy(update={"contests": tuple(by_group[group])}), "speed") for group in order
+    }
 
 
 def works_table(comparison: Comparison) -> Table:
@@ -85,14 +87,16 @@ def _works_of_few(comparison: Comparison) -> Table:
             )
         )
     short = [shorten(name, _NARROW) for name in names]
-    over = [f"{name} / {shorten(comparison.baseline, _NARROW)}" for name in map(short.__getitem__, map(names.index, others))]
+    over = [
+        f"{name} / {shorten(comparison.baseline, _NARROW)}" for name in map(short.__getitem__, map(names.index, others))
+    ]
     columns = ("work", "data in", "kernels", *(f"best {name}" for name in short), *over)
     columns += ("range",) if len(others) == 1 else ()
     return Table(columns, tuple(rows), frozenset(columns[2:]))
 
 
 def _range_text(mean: MeanRatio | None) -> str:
-    if mean is None or len(mean.kernels) < 2:  # noqa: PLR2004 - one has no range
+    if mean is None or len(mean.kernels) < 2:
         return ""
     return low_to_high(*map(format_ratio, mean.ends))
 

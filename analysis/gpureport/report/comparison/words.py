@@ -54,7 +54,7 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Iterator[str]:
-    """Report the kinds of work in which a machine is faster, slower or equally fast; the *most* different with values."""
+    """Count the kinds of work by verdict on a machine, and give the values of the *most* different ones."""
     found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
     if not found:
         yield f"{name} and {baseline} have no workload in common."

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, fitted, needed_in
 from gpureport.report.grouping import grouped
@@ -13,6 +14,7 @@ from gpureport.units import format_ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, LogNorm
     from matplotlib.figure import Figure
 
 MOST_ROWS = 26
@@ -31,6 +33,7 @@ _REACHES = {1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
 """Ratios with the darkest colour, each with the ratio of a tick of the key between it and 1."""
 _SHADES = 21
 _EQUAL = "#F4F4F4"
+_BRIGHT = 0.3  # relative luminance of a colour on which text is dark
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: flo
             _labels(axis, rows, places)
         last = number + 1 == len(blocks)
         _headings(axis, block, grid, named_columns(blocks), (WIDTH_IN - left) if last else width)
-        _cells(axis, [(place, row, number) for place, row in zip(places, rows, strict=True)], block, grid, reach)
+        _cells(axis, list(zip(places, rows, strict=True)), block, number, grid, reach)
         left += width + _BETWEEN_IN
     _key(figure, height, reach)
     return figure
@@ -156,68 +159,65 @@ def _places(rows: Sequence[HeatRow]) -> list[int]:
 
 def _labels(axis: "Axes", rows: Sequence[HeatRow], places: Sequence[int]) -> None:
     """Write headings, names and details to the left of the first block; a name that repeats is written once."""
-    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
-
-    figure = axis.figure
-    edge = blended_transform_factory(axis.transAxes, axis.transData)
-    write: Any = partial(axis.text, va="center", size=SMALL_PT)
-    names = edge + ScaledTranslation(-(_NAME_IN + _DETAIL_IN), 0, figure.dpi_scale_trans)
-    details = edge + ScaledTranslation(-0.06, 0, figure.dpi_scale_trans)
-    heading = name = None
+    heading = name = ""
     for line, row in zip(places, rows, strict=True):
-        if row.heading and row.heading != heading:
-            write(0, line - 0.45, fitted(row.heading, _NAME_IN + _DETAIL_IN), transform=names, weight=600)
-            name = None
+        if row.heading != heading:
+            heading, name = row.heading, ""
+            _beside(axis, line - 0.45, _NAME_IN + _DETAIL_IN, fitted(heading, _NAME_IN + _DETAIL_IN), weight=600)
         if row.name != name:
-            write(0, line + 0.5, fitted(row.name, _NAME_IN, SMALL_PT), transform=names)
-        write(0, line + 0.5, fitted(row.detail, _DETAIL_IN), transform=details, ha="right", color=MUTED)
-        heading, name = row.heading, row.name
+            name = row.name
+            _beside(axis, line + 0.5, _NAME_IN + _DETAIL_IN, fitted(name, _NAME_IN, SMALL_PT))
+        _beside(axis, line + 0.5, _DETAIL_IN, fitted(row.detail, _DETAIL_IN))
+
+
+def _beside(axis: "Axes", line: float, left_in: float, text: str, weight: int = 400) -> None:
+    """Write a text that starts *left_in* to the left of the axes."""
+    place, offset = (0, line), (-72 * left_in, 0)
+    left = axis.get_yaxis_transform()
+    axis.annotate(text, place, offset, left, "offset points", size=SMALL_PT, va="center", weight=weight)
 
 
 def _headings(axis: "Axes", block: HeatBlock, grid: _Grid, every: int, width: float) -> None:
-    from matplotlib.transforms import ScaledTranslation
-
-    def above(inches: float) -> Any:
-        return axis.get_xaxis_transform() + ScaledTranslation(0, inches, axis.figure.dpi_scale_trans)
-
+    upright = bool(grid.upright_in)
     for column, name in list(enumerate(block.columns))[::every]:
-        style: dict[str, Any] = {"rotation": 90, "va": "bottom"} if grid.upright_in else {"va": "baseline"}
-        axis.text(
-            column + 0.5,
-            1,
-            fitted(block.label(name), _TALLEST_IN if grid.upright_in else grid.width),
-            transform=above(0.03 if grid.upright_in else 0.05),
+        axis.annotate(
+            fitted(block.label(name), _TALLEST_IN if upright else grid.width),
+            (column + 0.5, 1),
+            (0, 2.2 if upright else 3.6),
+            axis.get_xaxis_transform(),
+            "offset points",
+            rotation=90 if upright else 0,
+            va="bottom" if upright else "baseline",
+            ha="center",
             size=SMALL_PT,
             color=block.colour(name),
-            ha="center",
-            **style,
         )
-    title = above(grid.head_in - _TITLE_IN + 0.05)
-    axis.text(0, 1, fitted(block.title, width), transform=title, size=SMALL_PT, color=MUTED, va="baseline")
+    above = (0, 72 * (grid.head_in - _TITLE_IN + 0.05))
+    title = fitted(block.title, width)
+    axis.annotate(title, (0, 1), above, "axes fraction", "offset points", size=SMALL_PT, color=MUTED, va="baseline")
 
 
 def _cells(
-    axis: "Axes", lines: Sequence[tuple[int, HeatRow, int]], block: HeatBlock, grid: _Grid, reach: float
+    axis: "Axes", rows: Sequence[tuple[int, HeatRow]], block: HeatBlock, number: int, grid: _Grid, reach: float
 ) -> None:
-    """Colour the cells and write their ratios; cells of one colour are one path."""
+    """Colour the cells of a block and write their ratios; cells of one colour are one path."""
     from matplotlib.colors import to_hex
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
     from seaborn.utils import relative_luminance
 
     norm, colours = _scale(reach)
+    right = 1 - min(0.1, 0.01 / grid.width)
     cells: list[tuple[str, Path]] = []
-    for line, row, number in lines:
+    for line, row in rows:
         for column, name in enumerate(block.columns):
             text, ink = row.texts.get(name, "") if number == 0 else "", MUTED
             if not (text and _fits(text, grid.width)) and name in row.cells[number]:
                 ratio = row.cells[number][name]
                 colour = to_hex(colours(norm(ratio)))
-                gap = min(0.1, 0.01 / grid.width)
-                corners = ((column, line + 0.04), (column + 1 - gap, line + 0.96))
-                (x0, y0), (x1, y1) = corners
-                cells.append((colour, Path([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], closed=True)))
-                text, ink = _ratio_text(ratio, grid.width), INK if relative_luminance(colour) > 0.3 else "#FFFFFF"
+                corners = np.array([(0, 0.04), (right, 0.04), (right, 0.96), (0, 0.96), (0, 0.04)])
+                cells.append((colour, Path(corners + np.array((column, line)), closed=True)))
+                text, ink = _ratio_text(ratio, grid.width), INK if relative_luminance(colour) > _BRIGHT else "#FFFFFF"
             if text:
                 axis.text(column + 0.5, line + 0.5, text, size=SMALL_PT, color=ink, ha="center", va="center_baseline")
     for colour, found in grouped(cells).items():
@@ -235,12 +235,12 @@ def _fits(text: str, width: float) -> bool:
     return needed_in(text) + _PAD_IN <= width
 
 
-def _scale(reach: float) -> tuple[Any, Any]:
+def _scale(reach: float) -> "tuple[LogNorm, Colormap]":
     """Return the norm and the colours of ratios: orange below 1, blue above."""
     from matplotlib.colors import LogNorm
     from seaborn import blend_palette
 
-    colours: Any = blend_palette([OBSERVED, _EQUAL, PREDICTED], as_cmap=True)
+    colours: Colormap = blend_palette([OBSERVED, _EQUAL, PREDICTED], as_cmap=True)
     return LogNorm(1 / reach, reach, clip=True), colours.resampled(_SHADES)
 
 
@@ -254,9 +254,8 @@ def _key(figure: "Figure", height: float, reach: float) -> None:
     ticks = {1 / reach: "≤ ", 1 / near: "", 1: "", near: "", reach: "≥ "}
     texts = [f"{sign}{ratio:.3g}" for ratio, sign in ticks.items()]
     bar = figure.colorbar(ScalarMappable(*_scale(reach)), cax=figure.add_axes(place), orientation="horizontal")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     bar.ax.set_xticks(list(ticks), texts)
     bar.ax.set_xticks([], minor=True)
     bar.ax.tick_params(labelsize=SMALL_PT, length=0, pad=1.5)
     bar.ax.grid(visible=False)
-

@@ -1,18 +1,20 @@
 """Cliffs and tapers of several machines, sizes across.
 
-Of a few machines, all features of one kind share a panel with a row for each workload. Of many, each feature has a panel
-with a row for each machine.
+Of a few machines, all features of one kind share a panel with a row for each workload. Of many, each feature has a
+panel with a row for each machine.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpureport.compare.records import Landmark
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.sizes import power_text
 from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, fitted
-from gpureport.report.figures.theme import Margins, binary_axis, dots, named, sheet, spans
+from gpureport.report.figures.theme import Margins, across, binary_axis, dots, named, sheet
 from gpureport.report.grouping import grouped
 from gpureport.units import format_bytes
 
@@ -140,15 +142,15 @@ def _draw(axis: "Axes", panel: LandmarkPanel, label_in: float) -> None:
         for line, row in zip(places, panel.rows, strict=True)
         for number, (mark, predicted, observed) in enumerate(row.marks)
     ]
-    for colour, found in grouped((colour, spot) for *spot, colour, _ in spots).items():
-        at = [(mark.predicted, y) for mark, y in found if mark.predicted]
-        dots(axis, *_columns(at), colour, 4.6)
-        dots(axis, *_columns(at), "#FFFFFF", 2.8)
-    for colour, found in grouped((colour, spot) for *spot, _, colour in spots).items():
-        seen = [(mark, y) for mark, y in found if mark.observed]
+    for colour, at in grouped((colour, (m.predicted, y)) for m, y, colour, _ in spots if m.predicted).items():
+        x, y = np.array(at).T
+        dots(axis, x, y, colour, 4.6)
+        dots(axis, x, y, "#FFFFFF", 2.8)
+    for colour, seen in grouped((colour, (mark, y)) for mark, y, _, colour in spots if mark.observed).items():
         ends = [(mark.ci_low, mark.ci_high, y) for mark, y in seen if mark.ci_low and mark.ci_high]
-        spans(axis, [y for *_, y in ends], [low for low, *_ in ends], [high for _, high, _ in ends], colour, 0.8)
-        dots(axis, *_columns([(mark.observed, y) for mark, y in seen]), colour, 3.0)
+        low, high, heights = np.array(ends).reshape(-1, 3).T
+        across(axis, heights, low, high, colour, 0.8)
+        dots(axis, [mark.observed for mark, _ in seen if mark.observed], [y for _, y in seen], colour, 3.0)
     sizes = [v for mark, *_ in spots for v in (mark.predicted, mark.observed, mark.ci_low, mark.ci_high) if v]
     size_axis(axis, panel.unit, sizes)
     axis.grid(visible=False, axis="y")
@@ -158,10 +160,6 @@ def _draw(axis: "Axes", panel: LandmarkPanel, label_in: float) -> None:
 def _shift(number: int, count: int) -> float:
     """Return the vertical distance of a mark from the middle of its row, which *count* marks share."""
     return 0.55 * ((number + 0.5) / count - 0.5)
-
-
-def _columns(places: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [x for x, _ in places], [y for _, y in places]
 
 
 def size_axis(axis: "Axes", unit: str, sizes: Sequence[float]) -> None:

@@ -64,18 +64,18 @@ def _draw(axis: "Axes", pair: Pair, columns: int) -> None:
 
 
 def _letters(axis: "Axes", pair: Pair, letters: Sequence[str]) -> None:
-    """Write each device's letter at the end of its curve, to the right of the axes."""
+    """Write each device's letter at the end of its curve."""
     ends: list[PredictedPoint] = [drawable(prediction.points)[-1] for prediction in pair]
     heights = [float(axis.transData.transform((end.point.x, end.value))[1]) for end in ends]
     pt = 72 / axis.figure.dpi
     placed = np.array(spread([height * pt for height in heights], _APART_PT)) / pt
     bottom, top = axis.bbox.y0, axis.bbox.y1
-    for letter, height, colour in zip(letters, placed, _COLOURS, strict=True):
+    for letter, end, height, colour in zip(letters, ends, placed, _COLOURS, strict=True):
         axis.annotate(
             letter,
-            (1, (height - bottom) / (top - bottom)),
+            (end.point.x, (height - bottom) / (top - bottom)),
             (3, 0),
-            "axes fraction",
+            ("data", "axes fraction"),
             "offset points",
             color=colour,
             size=SMALL_PT,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpureport.compare.summary import MeanRatio
 from gpureport.report.figures.landmarks import MACHINES
 from gpureport.report.figures.style import INK, SMALL_PT, fitted
-from gpureport.report.figures.theme import Margins, dots, named, sheet, spans
+from gpureport.report.figures.theme import Margins, across, dots, named, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def speed_figure(rows: Sequence[SpeedRow], machines: Sequence[str]) -> "Figure":
         dots(axis, [x for x, _ in kernels], [y for _, y in kernels], colour, 1.8)
         axis.get_lines()[-1].set_alpha(0.45)
         known = [(y, m.ratio.ci_low, m.ratio.ci_high) for y, m in found if m.ratio.ci_low and m.ratio.ci_high]
-        spans(axis, [y for y, *_ in known], [low for _, low, _ in known], [high for *_, high in known], colour, 1.2)
+        across(axis, [y for y, *_ in known], [low for _, low, _ in known], [high for *_, high in known], colour, 1.2)
         dots(axis, [mean.ratio.value for _, mean in found], [y for y, _ in found], colour, 4.6)
     axis.axvline(1, color=INK, linewidth=0.8, zorder=1)
     _ratio_axis(axis, [ratio for row in rows for mean in row.means if mean for ratio in mean.kernels.values()])

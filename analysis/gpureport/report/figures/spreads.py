@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import log, log1p
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpureport.compare.records import Difference
 from gpureport.report.figures.style import MUTED, OBSERVED, WIDTH_IN, fitted
 from gpureport.report.figures.theme import Margins, bars, dots, sheet
@@ -27,11 +29,9 @@ def spread_figure(differences: Sequence[Difference]) -> "Figure":
     for significant, colour, alpha in ((False, MUTED, 0.5), (True, OBSERVED, 1.0)):
         found = [(x, d.speed) for x, d in enumerate(ordered) if d.significant == significant]
         ends = [(x, log(s.ci_low), log(s.ci_high)) for x, s in found if s.ci_low and s.ci_high]
-        if ends:
-            bars(axis, *zip(*ends, strict=True), colour, 0.5)
-            axis.get_lines()[-1].set_alpha(alpha)
-        if found:
-            dots(axis, [x for x, _ in found], [log(speed.value) for _, speed in found], colour)
+        x, low, high = np.array(ends).reshape(-1, 3).T
+        bars(axis, x, low, high, colour, 0.5, alpha=alpha)
+        dots(axis, [x for x, _ in found], [log(speed.value) for _, speed in found], colour)
     reach = max(_LEAST, 1.2 * max(abs(log(difference.speed.value)) for difference in ordered))
     ticks = [tick for tick in _TICKS if abs(log1p(tick)) <= reach]
     axis.set_yscale("asinh", linear_width=_STRAIGHT)

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpureport.compare.records import Landmark
 from gpureport.records.features import Feature
 from gpureport.report.figures.landmarks import size_axis
 from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, fitted
-from gpureport.report.figures.theme import Margins, dots, sheet, spans
+from gpureport.report.figures.theme import Margins, across, dots, sheet
 from gpureport.report.grouping import grouped
 
 if TYPE_CHECKING:
@@ -35,11 +37,12 @@ def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> "Figure"
         axis.set_yticks([])
         sizes = [size for mark in found for size in (mark.predicted, mark.observed) if size]
         size_axis(axis, found[0].unit, sizes)
-        edges = list(range(len(machines) + 1))
-        spans(axis, edges, *([end] * len(edges) for end in axis.get_xlim()), FAINT, 0.3)
-        predicted, observed = _places(found, machines)
-        dots(axis, *zip(*predicted, strict=True), PREDICTED, 1.8) if predicted else None
-        dots(axis, *zip(*observed, strict=True), OBSERVED, 1.8) if observed else None
+        edges = np.arange(len(machines) + 1)
+        low, high = axis.get_xlim()
+        across(axis, edges, np.full(len(edges), low), np.full(len(edges), high), FAINT, 0.3)
+        for places, colour in zip(_places(found, machines), (PREDICTED, OBSERVED), strict=True):
+            x, y = np.array(places).reshape(-1, 2).T
+            dots(axis, x, y, colour, 1.8)
     middles = [number + 0.5 for number in range(len(machines))]
     axes[0].set_yticks(middles, [fitted(name, _LABEL_IN - 0.08) for name in machines])
     axes[0].grid(visible=False, axis="y")

@@ -1,5 +1,6 @@
 """The look of all figures: seaborn's theme with the shipped fonts, and sheets as wide as a page's text."""
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,6 +74,7 @@ def theme() -> Iterator[None]:
 def _register_fonts() -> None:
     from matplotlib.font_manager import fontManager
 
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # fallback fonts lack some weights
     for name in _FILES:
         fontManager.addfont(data_dir("templates") / "fonts" / name)
 
@@ -130,18 +132,27 @@ def bars(
     colour: str,
     width_pt: float = 0.6,
     solid_capstyle: "CapStyle" = "butt",
+    alpha: float = 1.0,
 ) -> None:
     """Draw a vertical line from *low* to *high* at each *x* (shape (n,) each), as one path."""
     gap = np.full(np.shape(x), np.nan)
-    across, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
-    axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle=solid_capstyle, zorder=3)
+    along, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
+    axis.plot(along, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle=solid_capstyle, zorder=3)
 
 
-def spans(axis: "Axes", y: "ArrayLike", low: "ArrayLike", high: "ArrayLike", colour: str, width_pt: float) -> None:
+def across(
+    axis: "Axes",
+    y: "ArrayLike",
+    low: "ArrayLike",
+    high: "ArrayLike",
+    colour: str,
+    width_pt: float = 0.6,
+    alpha: float = 1.0,
+) -> None:
     """Draw a horizontal line from *low* to *high* at each *y* (shape (n,) each), as one path."""
     gap = np.full(np.shape(y), np.nan)
-    across, up = np.column_stack([low, high, gap]).ravel(), np.column_stack([y, y, gap]).ravel()
-    axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle="butt", zorder=2)
+    x, up = np.column_stack([low, high, gap]).ravel(), np.column_stack([y, y, gap]).ravel()
+    axis.plot(x, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle="butt", zorder=2)
 
 
 def named(figure: "Figure", names: Sequence[tuple[str, str]], left_in: float = 0.0) -> None:

@@ -7,7 +7,7 @@ from math import log, log1p
 from statistics import median_low
 
 from gpureport.predict.ceilings import Ceiling, Kind, ceilings
-from gpureport.predict.contrast import Contrast, PredictedRatio
+from gpureport.predict.contrast import SAME, Contrast, PredictedRatio
 from gpureport.predict.outlook import best_point
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction.side_by_side import Beside, Side, over, ratio_text
@@ -87,7 +87,8 @@ def headline(first: Side, other: Beside) -> Iterator[str]:
     if same:
         more = len(same) - _MOST_EQUAL
         names = [*same[:_MOST_EQUAL], f"{more} other limits"] if more > 1 else same
-        yield f"Kernels limited by {listed(names)} on {first.letter} are equally fast on {other.side.letter} (within 5 %)."
+        both = f"{first.letter} and {other.side.letter}"
+        yield f"Kernels that {listed(names)} limit on {first.letter} are equally fast on {both} (within 5 %)."
 
 
 def _weight(effect: Effect) -> float:
@@ -99,22 +100,18 @@ def _effect_text(effect: Effect, first: Side, other: Beside) -> str:
     kernels = f"{count} kernels" if count > 1 else effect.kernels[0]
     between = f", {' to '.join(map(format_ratio, effect.ends))} by kernel" if count > 1 else ""
     return (
-        f"Limited by {effect.bottleneck} on {first.letter} ({kernels}): {other.side.letter} is {ratio_text(effect.ratio)} "
-        f"times as fast{between}{_example(effect, first, other)}."
+        f"Limited by {effect.bottleneck} on {first.letter} ({kernels}): {other.side.letter} is "
+        f"{ratio_text(effect.ratio)} times as fast{between}{_example(effect, first, other)}."
     )
 
 
 def _example(effect: Effect, first: Side, other: Beside) -> str:
     """Write the best values of the kernel whose best point has the bottleneck and most nearly the effect's ratio."""
-    low, high = effect.ends
-    at_best = [
-        contrast
-        for contrast in other.contrasts
-        if contrast.first_bottleneck == effect.bottleneck and low <= contrast.best.value <= high
-    ]
-    if not at_best:
+    at_best = [contrast for contrast in other.contrasts if contrast.first_bottleneck == effect.bottleneck]
+    distances = [abs(log(contrast.best.value / effect.ratio.value)) for contrast in at_best]
+    if min(distances, default=SAME) >= SAME:
         return ""
-    chosen = min(at_best, key=lambda contrast: abs(log(contrast.best.value / effect.ratio.value)))
+    chosen = at_best[distances.index(min(distances))]
     sides = [{p.key: p for p in side.predictions} for side in (other.side, first)]
     values = [format_value(best_point(found[chosen.key]).value, chosen.metric.value_unit) for found in sides]
     return f"; for example, {chosen.key.workload} reaches {' instead of '.join(values)}"
