@@ -41,14 +41,17 @@ class Work:
         """Unit of the values."""
         return self.contests[0].metric.value_unit
 
-    def best(self, machine: str) -> Standing | None:
-        """Return the best value of a machine over the contests of all machines; over its own if there are none."""
-        every = {standing.machine for contest in self.contests for standing in contest.standings}
-        own = [{s.machine: s for s in contest.standings} for contest in self.contests]
-        common = [found[machine] for found in own if every <= found.keys()] if machine in every else []
-        known = common or [found[machine] for found in own if machine in found]
+    def best(self, machine: str, others: Iterable[str] = ()) -> Standing | None:
+        """Return the best value of a machine over the contests that all *others* have too; ``None`` if there are none."""
+        found = ({standing.machine: standing for standing in contest.standings} for contest in self.contests)
+        own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
         pick = max if self.contests[0].metric.kind == "rate" else min
-        return pick(known, key=lambda standing: standing.value, default=None)
+        return pick(own, key=lambda standing: standing.value, default=None)
+
+    @property
+    def machines(self) -> frozenset[str]:
+        """Machines with any value."""
+        return frozenset(standing.machine for contest in self.contests for standing in contest.standings)
 
 
 @dataclass(frozen=True)

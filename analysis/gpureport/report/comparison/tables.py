@@ -75,7 +75,9 @@ def _works_of_few(comparison: Comparison) -> Table:
     rows = []
     for work in works(comparison):
         found = [mean_speed(work.contests, name) for name in others]
-        bests = [work.best(name) for name in names]
+        bests = [
+            work.best(name, work.machines) or work.best(name, {comparison.baseline} & work.machines) for name in names
+        ]
         rows.append(
             (
                 work_name(work),

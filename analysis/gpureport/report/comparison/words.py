@@ -8,13 +8,13 @@ from gpureport.compare.standings import BEYOND, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
 from gpureport.report.text.words import family_title, listed
-from gpureport.units import format_half_width, format_percent, format_ratio, format_value
+from gpureport.units import format_percent, format_ratio, format_value
 
 EQUAL = 0.05
 """Largest deviation from 1 of a ratio that counts as equal."""
 _FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
-_MOST_SHOWN = 3  # kinds of work with a sentence each, if only two machines are compared
+_MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
 _VERDICTS = ("faster", "slower", f"equally fast (within {100 * EQUAL:.0f} %)", "undecided (the interval includes 1)")
 _PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
 
@@ -65,13 +65,20 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Itera
             f"Only {listed(kernels)} {'is' if len(kernels) == 1 else 'are'} known of {name} and {baseline}: too little "
             f"to say which is faster in general, which requires at least {SEVERAL} kernels."
         )
-    else:
+    elif len(found) > 1:
         counts = grouped((_verdict(mean), work) for work, mean in found)
         parts = [f"{verdict} in {len(counts[verdict])}" for verdict in _VERDICTS if verdict in counts]
-        yield f"{name} compared with {baseline}, by {len(found)} kinds of work: {listed(parts)}."
+        share = f"{listed(parts)} of {len(found)}" if len(parts) > 1 else f"{next(iter(counts))} in all {len(found)}"
+        yield f"{name} relative to {baseline}: {share} kinds of work."
     different = [pair for pair in found if _verdict(pair[1]) in _VERDICTS[:2]]
-    for work, mean in sorted(different, key=lambda pair: -abs(log(pair[1].ratio.value)))[:most]:
+    for work, mean in sorted(different, key=_importance)[:most]:
         yield _speed(work, mean, name, baseline)
+
+
+def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:
+    """Return the sorting key of a difference: applications and memory first, then the largest."""
+    work, mean = pair
+    return work.family not in (*APPLIED, "memory"), -abs(log(mean.ratio.value))
 
 
 def _verdict(mean: MeanRatio) -> str:
@@ -86,12 +93,16 @@ def _verdict(mean: MeanRatio) -> str:
 
 def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
     """Write a mean with its interval and the best values."""
-    ratio = f"{format_ratio(mean.ratio.value)}{format_half_width(mean.ratio.ci_low, mean.ratio.ci_high)}"
-    best = [work.best(machine) for machine in (name, baseline)]
+    best = [work.best(machine, (name, baseline)) for machine in (name, baseline)]
     values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
     count = f"{len(mean.kernels)} kernels" if len(mean.kernels) > 1 else "one kernel"
     place = " with ".join(filter(None, (work_name(work), place_name(work))))
-    return f"{place}: {name} reaches {ratio} of the speed of {baseline} ({count}); at best {values}."
+    ratio = mean.ratio
+    ends = f", 95 %: {format_ratio(ratio.ci_low)} to {format_ratio(ratio.ci_high)}" if ratio.ci_low else ""
+    return (
+        f"{place}: {name} reaches {format_ratio(ratio.value)} of the speed of {baseline} ({count}{ends}); "
+        f"at best {values}."
+    )
 
 
 def _extremes(comparison: Comparison) -> Iterator[str]:
@@ -161,4 +172,5 @@ def _same_device(name: str, found: Sequence[Difference]) -> str:
 
 def change(ratio: float) -> str:
     """Write a change of speed: ``1.3 % slower``."""
-    return f"{100 * abs(ratio - 1):.2g} % {'faster' if ratio > 1 else 'slower'}"
+    percent = 100 * abs(ratio - 1)
+    return f"{percent:{'.0f' if percent >= 10 else '.2g'}} % {'faster' if ratio > 1 else 'slower'}"
