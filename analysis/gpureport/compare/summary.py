@@ -42,7 +42,7 @@ class Work:
         return self.contests[0].metric.value_unit
 
     def best(self, machine: str, others: Iterable[str] = ()) -> Standing | None:
-        """Return the best value of a machine over the contests that all *others* have too; ``None`` if there are none."""
+        """Return the best value of a machine over the contests that all *others* have too, if there are any."""
         found = ({standing.machine: standing for standing in contest.standings} for contest in self.contests)
         own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
         pick = max if self.contests[0].metric.kind == "rate" else min

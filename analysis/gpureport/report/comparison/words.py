@@ -62,8 +62,8 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Itera
     kernels = list(dict.fromkeys(kernel for _, mean in found for kernel in mean.kernels))
     if len(kernels) < SEVERAL:
         yield (
-            f"Only {listed(kernels)} {'is' if len(kernels) == 1 else 'are'} known of {name} and {baseline}: too little "
-            f"to say which is faster in general, which requires at least {SEVERAL} kernels."
+            f"{name} relative to {baseline}: only {listed(kernels)} in common, too little to say which is faster in "
+            f"general. That requires at least {SEVERAL} kernels."
         )
     elif len(found) > 1:
         counts = grouped((_verdict(mean), work) for work, mean in found)
@@ -71,7 +71,7 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Itera
         share = f"{listed(parts)} of {len(found)}" if len(parts) > 1 else f"{next(iter(counts))} in all {len(found)}"
         yield f"{name} relative to {baseline}: {share} kinds of work."
     different = [pair for pair in found if _verdict(pair[1]) in _VERDICTS[:2]]
-    for work, mean in sorted(different, key=_importance)[:most]:
+    for work, mean in sorted(different or (found if len(kernels) < SEVERAL else []), key=_importance)[:most]:
         yield _speed(work, mean, name, baseline)
 
 
