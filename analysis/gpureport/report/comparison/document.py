@@ -53,6 +53,7 @@ _MOST_IN_PANELS = 12  # the most machines whose cliffs and tapers are drawn by w
 _MOST_MACHINES = 50  # the most rows of a figure of machines
 _MOST_SPREADS = 8
 """The most machines with the baseline's device whose sweeps are drawn: those with most significant differences."""
+_FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
 _COLOURS = "Blue: above 1; orange: below 1."
 
 
@@ -109,14 +110,14 @@ def content(comparison: Comparison) -> Content:
 
 
 def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
-    """Draw the speeds of a few machines by kind of work."""
+    """Draw the speeds of a few machines by kind of work, if there are several kinds."""
     others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
     rows = [
         SpeedRow(", ".join(filter(None, (work_name(work), place_name(work)))), means)
         for work in works(comparison)
         if any(means := [mean_speed(work.contests, name) for name in others])
     ]
-    if rows:
+    if len(rows) >= _FEWEST_SPEEDS:
         caption = (
             "Speed of each kind of work. Small dots: single kernels. Large dots: geometric means, with 95 % intervals."
         )

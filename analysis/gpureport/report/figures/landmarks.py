@@ -13,7 +13,7 @@ import numpy as np
 from gpureport.compare.records import Landmark
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.sizes import power_text
-from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, fitted
+from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, fitted
 from gpureport.report.figures.theme import Margins, across, binary_axis, dots, named, sheet
 from gpureport.report.grouping import grouped
 from gpureport.units import format_bytes
@@ -89,7 +89,7 @@ def _by_feature(features: Iterable[Sequence[Landmark]], machines: Sequence[str])
     for feature in features:
         by_machine = grouped((mark.machine, (mark, PREDICTED, OBSERVED)) for mark in feature)
         rows = tuple(LandmarkRow(name, tuple(by_machine[name])) for name in machines if name in by_machine)
-        kind = "taper (n90, work-items)" if feature[0].feature == "taper" else "cliff"
+        kind = "taper (n90)" if feature[0].feature == "taper" else "cliff"
         yield LandmarkPanel(f"{_label(feature[0])}, {kind}", rows)
 
 
@@ -134,7 +134,8 @@ def _shorten_axes(axis: "Axes", height_in: float, row_in: float) -> None:
 
 def _draw(axis: "Axes", panel: LandmarkPanel, label_in: float) -> None:
     axis.set_ylim(len(panel.rows), 0)
-    axis.set_title(fitted(panel.title, WIDTH_IN / 2), size=SMALL_PT, pad=3)
+    width_in = axis.get_window_extent().width / axis.figure.dpi
+    axis.set_title(fitted(panel.title, width_in, SMALL_PT), size=SMALL_PT, pad=3)
     places = [number + 0.5 for number in range(len(panel.rows))]
     axis.set_yticks(places, [fitted(row.label, label_in - 0.06) for row in panel.rows])
     spots = [

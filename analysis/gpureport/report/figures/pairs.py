@@ -7,7 +7,7 @@ import numpy as np
 
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.figures.sizes import drawable, power_text
-from gpureport.report.figures.style import DASHED, OBSERVED, PREDICTED, SMALL_PT, shorten, spread
+from gpureport.report.figures.style import DASHED, FONT_PT, OBSERVED, PREDICTED, SMALL_PT, fitted, spread
 from gpureport.report.figures.theme import Margins, binary_axis, named, sheet, value_axis
 from gpureport.units import format_bytes
 
@@ -37,7 +37,8 @@ def pair_figure(pairs: Sequence[Pair], titles: Sequence[str], devices: Sequence[
     places = [axis for row in axes for axis in row]
     for number, (axis, pair, title) in enumerate(zip(places, pairs, titles, strict=False)):
         _draw(axis, pair, columns)
-        axis.set_title(shorten(title, 90 // columns))
+        width_in = axis.get_window_extent().width / axis.figure.dpi
+        axis.set_title(fitted(title, width_in / 1.1, FONT_PT))
         axis.set_xlabel(pair[0].axis.label if number + columns >= len(pairs) else "")
         _letters(axis, pair, [letter for letter, _ in devices])
     for axis in places[len(pairs) :]:
@@ -61,6 +62,7 @@ def _draw(axis: "Axes", pair: Pair, columns: int) -> None:
     binary_axis(axis, format_bytes if first.axis.quantity == "working_set" else power_text, 8 // columns)
     value_axis(axis, first.metric.value_unit, zero=first.metric.kind == "rate")
     axis.set_ylabel("")
+    axis.tick_params(axis="x", pad=5)  # apart from the lowest text of the y axis
 
 
 def _letters(axis: "Axes", pair: Pair, letters: Sequence[str]) -> None:

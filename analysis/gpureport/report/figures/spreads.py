@@ -1,13 +1,13 @@
 """Differences of all sweeps of two runs in order, with significant ones in colour."""
 
 from collections.abc import Sequence
-from math import log, log1p
+from math import asinh, log, log1p
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpureport.compare.records import Difference
-from gpureport.report.figures.style import MUTED, OBSERVED, WIDTH_IN, fitted
+from gpureport.report.figures.style import FONT_PT, MUTED, OBSERVED, WIDTH_IN, fitted
 from gpureport.report.figures.theme import Margins, bars, dots, sheet
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _LEAST = 0.02
 """Least range of the scale, as the logarithm of a ratio."""
 _STRAIGHT = 0.01
 """Logarithm of a ratio beyond which the scale compresses (inverse hyperbolic sine)."""
+_APART_IN = 0.11  # between ticks
 _TICKS = (-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 9.0)
 """Differences in speed, relative."""
 
@@ -33,7 +34,7 @@ def spread_figure(differences: Sequence[Difference]) -> "Figure":
         bars(axis, x, low, high, colour, 0.5, alpha=alpha)
         dots(axis, [x for x, _ in found], [log(speed.value) for _, speed in found], colour)
     reach = max(_LEAST, 1.2 * max(abs(log(difference.speed.value)) for difference in ordered))
-    ticks = [tick for tick in _TICKS if abs(log1p(tick)) <= reach]
+    ticks = _ticks(reach)
     axis.set_yscale("asinh", linear_width=_STRAIGHT)
     axis.set_ylim(-reach, reach)
     axis.set_yticks(list(map(log1p, ticks)), [f"{100 * tick:+.3g} %" if tick else "equal" for tick in ticks])
@@ -41,5 +42,18 @@ def spread_figure(differences: Sequence[Difference]) -> "Figure":
     axis.set_xlim(-0.5, len(ordered) - 0.5)
     axis.set_xticks([])
     axis.set_xlabel(f"{len(ordered)} sweeps, slowest first", loc="right")
-    axis.set_title(fitted(ordered[0].machine, WIDTH_IN - 0.7))
+    axis.set_title(fitted(ordered[0].machine, WIDTH_IN - 1.2, FONT_PT))
     return figure
+
+
+def _ticks(reach: float) -> list[float]:
+    """Return the ticks up to *reach* that are far enough apart, from 0 outwards."""
+
+    def height_in(tick: float) -> float:
+        return _HEIGHT_IN / 2 * asinh(log1p(tick) / _STRAIGHT) / asinh(reach / _STRAIGHT)
+
+    kept = [0.0]
+    for tick in sorted(_TICKS, key=abs):
+        if abs(log1p(tick)) <= reach and all(abs(height_in(tick) - height_in(other)) >= _APART_IN for other in kept):
+            kept.append(tick)
+    return kept
