@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,9 @@ from gpureport.report.figures.style import (
     WIDTH_IN,
     brief,
     decimal_ticks,
+    fitted,
     linear_ticks,
+    needed_in,
 )
 from gpureport.units import scale_of
 
@@ -63,7 +66,7 @@ _SETTINGS = {
     "xtick.minor.bottom": False,
     "ytick.minor.left": False,
     "lines.linewidth": 0.9,
-    "path.simplify": False,  # it would drop dots
+    "path.simplify": False,  # it drops lines without length from long paths: dots
     "svg.fonttype": "none",  # text stays text
 }
 
@@ -165,6 +168,15 @@ def across(
     gap = np.full(np.shape(y), np.nan)
     x, up = np.column_stack([low, high, gap]).ravel(), np.column_stack([y, y, gap]).ravel()
     axis.plot(x, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle="butt", zorder=2)
+
+
+def named(figure: "Figure", names: Sequence[tuple[str, str]], left_in: float = 0.0) -> None:
+    """Write each name in its colour after a dot of this colour, side by side at the top of *figure*."""
+    each = (WIDTH_IN - left_in) / len(names)
+    widths = [min(needed_in(name, SMALL_PT) + 0.3, each) for name, _ in names]
+    for (name, colour), x in zip(names, accumulate(widths, initial=left_in), strict=False):
+        text = fitted(f"● {name}", each - 0.05, SMALL_PT)
+        figure.text(x / WIDTH_IN, 1 - 0.02 / figure.get_figheight(), text, color=colour, size=SMALL_PT, va="top")
 
 
 def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> None:
