@@ -18,9 +18,9 @@ from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.style import brief, shorten
-from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf_problem, pdfs
-from gpureport.report.pictures import Figure, kind_of
+from gpureport.report.pictures import kind_of
 from gpureport.report.run import appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
 from gpureport.report.run.chapters import chapters, shown
@@ -52,8 +52,8 @@ Part = Literal["page", "body", "appendix"]
 """What of a document: everything (HTML), or one of its two PDFs."""
 
 _FONTS = (
-    (PAGE_FONT, 400, "Inter-Regular.ttf"),
-    (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
+    (FONT, 400, "Inter-Regular.ttf"),
+    (FONT, 600, "Inter-SemiBold.ttf"),
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
 _REPORT = "report.html.j2"
@@ -147,9 +147,7 @@ def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -
     """
     pictures: dict[int, Picture] = {}
 
-    def placed(picture: Picture | Figure) -> "Markup":
-        if isinstance(picture, Figure):
-            return _picture(picture)
+    def placed(picture: Picture) -> "Markup":
         pictures[id(picture)] = picture
         return _place(id(picture))
 
@@ -201,7 +199,7 @@ def _content(report: Report, others: Others) -> Content:
         "advice": advice,
         "appendices": appendices,
         "places": places(appendices, numbers),
-        "legend": legend(found, bars=any(kind_of(curve) == "cases" for curve in found)),
+        "legend": legend(found, cases=any(kind_of(curve) == "cases" for curve in found)),
         "runtime": report.machine.opencl.runtime if report.machine else "",
     }
 
@@ -260,13 +258,6 @@ def _fonts() -> "Markup":
     folder = data_dir("templates") / "fonts"
     files = ((*font, base64.b64encode((folder / file).read_bytes()).decode()) for *font, file in _FONTS)
     return Markup("".join(rule.format(*font) for font in files))  # noqa: S704 - our own files
-
-
-def _picture(figure: Figure) -> "Markup":
-    """Return a figure as an element of the page."""
-    from markupsafe import Markup
-
-    return Markup(described(figure.svg, figure.caption))  # noqa: S704 - its texts are escaped
 
 
 def _style(name: str) -> "Markup":

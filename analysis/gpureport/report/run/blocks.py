@@ -6,19 +6,20 @@ from functools import partial
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
-from gpureport.report.figures.essentials import Part, essentials, essentials_figure
+from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
+from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
-from gpureport.report.pictures import Figure
+from gpureport.report.figures.samples import deviating_points, sample_figure
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import CLIFFS, SEARCHES
 from gpureport.report.run.sweep_blocks import Block
-from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption
+from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption, sample_caption
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import family_name, observed_head
+from gpureport.report.text.words import family_name
 from gpureport.units import format_ratio
 
 
@@ -125,13 +126,15 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     ]
 
 
-def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Figure, ...]:
+def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
     dots = roofline_dots(found, report.device)
-    return (Figure(roofline_figure(dots, report.device), roofline_caption(dots)),) if dots else ()
+    return (Picture(partial(roofline_figure, dots, report.device), roofline_caption(dots)),) if dots else ()
 
 
-def unexpected_blocks(report: Report) -> list[Block]:
-    """Return the tables of explanations and of the largest deviations."""
+def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
+    """Return the tables of explanations and of the largest deviations, and the samples of deviating points."""
+    sampled = deviating_points(found)
+    figures = (Picture(partial(sample_figure, sampled), sample_caption(sampled)),) if sampled else ()
     explained, deviations = unexpected.summary(report.explanations), lists.deviations_table(report)
     caption = (
         "The largest deviation of each kind of feature in each family. First come errors, then values that are off "
@@ -141,27 +144,28 @@ def unexpected_blocks(report: Report) -> list[Block]:
     return [
         *_table_block("fitting", "Explanations by hypothesis", explained, unexpected.CAPTION, "hypotheses"),
         *_table_block("deviations", "Largest deviations", deviations, caption),
+        *([Block("samples", "Samples of deviating points", figures)] if figures else []),
     ]
 
 
-def first_figure(report: Report, found: Sequence[CurveRecords]) -> Figure | None:
-    """Return the figure of page one: the essential values, or else all ratios; none if there is nothing to draw."""
-    parts = _essentials(report, found)
-    if not parts:
+def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
+    """Return the figure of page one: the essential curves, or else all ratios; none if there is nothing to draw."""
+    drawn = _essentials(report, found)
+    if drawn is None:
         return _ratios(report)
-    return Figure(essentials_figure(parts, observed_head(report)), essentials_caption(report))
+    return Picture(partial(essentials_figure, drawn), essentials_caption(drawn, report))
 
 
-def _essentials(report: Report, found: Sequence[CurveRecords]) -> tuple[Part, ...]:
-    return essentials(found, limits(found), partial(family_name, report), report.device)
+def _essentials(report: Report, found: Sequence[CurveRecords]) -> Essentials | None:
+    return essentials(found, partial(family_name, report), report.device)
 
 
-def _ratios(report: Report) -> Figure | None:
+def _ratios(report: Report) -> Picture | None:
     """Draw all values as ratios to their predictions."""
     rows = overview_rows(specified(report))
     seen = "published" if report.publication else "observed"
     caption = f"Each mark is one value; to the right of 1, the {seen} value is higher than predicted."
-    return Figure(overview_figure(rows), caption) if rows else None
+    return Picture(partial(overview_figure, rows), caption) if rows else None
 
 
 def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

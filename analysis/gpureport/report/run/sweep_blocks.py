@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from gpureport.records.report import Report
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
-from gpureport.report.pictures import Figure, kind_of, pictures
+from gpureport.report.pictures import kind_of, pictures
 from gpureport.report.run.curves import FLAT, CurveRecords
 from gpureport.report.run.selection import selection
+from gpureport.report.text.captions import panel_titles
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import with_names
 from gpureport.units import format_percent
@@ -20,7 +21,7 @@ class Block:
 
     anchor: str
     title: str
-    figures: tuple[Figure | Picture, ...] = ()
+    figures: tuple[Picture, ...] = ()
     table: Table | None = None
     caption: str = ""
     """Of the table."""
@@ -67,7 +68,9 @@ def other_curves(report: Report, anchor: str, members: Sequence[CurveRecords], s
     )
 
 
-def _pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Figure | Picture, ...]:
+def _pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
     clocks = report.machine.clocks if report.machine else ()
     kinds = grouped((kind_of(curve), curve) for curve in found)
-    return tuple(picture for members in kinds.values() for picture in pictures(members, clocks))
+    return tuple(
+        picture for members in kinds.values() for picture in pictures(members, clocks, panel_titles(report, members))
+    )
