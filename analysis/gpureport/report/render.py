@@ -122,9 +122,7 @@ def filled(template: str, content: Content) -> str:
         pictures.append(picture)
         return _place(len(pictures) - 1)
 
-    env = environment()
-    env.filters["picture"] = placed
-    text = env.get_template(template).render(content)
+    text = environment(placed).get_template(template).render(content)
     found = drawn(pictures)  # after the text: only what the template shows is drawn, several at once
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _PLACE.sub(lambda place: found[int(place[1])], text))
 
@@ -173,8 +171,11 @@ def _content(report: Report) -> Content:
     }
 
 
-def environment() -> "Environment":
-    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors."""
+def environment(place: Callable[[Picture], object] = str) -> "Environment":
+    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors.
+
+    *place* returns what stands for a picture.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(
@@ -200,6 +201,7 @@ def environment() -> "Environment":
         trust=trust,
     )
     env.filters.update(
+        picture=place,
         bandwidth=format_bandwidth,
         bytes=format_bytes,
         frequency=format_frequency,
