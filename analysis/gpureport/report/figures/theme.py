@@ -61,7 +61,7 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.facecolor": "none",
     "figure.facecolor": "none",
-    "xtick.major.pad": 3.5,
+    "xtick.major.pad": 5.0,
     "ytick.major.pad": 2.0,
     "xtick.minor.bottom": False,
     "ytick.minor.left": False,
