@@ -204,10 +204,10 @@ def _content(report: Report, others: Others) -> Content:
     }
 
 
-def environment(picture: "Callable[[Picture], Markup]") -> "Environment":
+def environment(place: Callable[[Picture], object] = str) -> "Environment":
     """Return the Jinja environment of the templates: with autoescaping, undefined names are errors.
 
-    *picture* returns what a template shows in the place of a picture.
+    *place* returns what stands for a picture.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -234,6 +234,7 @@ def environment(picture: "Callable[[Picture], Markup]") -> "Environment":
         trust=trust,
     )
     env.filters.update(
+        picture=place,
         bandwidth=format_bandwidth,
         bytes=format_bytes,
         frequency=format_frequency,
@@ -241,7 +242,6 @@ def environment(picture: "Callable[[Picture], Markup]") -> "Environment":
         value=_brief(format_value),
         measured=_brief(format_measured),
         predicted=_brief(format_predicted),
-        picture=picture,
         number=_number,
         breakable=_breakable,
         sentence=sentence,

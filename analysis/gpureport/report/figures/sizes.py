@@ -34,7 +34,7 @@ Basis = Literal["bottleneck", "predicted", "observed"]
 Line = tuple[Feature | None, Basis]
 """What a line above a curve shows: bottlenecks, or the marks of one feature."""
 
-COLUMNS = 3
+_COLUMNS = 3
 MOST_PANELS = 3
 """One row: small figures leave no large gaps at the ends of pages."""
 
@@ -59,7 +59,7 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         curves: at most :data:`MOST_PANELS`.
         titles: for each curve its titles, the longest first: the first that fits is drawn.
     """
-    columns = min(len(curves), COLUMNS)
+    columns = min(len(curves), _COLUMNS)
     rows = -(-len(curves) // columns)
     with_strips = any(_base(curve) for curve in curves)
     lines = mark_lines(curves)
@@ -203,6 +203,7 @@ def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], floa
     import seaborn as sns
 
     of = base or (lambda _: 1.0)
+    axis.set(xlabel=" ", ylabel=" ")  # else seaborn computes all ticks for labels of its own, in each call
     if curve.prediction:
         points = drawable(curve.prediction.points)
         x, middle = [p.point.x for p in points], [p.value / of(p.point.x) for p in points]
@@ -213,8 +214,8 @@ def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], floa
             axis.axhline(1, color=PREDICTED, linewidth=0.8, linestyle=dashes)
         elif prediction:
             points = drawable(prediction.points)
-            line = {"x": [p.point.x for p in points], "y": [p.value / of(p.point.x) for p in points]}
-            sns.lineplot(line, x="x", y="y", ax=axis, color=PREDICTED, linewidth=0.8, linestyle=dashes, legend=False)
+            x, y = [p.point.x for p in points], [p.value / of(p.point.x) for p in points]
+            sns.lineplot(x=x, y=y, ax=axis, color=PREDICTED, linewidth=0.8, linestyle=dashes, estimator=None)
     if curve.observation:
         seen = drawable(curve.observation.points)
         x, bases = [p.point.x for p in seen], np.array([of(p.point.x) for p in seen])
