@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _VARIANT = "pdf/ua-1"
 _UNBROKEN = re.compile(r'<span class="part">([^<]*)</span>')
 
+_SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
+"""Scripts and data of interactive charts; text of the page contains no ``<``."""
+
 
 def pdf_problem() -> str | None:
     """Return why WeasyPrint cannot make a PDF here, in a sentence; ``None`` if it can."""
@@ -57,14 +60,16 @@ def layout(html: str, paper: Paper = "a4") -> "Document":
     from weasyprint import CSS, HTML
     from weasyprint.urls import URLFetcher
 
-    page = HTML(string=_with_break_characters(html), url_fetcher=URLFetcher(allowed_protocols={"data"}))
+    page = HTML(
+        string=_for_paper(html), url_fetcher=URLFetcher(allowed_protocols={"data"})
+    )
     # Style sheets given here are user style sheets, which override the page's own only if they are important.
     return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant=_VARIANT)
 
 
-def _with_break_characters(html: str) -> str:
-    """Replace the elements that control line breaks by characters, with which WeasyPrint is faster."""
-    return _UNBROKEN.sub(lambda found: _unbroken(found[1]), html.replace("<wbr>", "\u200b"))
+def _for_paper(html: str) -> str:
+    """Remove scripts, and replace elements that control line breaks by characters, with which WeasyPrint is faster."""
+    return _UNBROKEN.sub(lambda found: _unbroken(found[1]), _SCRIPT.sub("", html).replace("<wbr>", "\u200b"))
 
 
 def _unbroken(text: str) -> str:

@@ -11,6 +11,7 @@ from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
+from gpureport.report.figures.charts import Chart, sweep_charts
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.picture import Picture
 from gpureport.report.run.curves import CurveRecords
@@ -27,6 +28,7 @@ class Figure:
 
     svg: str
     caption: str
+    charts: tuple[Chart, ...] = ()
 
 
 def kind_of(curve: CurveRecords) -> Kind:
@@ -61,7 +63,10 @@ def pictures(members: Sequence[CurveRecords], clocks: Sequence[Clock] = ()) -> t
         return tuple(Figure(traces.trace_figure(group), trace_caption(group, clocks)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
-    return tuple(_figure(kind, part, first=not number) for number, part in enumerate(_parts(kind, drawn)))
+    return tuple(
+        replace(_figure(kind, part, first=not number), charts=sweep_charts(part) if kind != "shapes" else ())
+        for number, part in enumerate(_parts(kind, drawn))
+    )
 
 
 def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[CurveRecords]]:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from gpureport.findings.advice import advise
 from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
+from gpureport.report.figures.charts import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.svg import PAGE_FONT, described
@@ -50,6 +51,7 @@ _FONTS = (
     (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
+_SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
 _LONG_PART = 18  # most characters of a number that is kept on one line
@@ -186,12 +188,12 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = _style("screen.js")
+    scripts = [_style(name) for name in _SCRIPTS]
     env.globals.update(
         fonts=_fonts(),
         style=_style,
-        script=script,
-        script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
+        scripts=scripts,
+        script_hashes=[_hash(script) for script in scripts],
         tables=tables,
         appendix=appendix,
         statements=statements,
@@ -213,8 +215,22 @@ def environment() -> "Environment":
         breakable=_breakable,
         sentence=sentence,
         shorten=shorten,
+        chart_data=_chart_data,
     )
     return env
+
+
+def _hash(script: str) -> str:
+    """Return the hash of a script for the page's content security policy."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _chart_data(charts: Sequence[Chart]) -> "Markup":
+    """Return *charts* as an element of the page, which browsers do not run; nothing without charts."""
+    from markupsafe import Markup
+
+    text = f'<script type="application/json">{chart_json(charts)}</script>' if charts else ""
+    return Markup(text)  # noqa: S704 - its texts are escaped
 
 
 def _fonts() -> "Markup":

@@ -10,6 +10,7 @@ from gpureport import __version__
 from gpureport.glossary import terms
 from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.report import Paper
+from gpureport.report.figures.charts import pair_charts
 from gpureport.report.figures.pairs import Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.picture import Picture
@@ -88,8 +89,13 @@ def _figures(first: Side, other: Beside) -> tuple[Picture, ...]:
         for c in other.contrasts
         if c.axis.quantity != "case"
     )
+    names = first.device.name, other.side.device.name
     return tuple(
-        Picture(partial(pair_figure, part, [pair[0].key.variant for pair in part]), _caption(part, first, other.side))
+        Picture(
+            partial(pair_figure, part, [pair[0].key.variant for pair in part]),
+            _caption(part, first, other.side),
+            pair_charts(part, names),
+        )
         for pairs in kinds.values()
         for part in in_figures(pairs, MOST_PANELS)
     )

@@ -1,0 +1,216 @@
+"""Data of interactive charts, which a script draws in place of figures: one chart for each panel of a figure."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from gpureport.records.keys import Axis, Metric
+from gpureport.records.observation import ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.report.figures.roofline import Dot, class_text
+from gpureport.report.figures.style import printable
+from gpureport.report.run.curves import CurveRecords
+from gpureport.spec.models import Device
+from gpureport.units import format_bandwidth, format_bytes, format_value
+
+Kind = Literal["specification", "calibrated", "observed", "first", "second", "ceiling"]
+"""What the values of a series are: predictions, observations, those of two devices, or limits of a roofline."""
+Spacing = Literal["linear", "log2", "log10", "categories"]
+Point = PredictedPoint | ObservedPoint
+Number = float | None
+
+_WIDE = 5.0
+"""Largest / smallest value from which the y axis is logarithmic at first."""
+_REACH = 4.0
+"""Of a roofline beyond its dots and the ridge point of memory, as a factor."""
+_LARGEST_WHOLE = 1e15
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One axis of a chart."""
+
+    label: str
+    unit: str
+    """An SI base unit, or what is counted; empty for plain numbers."""
+    spacing: Spacing
+    """Of the y axis: only how it is at first."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values at the common x of a chart; ``None`` where there is none."""
+
+    name: str
+    kind: Kind
+    values: tuple[Number, ...]
+    low: tuple[Number, ...] = ()
+    """Lower ends of 95 % intervals; empty without intervals."""
+    high: tuple[Number, ...] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One panel of a figure: series over a common x."""
+
+    title: str
+    x: Scale
+    y: Scale
+    at: tuple[float, ...]
+    """The common x, ascending; of categories: 0, 1, …"""
+    labels: tuple[str, ...]
+    """Name of each x, or empty text; none at all if they would only repeat the values of x."""
+    series: tuple[Series, ...]
+    joined: bool
+    """Whether lines join the predictions."""
+
+
+def chart_json(charts: Sequence[Chart]) -> str:
+    """Return *charts* as JSON that can be the content of an element ``script``."""
+    text = json.dumps([asdict(chart) for chart in charts], ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def sweep_charts(curves: Sequence[CurveRecords]) -> tuple[Chart, ...]:
+    """Return a chart for each sweep over sizes or separate cases."""
+    return tuple(_sweep_chart(curve) for curve in curves)
+
+
+def _sweep_chart(curve: CurveRecords) -> Chart:
+    predictions = (
+        ("predicted from the specification", curve.specification),
+        ("predicted, calibrated", curve.calibrated),
+    )
+    records = [_Record(name, p.kind, p.points, intervals=p is curve.prediction) for name, p in predictions if p]
+    records += [_Record("observed", "observed", curve.observation.points)] if curve.observation else []
+    return _chart(curve.key.variant, curve.axis, curve.metric, records)
+
+
+def pair_charts(pairs: Sequence[tuple[Prediction, Prediction]], names: tuple[str, str]) -> tuple[Chart, ...]:
+    """Return a chart for each sweep that was predicted for two devices, which have these *names*."""
+    return tuple(
+        _chart(
+            first.key.variant,
+            first.axis,
+            first.metric,
+            [_Record(names[0], "first", first.points), _Record(names[1], "second", second.points)],
+        )
+        for first, second in pairs
+    )
+
+
+@dataclass(frozen=True)
+class _Record:
+    """Points of a series, with or without intervals."""
+
+    name: str
+    kind: Kind
+    points: Sequence[Point]
+    intervals: bool = True
+
+
+def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record]) -> Chart:
+    """Return the chart of *records* (at least one point has x and value above 0, or a value above 0 of a case)."""
+    cases = axis.quantity == "case"
+    shown = [(r, {_place(p): p for p in r.points if p.value > 0 and (cases or p.point.x > 0)}) for r in records]
+    places = sorted({place for _, points in shown for place in points})
+    values = [point.value for _, points in shown for point in points.values()]
+    return Chart(
+        title=printable(title),
+        x=Scale(printable(axis.label), _X_UNITS.get(axis.quantity, ""), "categories" if cases else "log2"),
+        y=Scale(printable(metric.label), metric.value_unit, "log10" if max(values) > _WIDE * min(values) else "linear"),
+        at=tuple(map(float, range(len(places)))) if cases else tuple(_number(x) for x, _ in places),
+        labels=() if all(label == format_bytes(x) for x, label in places) else tuple(printable(n) for _, n in places),
+        series=tuple(_series(r, [points.get(place) for place in places]) for r, points in shown if points),
+        joined=not cases,
+    )
+
+
+_X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items"}
+
+
+def _place(point: Point) -> tuple[float, str]:
+    return point.point.x, point.point.label
+
+
+def _series(record: _Record, points: Sequence[Point | None]) -> Series:
+    """Return the series of a record's *points* at each x."""
+    ends = [_ends(point) if point else (None, None) for point in points] if record.intervals else []
+    return Series(
+        name=printable(record.name),
+        kind=record.kind,
+        values=tuple(_number(point.value) if point else None for point in points),
+        low=tuple(low for low, _ in ends),
+        high=tuple(high for _, high in ends),
+    )
+
+
+def _ends(point: Point) -> tuple[float, float]:
+    """Return the 95 % interval of a point's value."""
+    if isinstance(point, ObservedPoint):
+        return _number(point.ci_low), _number(point.ci_high)
+    return _number(point.value / point.spread), _number(point.value * point.spread)
+
+
+def _number(value: float) -> float:
+    """Return *value* with six significant digits, as reports store it; whole numbers have a shorter text."""
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < _LARGEST_WHOLE else rounded
+
+
+@dataclass(frozen=True)
+class _Ceiling:
+    """A line of a roofline between two intensities."""
+
+    name: str
+    start: float
+    end: float
+    at: Callable[[float], float]
+
+
+def roofline_chart(dots: Sequence[Dot], device: Device) -> Chart:
+    """Return *dots* (at least one) under the ceilings of memory, caches and their classes of operations."""
+    ceilings = _ceilings(dots, device)
+    bends = [x for c in ceilings for x in (c.start, c.end) if 0 < x < math.inf]
+    reach = [max(bends), *(dot.intensity for dot in dots)]
+    low, high = min(reach) / _REACH, max(reach) * _REACH
+    corners: list[tuple[float, Dot | None]] = [(x, None) for x in {low, high, *bends} if low <= x <= high]
+    places = sorted([*corners, *((dot.intensity, dot) for dot in dots)], key=lambda place: place[0])
+    series: list[tuple[str, Kind, list[Number]]] = [
+        ("predicted", "specification", [dot and dot.predicted_per_s for _, dot in places]),
+        ("observed", "observed", [dot and dot.observed_per_s for _, dot in places]),
+    ]
+    series += [(c.name, "ceiling", [c.at(x) if c.start <= x <= c.end else None for x, _ in places]) for c in ceilings]
+    return Chart(
+        title="",
+        x=Scale("arithmetic intensity", "op/B", "log10"),
+        y=Scale("operations per second", "op/s", "log10"),
+        at=tuple(_number(x) for x, _ in places),
+        labels=tuple(printable(dot.name) if dot else "" for _, dot in places),
+        series=tuple(
+            Series(printable(name), kind, tuple(None if value is None else _number(value) for value in values))
+            for name, kind, values in series
+            if any(values)
+        ),
+        joined=False,
+    )
+
+
+def _ceilings(dots: Sequence[Dot], device: Device) -> list[_Ceiling]:
+    """Return the bandwidths up to the highest rate, and the rates from the ridge point of memory."""
+    rates = {name: device.rate_per_s(name) for name in dict.fromkeys(dot.operations for dot in dots)}
+    memory, roof = device.memory.bandwidth_bytes_per_s, max(rates.values())
+    slopes = {"DRAM": memory}
+    slopes |= {cache.name: device.level_bandwidth_bytes_per_s(cache) for cache in reversed(device.caches)}
+    return [
+        *(
+            _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, roof / slope, lambda x, slope=slope: x * slope)
+            for name, slope in slopes.items()
+        ),
+        *(
+            _Ceiling(f"{class_text(name)}: {format_value(rate, 'op/s')}", rate / memory, math.inf, lambda _, r=rate: r)
+            for name, rate in rates.items()
+        ),
+    ]
