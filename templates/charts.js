@@ -13,7 +13,9 @@ const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, 
 const decimal = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const times = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 const singular = {matrices: "matrix", launches: "launch"};
+const bases = {log2: 2, log10: 10};
 const rowHeight = 24, near = 1.15;
+const reach = 20; // pixels around the cursor
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 // Quantities as in the tables: divisor and label.
@@ -58,7 +60,7 @@ function seriesOptions(chart, each, number) {
     dash: line ? look.dash : undefined,
     spanGaps: true,
     ...(line ? {} : {paths: () => null}),
-    points: {show: !line, size: 6, width: 1.5, stroke, fill: each.kind === "observed" ? stroke : colour("--paper")},
+    points: {show: !line, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: each.kind === "observed" ? stroke : colour("--paper")},
     value: (_, value, __, at) => quantity(value, chart.y.unit, 4, at == null ? [] : ends(each, at)),
   };
 }
@@ -66,16 +68,40 @@ function ends(each, at) {
   return each.low.length ? [each.low[at], each.high[at]] : [];
 }
 function scaleOptions(chart, log) {
-  const spread = (low, high) => [low / near, high * near];
-  const y = log ? {distr: 3, log: 10, range: (_, low, high) => spread(low, high)} : {range: (_, __, high) => [0, high * 1.08]};
+  const y = {range: (u) => extent(u, chart, log), ...(log && {distr: 3, log: 10})};
   if (isCases(chart)) {
     const rows = (_, low, high) => [low - 0.5, high + 0.5];
     return {x: {time: false, ori: 1, dir: -1, range: rows}, y: {...y, ori: 0, dir: 1}};
   }
-  const x = {log2: {distr: 3, log: 2}, log10: {distr: 3, log: 10}}[chart.x.spacing] ?? {};
-  return {x: {time: false, range: (_, low, high) => (x.log ? spread(low, high) : [low, high]), ...x}, y};
+  const base = bases[chart.x.spacing];
+  const x = {range: (_, low, high) => (base ? [low / near, high * near] : [low, high]), ...(base && {distr: 3, log: base})};
+  return {x: {time: false, ...x}, y};
 }
-function axesOptions(chart) {
+// Ends of the y axis for the shown part of x, with intervals.
+function extent(u, chart, log) {
+  const [first, last] = u.series[0].idxs ?? [0, chart.at.length - 1];
+  const shown = chart.series.filter((_, number) => u.series[number + 1].show);
+  const values = (shown.length ? shown : chart.series).flatMap((each) =>
+    [each.values, each.low, each.high].flatMap((some) => some.slice(first, last + 1))).filter((value) => value > 0);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return log ? [low / near, high * near] : [0, high * 1.08];
+}
+// Round numbers within the ends of a logarithmic axis, about as many as fit.
+function logTicks(base, low, high, most) {
+  const powers = [];
+  for (let power = Math.floor(Math.log(low) / Math.log(base)); base ** power <= high; power++) powers.push(power);
+  const steps = base === 2 ? [[1]] : [[1], [1, 3], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9], [...Array(90).keys()].map((n) => 1 + n / 10)];
+  const found = steps.map((some) => powers.flatMap((power) => some.map((step) => step * base ** power))
+    .filter((value) => low <= value * 1.0001 && value <= high * 1.0001));
+  const ticks = found.findLast((some) => some.length <= most) ?? found[0];
+  return ticks.filter((_, number) => number % Math.ceil(ticks.length / most) === 0);
+}
+function tickOptions(base, gap, side = "width") {
+  if (!base) return {};
+  const splits = (u, _, low, high) => logTicks(base, low, high, u.bbox[side] / devicePixelRatio / gap);
+  return {splits, filter: (_, ticks) => ticks};
+}
+function axesOptions(chart, log) {
   const common = {
     stroke: colour("--ink"),
     font: "12px Inter, sans-serif",
@@ -84,28 +110,16 @@ function axesOptions(chart) {
     ticks: {show: false},
     grid: {stroke: colour("--line"), width: 1},
   };
-  const y = {
-    ...common,
-    scale: "y",
-    label: chart.y.label,
-    size: 74,
-    values: (_, values) => values.map((value) => (value === null ? null : value ? quantity(value, chart.y.unit, 3) : "0")),
-  };
-  const x = {
-    ...common,
-    label: chart.x.label,
-    size: 30,
-    space: 64,
-    values: (_, values) => values.map((value) => (value === null ? null : quantity(value, chart.x.unit, 3))),
-  };
-  if (!isCases(chart)) return [x, y];
-  const names = (_, values) => values.map((value) => short(chart.labels[value] ?? ""));
-  const longest = Math.max(...chart.labels.map((name) => short(name).length));
-  const rows = {side: 3, size: 10 + 6.6 * longest, grid: {show: false}, splits: () => chart.at, values: names};
-  return [{...x, ...rows}, {...y, side: 2, size: 30, space: 90}];
-}
-function short(name) {
-  return name.length > 26 ? `${name.slice(0, 25)}…` : name;
+  const values = (unit) => (_, found) => found.map((value) => (value == null ? null : value ? quantity(value, unit, 3) : "0"));
+  const width = (texts) => 10 + 6.6 * Math.max(0, ...texts.map((text) => text?.length ?? 0));
+  const y = {...common, scale: "y", label: chart.y.label, size: (_, texts) => width(texts ?? []), values: values(chart.y.unit)};
+  const x = {...common, label: chart.x.label, size: 30, space: 64, values: values(chart.x.unit)};
+  if (!isCases(chart)) {
+    return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, ...tickOptions(log && 10, 30, "height")}];
+  }
+  const names = chart.labels.map((name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name));
+  const rows = {side: 3, size: width(names), grid: {show: false}, splits: () => chart.at, values: (_, found) => found.map((at) => names[at])};
+  return [{...x, ...rows}, {...y, side: 2, size: 30, space: 90, ...tickOptions(log && 10, 90)}];
 }
 function drawInterval(u, chart, number) {
   const each = chart.series[number - 1];
@@ -132,11 +146,33 @@ function drawInterval(u, chart, number) {
       ctx.moveTo(...place(at, each.low[at]));
       ctx.lineTo(...place(at, each.high[at]));
     }
-    ctx.lineWidth = devicePixelRatio;
+    ctx.globalAlpha = each.kind === "observed" ? 1 : 0.2;
+    ctx.lineWidth = devicePixelRatio * (each.kind === "observed" ? 1 : 9);
     ctx.strokeStyle = u.series[number].stroke();
     ctx.stroke();
   }
   ctx.restore();
+}
+// Positions of cliffs and tapers: lines in the chart, texts below it.
+function drawMarks(u, chart) {
+  const {ctx, bbox} = u;
+  for (const {kind, x} of chart.marks) {
+    const number = 1 + chart.series.findIndex((each) => each.kind === kind), across = u.valToPos(x, "x", true);
+    if (!u.series[number].show || across < bbox.left || across > bbox.left + bbox.width) continue;
+    ctx.save();
+    ctx.strokeStyle = u.series[number].stroke();
+    ctx.globalAlpha = 0.5;
+    ctx.beginPath();
+    ctx.moveTo(across, bbox.top);
+    ctx.lineTo(across, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.restore();
+  }
+}
+function marksText({marks}) {
+  const kinds = {predicted: marks.filter(({kind}) => kind !== "observed"), observed: marks.filter(({kind}) => kind === "observed")};
+  return Object.entries(kinds).filter(([, some]) => some.length).map(([name, some]) =>
+    element("p", `marks ${name}`, `${name}: ${some.map(({text}) => text).join("; ")}`));
 }
 // Of dots that are not in a line: the one nearest to the cursor.
 function nearest(u, chart) {
@@ -146,30 +182,45 @@ function nearest(u, chart) {
     Math.min(...dots.map(({values}) => (values[at] == null ? Infinity : distance(x, values[at])))));
   return distances.indexOf(Math.min(...distances));
 }
-function xText(u, chart, at) {
+// Of points in a line: near the cursor, the one with most values.
+function fullest(u, chart, hovered) {
+  const count = (at) => chart.series.filter(({values}) => values[at] != null).length;
+  const distance = (at) => Math.abs(u.valToPos(chart.at[at], "x") - u.cursor.left);
+  const close = [...chart.at.keys()].filter((at) => distance(at) <= reach);
+  return close.sort((a, b) => count(b) - count(a) || distance(a) - distance(b))[0] ?? hovered;
+}
+function xText(chart, at) {
   if (at == null) return "–";
   const name = chart.labels[at];
   const value = isCases(chart) ? "" : quantity(chart.at[at], chart.x.unit);
   return name && value ? `${name} (${value})` : name || value;
 }
 function plot(place, chart, log) {
-  const scattered = !chart.joined && !isCases(chart);
-  const at = (u, hovered) => (scattered && u.cursor.left >= 0 ? nearest(u, chart) : hovered);
+  const at = chart.joined ? fullest : isCases(chart) ? (_, __, hovered) => hovered : nearest;
   const options = {
     title: chart.title,
     width: place.clientWidth,
     height: plotHeight(chart),
-    legend: {markers: {width: 2}},
-    cursor: {drag: {x: true, y: !isCases(chart), uni: 20}, dataIdx: (u, _, hovered) => at(u, hovered)},
+    legend: {
+      markers: {
+        width: 2,
+        dash: (u, number) => (u.series[number].dash ? "dashed" : "solid"),
+        fill: (u, number) => (chart.series[number - 1].kind === "observed" ? u.series[number].stroke() : null),
+      },
+    },
+    cursor: {drag: {x: true, y: !isCases(chart), uni: 20}, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
     scales: scaleOptions(chart, log),
-    axes: axesOptions(chart),
+    axes: axesOptions(chart, log),
     series: [
-      {label: chart.x.label, value: (u, _, __, hovered) => xText(u, chart, hovered == null ? hovered : at(u, hovered))},
+      {label: chart.x.label, value: (_, __, ___, hovered) => xText(chart, hovered)},
       ...chart.series.map((each, number) => seriesOptions(chart, each, number)),
     ],
-    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], setSeries: [pressed]},
+    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], setSeries: [pressed]},
   };
-  const made = new uPlot(options, [chart.at, ...chart.series.map((each) => each.values)], place);
+  const made = new uPlot(options, [chart.at, ...chart.series.map((each) => each.values)], (u, init) => {
+    place.prepend(u.root);
+    init();
+  });
   for (const label of toggles(made)) {
     label.tabIndex = 0;
     label.setAttribute("role", "button");
@@ -193,7 +244,9 @@ function boxed(chart) {
   const box = element("div", isCases(chart) || !chart.joined ? "plot wide" : "plot");
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", `${chart.title} ${chart.y.label}`.trim());
-  box.style.minHeight = `${plotHeight(chart) + rowHeight * (chart.series.length + 2)}px`;
+  const rows = chart.joined ? chart.series.length + 2 : 3, texts = marksText(chart);
+  box.style.minHeight = `${plotHeight(chart) + rowHeight * (rows + texts.length)}px`;
+  box.append(...texts);
   const state = {chart, box, log: chart.y.spacing === "log10", drawn: null};
   boxes.set(box, state);
   return state;

@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.report.figures.marks import feature_marks
 from gpureport.report.figures.roofline import Dot, class_text
 from gpureport.report.figures.style import printable
 from gpureport.report.run.curves import CurveRecords
@@ -52,6 +53,16 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """The position of a cliff or taper."""
+
+    text: str
+    kind: Kind
+    """Of the series that shows it."""
+    x: float
+
+
+@dataclass(frozen=True)
 class Chart:
     """One panel of a figure: series over a common x."""
 
@@ -65,6 +76,7 @@ class Chart:
     series: tuple[Series, ...]
     joined: bool
     """Whether lines join the predictions."""
+    marks: tuple[Mark, ...] = ()
 
 
 def chart_json(charts: Sequence[Chart]) -> str:
@@ -85,7 +97,19 @@ def _sweep_chart(curve: CurveRecords) -> Chart:
     )
     records = [_Record(name, p.kind, p.points, intervals=p is curve.prediction) for name, p in predictions if p]
     records += [_Record("observed", "observed", curve.observation.points)] if curve.observation else []
-    return _chart(curve.key.variant, curve.axis, curve.metric, records)
+    return replace(_chart(curve.key.variant, curve.axis, curve.metric, records), marks=_marks(curve))
+
+
+def _marks(curve: CurveRecords) -> tuple[Mark, ...]:
+    """Return the marks that the figure of a sweep over sizes shows."""
+    predicted = curve.specification or curve.calibrated
+    records = ((predicted.kind if predicted else "observed", predicted), ("observed", curve.observation))
+    return tuple(
+        Mark(printable(mark.texts[0]), kind, _number(mark.main))
+        for kind, record in records
+        if record and curve.axis.quantity not in ("case", "work_group")
+        for mark in feature_marks(record.features, record.points)
+    )
 
 
 def pair_charts(pairs: Sequence[tuple[Prediction, Prediction]], names: tuple[str, str]) -> tuple[Chart, ...]:
