@@ -28,7 +28,7 @@ from tests.fake_backend import PRESENT
 ROOT = Path(__file__).parents[1]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 INTEL_LOCK = "requirements-intel.lock"
-SCRIPTS = ("report", "setup", "test", "lock", "benchmark", "renew_comparisons")
+SCRIPTS = ("report", "setup", "test", "lock", "vendor", "benchmark", "renew_comparisons")
 
 
 @pytest.fixture

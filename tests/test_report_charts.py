@@ -1,0 +1,148 @@
+"""Data of interactive charts: the numbers of the report, in the page and not in the PDF."""
+
+import hashlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gpureport.records.report import Report
+from gpureport.report.figures.charts import Chart, chart_json, pair_charts, roofline_chart, sweep_charts
+from gpureport.report.figures.roofline import roofline_dots
+from gpureport.report.pdf import layout
+from gpureport.report.render import render_html
+from gpureport.report.run.curves import CurveRecords, curves
+from tests.make_report import many_variants
+
+VENDOR = Path(__file__).parents[1] / "templates" / "vendor"
+HOSTILE = "</script><b>\u202e"
+
+
+@cache
+def report() -> Report:
+    """A report with every kind of sweep."""
+    return many_variants(families=2, each=2)
+
+
+def curve(quantity: str) -> CurveRecords:
+    """Return the first sweep over *quantity* that was observed."""
+    return next(c for c in curves(report()) if c.axis.quantity == quantity and c.observation)
+
+
+def known(chart: Chart, kind: str) -> list[tuple[float, float]]:
+    """Return x and value of a series, where there is a value."""
+    (series,) = (each for each in chart.series if each.kind == kind)
+    return [(x, value) for x, value in zip(chart.at, series.values, strict=True) if value is not None]
+
+
+def test_a_curve_has_the_points_of_its_records() -> None:
+    """Values, intervals and the width of the band, with the six digits that reports store."""
+    found = curve("working_set")
+    (chart,) = sweep_charts([found])
+    assert found.observation
+    assert found.specification
+    points = sorted(found.observation.points, key=lambda point: point.point.x)
+    predicted = sorted(found.specification.points, key=lambda point: point.point.x)
+
+    assert known(chart, "observed") == [pytest.approx((p.point.x, p.value), rel=1e-5) for p in points]
+    assert known(chart, "specification") == [pytest.approx((p.point.x, p.value), rel=1e-5) for p in predicted]
+    observed = next(series for series in chart.series if series.kind == "observed")
+    ends = [(low, high) for low, high in zip(observed.low, observed.high, strict=True) if low is not None]
+    assert ends == [pytest.approx((p.ci_low, p.ci_high), rel=1e-5) for p in points]
+    with_band = [series.kind for series in chart.series if series.low and series.kind != "observed"]
+    assert with_band == [found.prediction and found.prediction.kind]
+    assert (chart.x.unit, chart.x.spacing, chart.y.unit) == ("B", "log2", found.value_unit)
+    assert list(chart.at) == sorted(chart.at)
+
+
+def test_marks_are_the_cliffs_and_tapers_of_the_curve() -> None:
+    """Those of the prediction from the specification, and the observed ones."""
+    (chart,) = sweep_charts([curve("working_set")])
+    assert {mark.kind for mark in chart.marks} == {"specification", "observed"}
+    assert all(chart.at[0] <= mark.x <= chart.at[-1] for mark in chart.marks)
+
+
+def test_cases_have_names_and_no_lines() -> None:
+    found = curve("case")
+    (chart,) = sweep_charts([found])
+    assert chart.labels == tuple(dict.fromkeys(point.point.label for point in found.points))
+    assert chart.at == tuple(range(len(chart.labels)))
+    assert not chart.joined
+
+
+def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
+    """Each predicted dot is below the bandwidth of a level and the rate of a class of operations."""
+    found = [c for c in curves(report()) if c.key.family == "family_00"]
+    dots = roofline_dots(found, report().device)
+    chart = roofline_chart(dots, report().device)
+    predicted = known(chart, "specification")
+    expected = sorted((dot.intensity, dot.predicted_per_s) for dot in dots)
+    assert sorted(predicted) == [pytest.approx(dot, rel=1e-5) for dot in expected]
+    ceilings = [series.values for series in chart.series if series.kind == "ceiling"]
+    device = report().device
+    assert len(ceilings) == 1 + len(device.caches) + len({dot.operations for dot in dots})
+    for intensity, value in predicted:
+        here = chart.at.index(intensity)
+        assert value <= 1.01 * max(ceiling[here] or 0 for ceiling in ceilings)
+    memory = ceilings[0]
+    assert all(y == pytest.approx(x * device.memory.bandwidth_bytes_per_s, rel=1e-4) for x, y in zip(chart.at, memory) if y)
+
+
+def test_two_devices_share_an_x_axis() -> None:
+    first = curve("working_set").specification
+    assert first
+    second = first.model_copy(update={"points": first.points[1:]})
+    (chart,) = pair_charts([(first, second)], ("A", "B"))
+    assert [(series.name, series.kind) for series in chart.series] == [("A", "first"), ("B", "second")]
+    assert [len(known(chart, kind)) for kind in ("first", "second")] == [len(first.points), len(first.points) - 1]
+
+
+def test_names_cannot_leave_their_element() -> None:
+    """Neither the element nor its text; the JSON stays the same."""
+    found = curve("case")
+    key = found.key.model_copy(update={"variant": HOSTILE})
+    (chart,) = sweep_charts([CurveRecords(**{**vars(found), "key": key})])
+    text = chart_json([chart])
+    assert "<" not in text
+    assert "\u202e" not in text
+    assert json.loads(text)[0]["title"] == "</script><b> "
+
+
+def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One element for each figure with charts; WeasyPrint gets no scripts."""
+    html = render_html(report())
+    data = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert len(data) >= 4
+    assert all(json.loads(text) for text in data)
+
+    given: list[str] = []
+
+    class Stop(Exception):  # noqa: N818 - ends the layout
+        pass
+
+    def taken(*_: object, string: str, **__: object) -> None:
+        given.append(string)
+        raise Stop
+
+    monkeypatch.setattr("weasyprint.HTML", taken)
+    with pytest.raises(Stop):
+        layout(html)
+    assert "<script" not in given[0]
+    assert "</figure>" in given[0]
+
+
+def test_vendored_files_are_those_of_the_locked_version() -> None:
+    """scripts/vendor writes them, their hashes and the lock file."""
+    sums = dict(reversed(line.split()) for line in (VENDOR / "sha256sums.txt").read_text().splitlines())
+    files = {path.relative_to(VENDOR).as_posix(): path.read_bytes() for path in (VENDOR / "uplot").iterdir()}
+    assert {name: hashlib.sha256(content).hexdigest() for name, content in files.items()} == sums
+    lock = json.loads((VENDOR / "package-lock.json").read_text())["packages"]
+    wanted = json.loads((VENDOR / "package.json").read_text())["dependencies"]
+    assert lock[""]["dependencies"] == wanted
+    package = lock["node_modules/uplot"]
+    assert package["integrity"].startswith("sha512-")
+    assert package["license"] == "MIT"
+    assert package["version"] == wanted["uplot"]
+    assert f"(v{wanted['uplot']})" in files["uplot/uPlot.iife.min.js"].decode()[:100]
