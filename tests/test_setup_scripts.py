@@ -409,12 +409,14 @@ def test_tests_get_a_browser(tmp_path: Path) -> None:
 
 
 def test_without_a_browser_tests_are_skipped(tmp_path: Path) -> None:
+    """A sentence says so."""
     machine = Machine(tmp_path, "PyPI").have("offline")
     assert "no Chromium" in machine.set_up("dev")[-1]
 
 
 @pytest.mark.parametrize("name", ["chromium", "google-chrome"])
 def test_a_browser_of_the_system_is_enough(tmp_path: Path, name: str) -> None:
+    """Nothing is installed."""
     machine = Machine(tmp_path, "PyPI")
     write_program(tmp_path / "bin" / name, "exit 0")
     assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI"]

@@ -60,9 +60,7 @@ def layout(html: str, paper: Paper = "a4") -> "Document":
     from weasyprint import CSS, HTML
     from weasyprint.urls import URLFetcher
 
-    page = HTML(
-        string=_for_paper(html), url_fetcher=URLFetcher(allowed_protocols={"data"})
-    )
+    page = HTML(string=_for_paper(html), url_fetcher=URLFetcher(allowed_protocols={"data"}))
     # Style sheets given here are user style sheets, which override the page's own only if they are important.
     return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant=_VARIANT)
 

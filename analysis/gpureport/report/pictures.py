@@ -64,7 +64,7 @@ def pictures(members: Sequence[CurveRecords], clocks: Sequence[Clock] = ()) -> t
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
     return tuple(
-        replace(_figure(kind, part, first=not number), charts=sweep_charts(part) if kind != "shapes" else ())
+        replace(_figure(kind, part, first=not number), charts=_charts(kind, part))
         for number, part in enumerate(_parts(kind, drawn))
     )
 
@@ -94,6 +94,11 @@ def _figure(kind: Kind, part: Sequence[CurveRecords], *, first: bool) -> Figure 
             shape_caption(part) if first else f"{', '.join(titles)}; shades and marks as above.",
         )
     return Picture(partial(sizes.size_figure, part, titles), size_caption(part))
+
+
+def _charts(kind: Kind, part: Sequence[CurveRecords]) -> tuple[Chart, ...]:
+    """Return the data of a figure's charts; maps have none."""
+    return () if kind == "shapes" else sweep_charts(part, cases=kind == "cases")
 
 
 def _by_size(curve: CurveRecords) -> CurveRecords:

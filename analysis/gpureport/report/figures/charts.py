@@ -2,14 +2,14 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.report.figures.marks import feature_marks
+from gpureport.report.figures.marks import FeatureMark, feature_marks
 from gpureport.report.figures.roofline import Dot, class_text
 from gpureport.report.figures.style import printable
 from gpureport.report.run.curves import CurveRecords
@@ -85,31 +85,32 @@ def chart_json(charts: Sequence[Chart]) -> str:
     return text.replace("<", "\\u003c")
 
 
-def sweep_charts(curves: Sequence[CurveRecords]) -> tuple[Chart, ...]:
-    """Return a chart for each sweep over sizes or separate cases."""
-    return tuple(_sweep_chart(curve) for curve in curves)
+def sweep_charts(curves: Sequence[CurveRecords], *, cases: bool = False) -> tuple[Chart, ...]:
+    """Return a chart for each sweep (at least one value is above 0): over sizes above 0, or of separate *cases*."""
+    return tuple(_sweep_chart(curve, cases=cases) for curve in curves)
 
 
-def _sweep_chart(curve: CurveRecords) -> Chart:
+def _sweep_chart(curve: CurveRecords, *, cases: bool) -> Chart:
     predictions = (
         ("predicted from the specification", curve.specification),
         ("predicted, calibrated", curve.calibrated),
     )
     records = [_Record(name, p.kind, p.points, intervals=p is curve.prediction) for name, p in predictions if p]
-    records += [_Record("observed", "observed", curve.observation.points)] if curve.observation else []
-    return replace(_chart(curve.key.variant, curve.axis, curve.metric, records), marks=_marks(curve))
+    if curve.observation:
+        records.append(_Record("observed", "observed", curve.observation.points))
+    chart = _chart(curve.key.variant, curve.axis, curve.metric, records, cases=cases)
+    return chart if cases or curve.is_work_group else replace(chart, marks=_marks(curve))
 
 
 def _marks(curve: CurveRecords) -> tuple[Mark, ...]:
     """Return the marks that the figure of a sweep over sizes shows."""
     predicted = curve.specification or curve.calibrated
-    records = ((predicted.kind if predicted else "observed", predicted), ("observed", curve.observation))
-    return tuple(
-        Mark(printable(mark.texts[0]), kind, _number(mark.main))
-        for kind, record in records
-        if record and curve.axis.quantity not in ("case", "work_group")
-        for mark in feature_marks(record.features, record.points)
-    )
+    found: list[tuple[Kind, FeatureMark]] = []
+    if predicted:
+        found += [(predicted.kind, mark) for mark in feature_marks(predicted.features, predicted.points)]
+    if curve.observation:
+        found += [("observed", mark) for mark in feature_marks(curve.observation.features, curve.observation.points)]
+    return tuple(Mark(printable(mark.texts[0]), kind, _number(mark.main)) for kind, mark in found)
 
 
 def pair_charts(pairs: Sequence[tuple[Prediction, Prediction]], names: tuple[str, str]) -> tuple[Chart, ...]:
@@ -135,15 +136,16 @@ class _Record:
     intervals: bool = True
 
 
-def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record]) -> Chart:
-    """Return the chart of *records* (at least one point has x and value above 0, or a value above 0 of a case)."""
-    cases = axis.quantity == "case"
+def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *, cases: bool = False) -> Chart:
+    """Return the chart of *records*, without points that do not fit on logarithmic axes."""
     shown = [(r, {_place(p): p for p in r.points if p.value > 0 and (cases or p.point.x > 0)}) for r in records]
     places = sorted({place for _, points in shown for place in points})
     values = [point.value for _, points in shown for point in points.values()]
     return Chart(
         title=printable(title),
-        x=Scale(printable(axis.label), _X_UNITS.get(axis.quantity, ""), "categories" if cases else "log2"),
+        x=Scale(
+            printable(axis.label), "" if cases else _X_UNITS.get(axis.quantity, ""), "categories" if cases else "log2"
+        ),
         y=Scale(printable(metric.label), metric.value_unit, "log10" if max(values) > _WIDE * min(values) else "linear"),
         at=tuple(map(float, range(len(places)))) if cases else tuple(_number(x) for x, _ in places),
         labels=() if all(label == format_bytes(x) for x, label in places) else tuple(printable(n) for _, n in places),
@@ -152,7 +154,7 @@ def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record]) -
     )
 
 
-_X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items"}
+_X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
 
 
 def _place(point: Point) -> tuple[float, str]:
@@ -186,12 +188,17 @@ def _number(value: float) -> float:
 
 @dataclass(frozen=True)
 class _Ceiling:
-    """A line of a roofline between two intensities."""
+    """A line of a roofline between two intensities, through rate + slope x intensity."""
 
     name: str
     start: float
     end: float
-    at: Callable[[float], float]
+    rate: float = 0.0
+    slope: float = 0.0
+
+    def at(self, intensity: float) -> Number:
+        """Operations/s; ``None`` beyond its ends."""
+        return self.rate + self.slope * intensity if self.start <= intensity <= self.end else None
 
 
 def roofline_chart(dots: Sequence[Dot], device: Device) -> Chart:
@@ -203,10 +210,10 @@ def roofline_chart(dots: Sequence[Dot], device: Device) -> Chart:
     corners: list[tuple[float, Dot | None]] = [(x, None) for x in {low, high, *bends} if low <= x <= high]
     places = sorted([*corners, *((dot.intensity, dot) for dot in dots)], key=lambda place: place[0])
     series: list[tuple[str, Kind, list[Number]]] = [
-        ("predicted", "specification", [dot and dot.predicted_per_s for _, dot in places]),
-        ("observed", "observed", [dot and dot.observed_per_s for _, dot in places]),
+        ("predicted", "specification", [dot.predicted_per_s if dot else None for _, dot in places]),
+        ("observed", "observed", [dot.observed_per_s if dot else None for _, dot in places]),
     ]
-    series += [(c.name, "ceiling", [c.at(x) if c.start <= x <= c.end else None for x, _ in places]) for c in ceilings]
+    series += [(c.name, "ceiling", [c.at(x) for x, _ in places]) for c in ceilings]
     return Chart(
         title="",
         x=Scale("arithmetic intensity", "op/B", "log10"),
@@ -228,13 +235,11 @@ def _ceilings(dots: Sequence[Dot], device: Device) -> list[_Ceiling]:
     memory, roof = device.memory.bandwidth_bytes_per_s, max(rates.values())
     slopes = {"DRAM": memory}
     slopes |= {cache.name: device.level_bandwidth_bytes_per_s(cache) for cache in reversed(device.caches)}
-    return [
-        *(
-            _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, roof / slope, lambda x, slope=slope: x * slope)
-            for name, slope in slopes.items()
-        ),
-        *(
-            _Ceiling(f"{class_text(name)}: {format_value(rate, 'op/s')}", rate / memory, math.inf, lambda _, r=rate: r)
-            for name, rate in rates.items()
-        ),
-    ]
+    bandwidths = (
+        _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, roof / slope, slope=slope) for name, slope in slopes.items()
+    )
+    classes = (
+        _Ceiling(f"{class_text(name)}: {format_value(rate, 'op/s')}", rate / memory, math.inf, rate=rate)
+        for name, rate in rates.items()
+    )
+    return [*bandwidths, *classes]
