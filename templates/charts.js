@@ -320,7 +320,7 @@ function activate(figure, charts, number) {
       state.log = on;
       if (state.drawn) draw(state);
     }), states.every(({log}) => log)),
-    button("Download CSV", () => download(charts, `figure-${number + 1}`)),
+    button("Download CSV", () => download(charts, `${document.title} figure ${number + 1}`.replace(/[^\w]+/g, "-"))),
     element("span", "hint", "Drag to zoom, double-click to reset. Click a name to hide it."),
   );
   figure.classList.add("interactive");
