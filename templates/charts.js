@@ -224,7 +224,11 @@ function plot(place, chart, log) {
   for (const label of toggles(made)) {
     label.tabIndex = 0;
     label.setAttribute("role", "button");
-    label.addEventListener("keydown", (event) => event.key === "Enter" && label.click());
+    label.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      label.click();
+    });
   }
   pressed(made);
   return made;
@@ -327,8 +331,15 @@ function activate(figure, charts, number) {
   figure.prepend(tools, place);
   for (const {box} of states) seen.observe(box);
 }
-document.querySelectorAll('figure > script[type="application/json"]').forEach((data, number) =>
-  activate(data.parentElement, JSON.parse(data.textContent), number));
+// Predictions have the half-widths of their intervals as factors.
+function withEnds(each) {
+  const scaledBy = (power) => each.spread.map((factor, at) => factor && Number((each.values[at] * factor ** power).toPrecision(6)));
+  return each.spread.length ? {...each, low: scaledBy(-1), high: scaledBy(1)} : each;
+}
+document.querySelectorAll('figure > script[type="application/json"]').forEach((data, number) => {
+  const charts = JSON.parse(data.textContent).map((chart) => ({...chart, series: chart.series.map(withEnds)}));
+  activate(data.parentElement, charts, number);
+});
 dark.addEventListener("change", () => {
   for (const state of boxes.values()) if (state.drawn) draw(state);
 });

@@ -77,7 +77,15 @@ def report() -> Report:
     made = many_variants(families=2, each=1)
     changed = {"verdict": Verdict.OFF}
     findings = (f.model_copy(update=changed) if f.position == "case" else f for f in made.findings)
-    return made.model_copy(update={"findings": tuple(findings)})
+    return made.model_copy(
+        update={"findings": tuple(findings), "predictions": tuple(map(with_bands, made.predictions))}
+    )
+
+
+def with_bands(prediction: Prediction) -> Prediction:
+    """Return a prediction with 95 % intervals."""
+    points = (point.model_copy(update={"spread": 1.25}) for point in prediction.points)
+    return prediction.model_copy(update={"points": tuple(points)})
 
 
 @cache
@@ -89,7 +97,7 @@ def html() -> str:
 def a_curve() -> tuple[Prediction, Observation]:
     """The first sweep over sizes, as predicted and as observed."""
     observation = next(o for o in report().observations if o.axis.quantity == "working_set")
-    return next(p for p in report().predictions if p.key == observation.key), observation
+    return next(p for p in reversed(report().predictions) if p.key == observation.key), observation
 
 
 def figure_of(page: "Page", title: str, label: str) -> "Locator":
@@ -143,7 +151,9 @@ def test_hovering_shows_the_values_of_the_report(show: "Callable[..., Page]", ac
     seen = at(observation.points, x)
     predicted = next(p for p in prediction.points if p.point == seen.point)
     assert numbers(shown["observed"]) == pytest.approx([seen.value, seen.ci_low, seen.ci_high], rel=FOUR_DIGITS)
-    assert numbers(shown["predicted from the specification"])[0] == pytest.approx(predicted.value, rel=FOUR_DIGITS)
+    band = [predicted.value, predicted.value / predicted.spread, predicted.value * predicted.spread]
+    name = "predicted, calibrated" if prediction.kind == "calibrated" else "predicted from the specification"
+    assert numbers(shown[name]) == pytest.approx(band, rel=FOUR_DIGITS)
 
 
 def pixels(figure: "Locator", name: str) -> int:

@@ -41,6 +41,11 @@ def known(chart: Chart, kind: str) -> list[tuple[float, float]]:
 def test_a_curve_has_the_points_of_its_records() -> None:
     """Values, intervals and the width of the band, with the six digits that reports store."""
     found = curve("working_set")
+    assert found.prediction
+    spreads = [1 + number / 8 for number in range(len(found.prediction.points))]
+    banded = tuple(p.model_copy(update={"spread": s}) for p, s in zip(found.prediction.points, spreads, strict=True))
+    kind = found.prediction.kind
+    found = replace(found, **{kind: found.prediction.model_copy(update={"points": banded})})
     (chart,) = sweep_charts([found])
     assert found.observation
     assert found.specification
@@ -52,8 +57,9 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     observed = next(series for series in chart.series if series.kind == "observed")
     ends = [(low, high) for low, high in zip(observed.low, observed.high, strict=True) if low is not None]
     assert ends == [pytest.approx((p.ci_low, p.ci_high), rel=1e-5) for p in points]
-    with_band = [series.kind for series in chart.series if series.low and series.kind != "observed"]
-    assert with_band == [found.prediction and found.prediction.kind]
+    (with_band,) = (series for series in chart.series if series.spread)
+    assert with_band.kind == kind
+    assert with_band.spread == pytest.approx(spreads)
     assert (chart.x.unit, chart.x.spacing, chart.y.unit) == ("B", "log2", found.value_unit)
     assert list(chart.at) == sorted(chart.at)
 

@@ -48,8 +48,10 @@ class Series:
     kind: Kind
     values: tuple[Number, ...]
     low: tuple[Number, ...] = ()
-    """Lower ends of 95 % intervals; empty without intervals."""
+    """Lower ends of 95 % intervals of observations; empty without intervals."""
     high: tuple[Number, ...] = ()
+    spread: tuple[Number, ...] = ()
+    """Half-widths of 95 % intervals of predictions, as factors; empty without intervals."""
 
 
 @dataclass(frozen=True)
@@ -163,21 +165,22 @@ def _place(point: Point) -> tuple[float, str]:
 
 def _series(record: _Record, points: Sequence[Point | None]) -> Series:
     """Return the series of a record's *points* at each x."""
-    ends = [_ends(point) if point else (None, None) for point in points] if record.intervals else []
     return Series(
         name=printable(record.name),
         kind=record.kind,
-        values=tuple(_number(point.value) if point else None for point in points),
-        low=tuple(low for low, _ in ends),
-        high=tuple(high for _, high in ends),
+        values=_column(point.value if point else None for point in points),
+        low=_column(point.ci_low if isinstance(point, ObservedPoint) else None for point in points),
+        high=_column(point.ci_high if isinstance(point, ObservedPoint) else None for point in points),
+        spread=_column(
+            point.spread if record.intervals and isinstance(point, PredictedPoint) else None for point in points
+        ),
     )
 
 
-def _ends(point: Point) -> tuple[float, float]:
-    """Return the 95 % interval of a point's value."""
-    if isinstance(point, ObservedPoint):
-        return _number(point.ci_low), _number(point.ci_high)
-    return _number(point.value / point.spread), _number(point.value * point.spread)
+def _column(values: Iterable[Number]) -> tuple[Number, ...]:
+    """Return *values* rounded; empty if there are none."""
+    column = tuple(None if value is None else _number(value) for value in values)
+    return column if any(value is not None for value in column) else ()
 
 
 def _number(value: float) -> float:
@@ -221,9 +224,7 @@ def roofline_chart(dots: Sequence[Dot], device: Device) -> Chart:
         at=tuple(_number(x) for x, _ in places),
         labels=tuple(printable(dot.name) if dot else "" for _, dot in places),
         series=tuple(
-            Series(printable(name), kind, tuple(None if value is None else _number(value) for value in values))
-            for name, kind, values in series
-            if any(values)
+            Series(printable(name), kind, column) for name, kind, values in series if (column := _column(values))
         ),
         joined=False,
     )
