@@ -191,9 +191,11 @@ function fullest(u, chart, hovered) {
 }
 function xText(chart, at) {
   if (at == null) return "–";
-  const name = chart.labels[at];
-  const value = isCases(chart) ? "" : quantity(chart.at[at], chart.x.unit);
-  return name && value ? `${name} (${value})` : name || value;
+  const name = chart.labels[at] ?? "";
+  if (isCases(chart)) return name;
+  const value = quantity(chart.at[at], chart.x.unit);
+  const bare = name.replace(/ \([\d.]+ \w*B\)$/, ""); // without its size in fewer digits
+  return value.startsWith(bare) ? value : `${bare} (${value})`;
 }
 function plot(place, chart, log) {
   const at = chart.joined ? fullest : isCases(chart) ? (_, __, hovered) => hovered : nearest;
