@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -18,7 +19,7 @@ from gpureport.compare.records import (
     Standing,
 )
 from gpureport.compare.standings import BEYOND, WITHIN
-from gpureport.compare.summary import families, means, overall
+from gpureport.compare.summary import families, mean_speed, means, overall, ranked, works
 from gpureport.records.keys import Metric
 from gpureport.report.comparison.document import content, maps
 from gpureport.report.comparison.tables import (
@@ -28,17 +29,24 @@ from gpureport.report.comparison.tables import (
     machine_table,
     ratio_text,
     standings_tables,
+    works_table,
 )
-from gpureport.report.comparison.words import listed, sentences, title
-from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns
-from gpureport.report.figures.landmarks import landmark_figure, landmark_panels
+from gpureport.report.comparison.words import sentences, title
+from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns, reach_of
+from gpureport.report.figures.landmarks import landmark_figure, landmark_pages
+from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.speeds import SpeedRow, speed_figure
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
 from gpureport.report.figures.style import PREDICTED
 from gpureport.report.pdf import layout
-from gpureport.report.render import environment
-from tests.figure_texts import boxes, size_pt
+from gpureport.report.render import filled
+from gpureport.report.text.words import listed
+from tests.drawn_texts import faults
 from tests.page_boxes import strays
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RATE = Metric(kind="rate", unit="cells", label="rate")
 WORKLOADS = (
@@ -140,8 +148,7 @@ def _difference(machine: str, number: int) -> Difference:
 @pytest.mark.parametrize("machines", [3, 40])
 def test_nothing_leaves_its_page(machines: int) -> None:
     """Texts, tables and pictures lie between the margins, and texts within their cells; markup stays text."""
-    env = environment()
-    html = env.get_template("comparison.html.j2").render(content(made(machines)))
+    html = filled("comparison.html.j2", content(made(machines)))
 
     assert "<b>" not in html
     assert list(strays(layout(html))) == []
@@ -149,11 +156,12 @@ def test_nothing_leaves_its_page(machines: int) -> None:
 
 def test_figures_of_hundreds_of_machines_fit_on_pages() -> None:
     """Fifty rows at most; names of columns do not overlap; features workload by workload are in the JSON alone."""
-    few, many = content(made(40)), content(made(120))
+    few, some, many = content(made(12)), content(made(40)), content(made(120))
 
-    assert [len(few[name]) for name in ("overview", "strips")] == [1, 1]  # type: ignore[arg-type]
+    assert [len(some[name]) for name in ("overview", "strips")] == [1, 1]  # type: ignore[arg-type]
     assert [len(many[name]) for name in ("overview", "strips")] == [3, 3]  # type: ignore[arg-type]
     assert few["panels"]
+    assert not few["panels_left"]
     assert not many["panels"]
     assert many["panels_left"] == len(WORKLOADS)
     captions = [figure.caption for _, figures in maps(made(120)) for figure in figures]
@@ -192,44 +200,67 @@ def test_of_many_machines_only_those_that_differ_are_shown(machines: int, slow: 
     assert filled["spreads_left"] == machines - drawn
 
 
-def _figures() -> dict[str, Callable[[], str]]:
+def _figures() -> dict[str, Callable[[], "Figure"]]:
     names = [machine.name for machine in made(40).machines]
     cells = dict.fromkeys(names, 0.012345)
-    row = HeatRow("game_of_life/" + "w" * 60, "a very long case indeed", (cells, cells))
+    row = HeatRow("w" * 60, "a very long case indeed", (cells, cells), {names[0]: "W" * 20}, "A family " * 20)
     blocks = [HeatBlock("speed / that of " + "W" * 99, tuple(names)), HeatBlock("efficiency", tuple(names[:3]))]
     few = [HeatBlock("speed", tuple(names[:2]), cautioned=frozenset(names)), HeatBlock("efficiency", tuple(names[:2]))]
-    panels = next(landmark_panels(made(40).landmarks))
+    pages = [list(landmark_pages(made(number).landmarks, names[:number])) for number in (3, 12)]
+    rows = [SpeedRow("work " * 20, [mean_speed(made(4).contests, name) for name in names[1:4]])] * 18
     return {
-        "many columns": lambda: heat_figure([row] * 3, blocks),
-        "few columns": lambda: heat_figure([row] * 3, few),
-        "panels": lambda: landmark_figure(panels, names),
-        "many strips": lambda: strip_figure(made(40).landmarks, names),
-        "few strips": lambda: strip_figure(made(2).landmarks, names[:2]),
+        "many columns": lambda: heat_figure([row] * 3, blocks, 8.0),
+        "few columns": lambda: heat_figure([row] * 3, few, 1.25),
+        "features by workload": lambda: landmark_figure(pages[0][0], names[:3]),
+        "features by machine": lambda: landmark_figure(pages[1][0], names[:12]),
+        "strips": lambda: strip_figure(made(40).landmarks, names),
         "spread": lambda: spread_figure(made(2).differences),
+        "speeds": lambda: speed_figure(rows, names[:4]),
     }
 
 
 @pytest.mark.parametrize("kind", _figures())
-def test_no_text_leaves_its_figure(kind: str) -> None:
+def test_texts_of_figures_neither_overlap_nor_leave_them(kind: str) -> None:
     """However long names are, and however many."""
-    figure = _figures()[kind]()
-    width, height = size_pt(figure)
-    lefts, tops, rights, bottoms = zip(*(box for _, box in boxes(figure)), strict=True)
+    assert faults(_figures()[kind]) == []
 
-    assert min(lefts) >= -1
-    assert max(rights) <= width + 1
-    assert min(tops) >= -1
-    assert max(bottoms) <= height + 1
+
+def test_figures_have_few_elements() -> None:
+    """Marks of one colour are one path, however many they are."""
+    names = [machine.name for machine in made(40).machines]
+    cells = {name: 0.9**number for number, name in enumerate(names)}
+    rows = [HeatRow(str(number), "", (cells,)) for number in range(20)]
+
+    assert _paths(lambda: strip_figure(made(40).landmarks, names)) < 30
+    assert _paths(lambda: heat_figure(rows, [HeatBlock("speed", tuple(names))], reach_of(rows))) < 60
+
+
+def _paths(draw: Callable[[], "Figure"]) -> int:
+    return Picture(draw, "").svg().count("<path")
+
+
+def test_colours_of_a_map_have_a_key() -> None:
+    """It ends at a ratio that few cells exceed, and says that the darkest colours include those."""
+    rows = [HeatRow("a", "", ({"x": ratio},)) for ratio in (*[0.7] * 40, 30.0)]
+    drawn = _texts(Picture(partial(heat_figure, rows, [HeatBlock("speed", ("x",))], reach_of(rows)), ""))
+
+    assert reach_of(rows) == 1.5
+    assert reach_of(rows[-1:]) == 8
+    assert reach_of([]) == 1.25
+    assert {"≤ 0.667", "1", "≥ 1.5"} <= set(drawn)
+    assert {"0.700", "30.0"} <= set(drawn)
 
 
 def test_few_machines_have_every_value_and_many_have_leaders() -> None:
     """A row a machine, or a row a workload."""
     few, many = made(2), made(40)
 
-    assert sum(len(table.rows) for table in standings_tables(few)) == 2 * 2 * len(WORKLOADS)
-    row = standings_tables(few)[0].rows[1]
-    assert row[:3] == ("packed_steps1", "caches", _name(1)[:19] + "…")
-    assert row[3:] == ("900 Gcell/s ± 0.4 %", "0.900 ± 1 %", "968 Gcell/s", "0.930", "1.00")
+    assert sum(len(table.rows) for table in standings_tables(few)) == 2 * len(WORKLOADS)
+    first, second = standings_tables(few)[0].columns[2:4]
+    assert (first, second) == ("machine 0", _name(1)[:13] + "…")
+    row = standings_tables(few)[0].rows[0]
+    assert row[:2] == ("packed_steps1", "caches")
+    assert row[2:] == ("1.00 Tcell/s ± 0.4 %", "900 Gcell/s ± 0.4 %", "0.900 ± 1 %", "0.930", "0.930")
     leaders = leaders_tables(many)
     assert sum(len(table.rows) for table in leaders) == 2 * len(WORKLOADS)
     assert leaders[0].rows[0][:2] == ("packed_steps1", "caches")
@@ -258,15 +289,72 @@ def test_means_are_geometric_and_each_family_counts_once() -> None:
     assert overall(microbenchmarks, "speed")[second] == pytest.approx(0.9)
 
 
+def test_a_mean_over_kernels_has_the_interval_of_their_scatter() -> None:
+    """Each kernel counts once, however many cases it has. Of few kernels, the interval is that of their ratios."""
+    second = _name(1)
+
+    def contest(kernel: str, ratio: float) -> Contest:
+        base, other = made(2).contests[0].standings
+        estimate = RatioEstimate(value=ratio, ci_low=ratio / 1.01, ci_high=ratio * 1.01)
+        standings = (base, other.model_copy(update={"to_baseline": estimate}))
+        return made(2).contests[0].model_copy(update={"workload": f"memory/{kernel}", "standings": standings})
+
+    several = mean_speed([contest("a", 0.5), contest("b", 1.0), contest("c", 2.0), contest("c", 2.0)], second)
+    one = mean_speed([contest("a", 0.5)], second)
+    assert several
+    assert one
+    assert several.kernels == pytest.approx({"memory/a": 0.5, "memory/b": 1.0, "memory/c": 2.0})
+    assert several.ends == pytest.approx((0.5, 2.0))
+    assert several.ratio.value == pytest.approx(1)
+    assert several.ratio.ci_high == pytest.approx(
+        2 ** (4.303 / 3**0.5), rel=1e-3
+    )  # Student's t, two degrees of freedom
+    assert (one.ratio.ci_low, one.ratio.ci_high) == pytest.approx((0.5 / 1.01, 0.5 * 1.01))
+    assert mean_speed([contest("a", 0.5)], "nobody") is None
+
+
+def test_kinds_of_work_have_values_and_ratios() -> None:
+    """Also memory. Machines without a common kernel have their own best values; many have the fastest and slowest."""
+    few, many = works_table(made(2)), works_table(made(40))
+
+    assert [row[:2] for row in few.rows] == [
+        (name, place) for name in ("Game of Life", "Particles", "Memory rate") for place in ("memory", "caches")
+    ]
+    assert few.rows[0][2:] == ("5", "1.00 Tcell/s", "900 Gcell/s", "0.900 ± 0.4 %", "0.900")
+    assert many.rows[0][2:6] == ("5", "1.00 Tcell/s", "machine 0", "1.00 ± 0.4 %")
+    assert many.rows[0][7].startswith("0.0164")
+    lone = made(2).contests[0]
+    apart = [lone.model_copy(update={"workload": f"memory/{s.machine}", "standings": (s,)}) for s in lone.standings]
+    (work,) = works(made(2).model_copy(update={"contests": tuple(apart)}))
+    assert work.best(_name(1), work.machines) is None
+    best = work.best(_name(1))
+    assert best
+    assert best.machine == _name(1)
+
+
+def test_one_kernel_ranks_no_machines() -> None:
+    """Two of its points are no more than one kernel; the sentences say so."""
+    comparison = made(8)
+    one = comparison.model_copy(update={"contests": comparison.contests[:2]})
+    pair = one.model_copy(update={"machines": one.machines[:2]})
+
+    assert not ranked(one)
+    assert "Not ranked: 8 machines, with fewer than 3 kernels in common" in next(sentences(one))
+    assert "only game_of_life/packed_steps1 in common" in next(sentences(pair))
+    assert list(ranked(comparison)) == [machine.name for machine in comparison.machines][::-1]
+
+
 def test_sentences_say_what_matters() -> None:
     """Each of few machines, the extremes of many; and what differs significantly on the same device."""
     few, many = tuple(sentences(made(2))), tuple(sentences(made(40)))
     second = _name(1)
 
-    assert len(few) == 3
-    assert few[0].startswith(f"{second} relative to machine 0: game of life 0.900 times as fast, particles 0.900 times")
-    assert f": machine 0 reaches 93 % and {second} reaches 93 % (" in few[1]
-    assert few[2] == (
+    assert len(few) == 5
+    assert few[0] == f"{second} relative to machine 0: slower in all 6 kinds of work."
+    assert few[1].startswith(f"Game of Life with data in memory: {second} reaches 0.900 of the speed of machine 0 (5 ")
+    assert few[1].endswith("; at best 900 Gcell/s instead of 1.00 Tcell/s.")
+    assert f": machine 0 reaches 93 % and {second} reaches 93 % (" in few[3]
+    assert few[4] == (
         f"On the same device, 2 of 50 sweeps of {second} differ significantly, most clearly memory/read/0 (50 % "
         "slower); the others are within run-to-run variation."
     )
@@ -289,11 +377,12 @@ def test_marks_stand_where_ratios_mean_less() -> None:
     """Before the names of machines in tables and figures; names of predictions have another colour."""
     comparison = made(3)
     first, second, third = (machine.name for machine in comparison.machines)
-    drawn = heat_figure([], [HeatBlock("", (first, third), frozenset({third}), frozenset({first}))])
+    block = HeatBlock("", (first, third), frozenset({third}), frozenset({first}))
+    drawn = Picture(partial(heat_figure, [], [block], 2.0), "")
 
     assert [row[0] for row in machine_table(comparison).rows] == [first, f"△ {second}", third]
-    assert boxes(drawn)[0][0] == f"△ {first}"
-    assert PREDICTED in drawn
+    assert _texts(drawn)[0] == f"△ {first}"
+    assert PREDICTED.lower() in drawn.svg()
 
 
 def test_a_map_has_no_empty_columns() -> None:
@@ -307,10 +396,15 @@ def test_a_map_has_no_empty_columns() -> None:
     isolated = maps(comparison.model_copy(update={"contests": tuple(lacking)}))
 
     assert (what, more) == (None, [])
-    names = [[text for text, _ in boxes(figure.svg)] for figure in figures]
+    names = [_texts(figure) for figure in figures]
     assert sum(third[:5] in text for text in names[0]) == 1
     assert "1.00 Tcell/s" in names[0]
-    assert not any(third[:5] in text for _, found in isolated for f in found for text, _ in boxes(f.svg))
+    assert not any(third[:5] in text for _, found in isolated for figure in found for text in _texts(figure))
+
+
+def _texts(picture: Picture) -> list[str]:
+    root = ET.fromstring(picture.svg())  # noqa: S314 - our own
+    return [element.text or "" for element in root.iter() if element.tag.endswith("text")]
 
 
 @pytest.mark.parametrize(

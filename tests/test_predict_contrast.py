@@ -13,9 +13,12 @@ from gpureport.predict.contrast import SAME, capacity_difference, contrasts
 from gpureport.predict.outlook import best_point, bottleneck_of, outlooks
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
 from gpureport.records.provenance import Provenance
+from gpureport.report.figures.pairs import pair_figure
+from gpureport.report.prediction.headline import effects, effects_table, headline
 from gpureport.report.prediction.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
 from gpureport.spec.models import Device
 from gpureport.workloads import select
+from tests.drawn_texts import faults
 from tests.toy import TOY
 
 SOURCED = Provenance(kind="spec", source="a data sheet")
@@ -161,6 +164,49 @@ def test_tables_side_by_side() -> None:
     assert names == ["launch/queued, isolated", "launch/queued, batched", "memory/copy"]
     assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
     assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
+
+
+def _beside(factor: float, *names: str) -> tuple[Side, Beside]:
+    """The toy device, and the same with faster memory."""
+    other = _faster_memory(factor)
+    first, second = (_all(device, *names) for device in (TOY, other))
+    a = Side("A", TOY, [each.prediction for each in first])
+    found = contrasts((TOY, other), first, second)
+    return a, Beside(Side("B", other, [each.prediction for each in second]), found)
+
+
+def test_the_headline_says_what_changes_and_for_whom() -> None:
+    """Kernels that memory limits gain; the others do not change. Both have their values."""
+    a, b = _beside(1.4, "memory/copy", "memory/latency", "instructions/rate")
+    found = {effect.bottleneck: effect for effect in effects(b.contrasts)}
+
+    memory = found["DRAM"]
+    assert memory.kernels == ("memory/copy",)
+    assert memory.ratio.value == pytest.approx(1.4, rel=0.02)
+    assert memory.ratio.ci_low < 1.4 < memory.ratio.ci_high
+    assert memory.ends == (memory.ratio.value, memory.ratio.value)
+    assert not memory.is_equal
+    assert found["fp32"].is_equal
+    limits, gain, same = headline(a, b)
+    assert limits.startswith("Compared with A, B has 1.40 times the bandwidth of DRAM (")
+    assert " GB/s instead of " in limits
+    assert gain.startswith("Limited by DRAM on A (memory/copy): B is 1.39 ")
+    assert "fp32" in same
+    table = effects_table(a, b)
+    assert {row[0] for row in table.rows} == set(found)
+    assert next(headline(*_beside(1.0, "memory/copy"))).startswith("All limits of B and A are equal")
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_texts_of_paired_curves_neither_overlap_nor_leave_the_figure(count: int) -> None:
+    """Both devices are named at the ends of their curves, also where these end at the same value."""
+    names = ("memory/copy", "memory/read", "memory/write", "memory/triad", "memory/ping_pong")
+    a, b = _beside(1.0, *names[:count])
+    sweeps = list(zip(a.predictions, b.side.predictions, strict=True))
+    titles = [pair[0].key.variant * 20 for pair in sweeps]
+    devices = [("A", "W" * 80), ("B", "another name " * 20)]
+
+    assert faults(lambda: pair_figure(sweeps, titles, devices)) == []
 
 
 def test_a_device_beside_itself_is_compared_at_every_size() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.records.report import Report
-from gpureport.report.figures.charts import Chart, chart_json, pair_charts, roofline_chart, sweep_charts
+from gpureport.report.figures.charts import Chart, chart_json, pair_charts, roofline_charts, sweep_charts
 from gpureport.report.figures.roofline import roofline_dots
 from gpureport.report.pdf import layout
 from gpureport.report.render import render_html
@@ -46,7 +46,7 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     banded = tuple(p.model_copy(update={"spread": s}) for p, s in zip(found.prediction.points, spreads, strict=True))
     kind = found.prediction.kind
     found = replace(found, **{kind: found.prediction.model_copy(update={"points": banded})})
-    (chart,) = sweep_charts([found])
+    (chart,) = sweep_charts([found], ["title"])
     assert found.observation
     assert found.specification
     points = sorted(found.observation.points, key=lambda point: point.point.x)
@@ -66,7 +66,7 @@ def test_a_curve_has_the_points_of_its_records() -> None:
 
 def test_marks_are_the_cliffs_and_tapers_of_the_curve() -> None:
     """Those of the prediction from the specification, and the observed ones."""
-    (chart,) = sweep_charts([curve("working_set")])
+    (chart,) = sweep_charts([curve("working_set")], ["title"])
     assert {mark.kind for mark in chart.marks} == {"specification", "observed"}
     assert all(chart.at[0] <= mark.x <= chart.at[-1] for mark in chart.marks)
 
@@ -74,30 +74,30 @@ def test_marks_are_the_cliffs_and_tapers_of_the_curve() -> None:
 def test_cases_have_names_and_no_lines() -> None:
     """In the order of the sweep."""
     found = curve("case")
-    (chart,) = sweep_charts([found], cases=True)
+    (chart,) = sweep_charts([found], ["title"], cases=True)
     assert chart.labels == tuple(dict.fromkeys(point.point.label for point in found.points))
     assert chart.at == tuple(range(len(chart.labels)))
     assert not chart.joined
 
 
 def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
-    """Each predicted dot is below the bandwidth of a level and the rate of a class of operations."""
-    found = [c for c in curves(report()) if c.key.family == "family_00"]
-    dots = roofline_dots(found, report().device)
-    chart = roofline_chart(dots, report().device)
-    predicted = known(chart, "specification")
-    expected = sorted((dot.intensity, dot.predicted_per_s) for dot in dots)
-    assert sorted(predicted) == [pytest.approx(dot, rel=1e-5) for dot in expected]
-    ceilings = [series.values for series in chart.series if series.kind == "ceiling"]
+    """One chart for each class of operations; its dots are below the rate of the class and some bandwidth."""
     device = report().device
-    assert len(ceilings) == 1 + len(device.caches) + len({dot.operations for dot in dots})
-    for intensity, value in predicted:
-        here = chart.at.index(intensity)
-        assert value <= 1.01 * max(ceiling[here] or 0 for ceiling in ceilings)
-    slope = device.memory.bandwidth_bytes_per_s
-    memory = [(x, y) for x, y in zip(chart.at, ceilings[0], strict=True) if y is not None]
-    assert len(memory) >= 2
-    assert memory == [pytest.approx((x, x * slope), rel=1e-4) for x, _ in memory]
+    dots = roofline_dots([c for c in curves(report()) if c.key.family == "family_00"], device)
+    charts = roofline_charts(dots, device)
+    assert len(charts) == len({dot.operations for dot in dots})
+    predicted = sorted(dot for chart in charts for dot in known(chart, "specification"))
+    assert predicted == [pytest.approx(dot, rel=1e-5) for dot in sorted((d.intensity, d.predicted_per_s) for d in dots)]
+    for chart in charts:
+        ceilings = [series.values for series in chart.series if series.kind == "ceiling"]
+        assert len(ceilings) == 1 + len(device.caches) + 1
+        for intensity, value in known(chart, "specification"):
+            here = chart.at.index(intensity)
+            assert value <= 1.01 * max(ceiling[here] or 0 for ceiling in ceilings)
+        slope = device.memory.bandwidth_bytes_per_s
+        memory = [(x, y) for x, y in zip(chart.at, ceilings[0], strict=True) if y is not None]
+        assert len(memory) >= 2
+        assert memory == [pytest.approx((x, x * slope), rel=1e-4) for x, _ in memory]
 
 
 def test_two_devices_share_an_x_axis() -> None:
@@ -112,9 +112,7 @@ def test_two_devices_share_an_x_axis() -> None:
 
 def test_names_cannot_leave_their_element() -> None:
     """Neither the element nor its text; the JSON stays the same."""
-    found = curve("case")
-    key = found.key.model_copy(update={"variant": HOSTILE})
-    (chart,) = sweep_charts([replace(found, key=key)], cases=True)
+    (chart,) = sweep_charts([curve("case")], [HOSTILE], cases=True)
     text = chart_json([chart])
     assert "<" not in text
     assert "\u202e" not in text

@@ -139,11 +139,11 @@ def test_captions_say_what_to_see(report: Report) -> None:
     size, shape, *_ = curves(report)
 
     assert "L2 cliff, midpoint: 49.1 MiB, 6 % below" in size_caption([size])
-    assert "Solid: calibrated prediction." in legend([size], bars=False)
-    assert "Solid" not in " ".join(legend([replace(size, calibrated=None)], bars=False))
-    assert "Dots" not in " ".join(legend([replace(size, observation=None)], bars=False))
-    assert legend([size], bars=True)[-2].startswith("Bars: observed medians with 95 % intervals; blue ticks: predicted")
-    assert legend([], bars=True) == ()
+    assert "Solid: calibrated prediction." in legend([size], cases=False)
+    assert "Solid" not in " ".join(legend([replace(size, calibrated=None)], cases=False))
+    assert "Dots" not in " ".join(legend([replace(size, observation=None)], cases=False))
+    assert legend([size], cases=True)[-1].startswith("Separate cases: hollow circles: predicted")
+    assert legend([], cases=True) == ()
     assert size_caption([replace(size, pairs=(), observation=None)]) == "Predicted: naive."
     assert "dot: best; square: predicted best" in shape_caption([shape])
     assert section_title([size]) == "Size: updates against working set (both buffers)"

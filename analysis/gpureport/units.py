@@ -181,7 +181,7 @@ def format_value(value: float | None, unit: str) -> str:
     """
     if value is None or not math.isfinite(value):
         return _UNKNOWN
-    scale, label = _scale(value, unit)
+    scale, label = scale_of(value, unit)
     number = _number(value / scale)
     if unit == "B" or ("/" not in unit and unit not in ("s", "Hz")):
         number = _trimmed(number)
@@ -198,7 +198,7 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
         return format_value(value, unit)
     if high > 10 * low:
         return f"{_two_digits(value, unit)} ({' to '.join(_two_digits(end, unit, bare=True) for end in (low, high))})"
-    scale, label = _scale(value, unit)
+    scale, label = scale_of(value, unit)
     supported = max(_decimals((high - low) / scale, 2), _decimals(low / scale, 2))
     decimals = max(0, min(supported, _decimals(value / scale, 4)))
     middle, lower, upper = (f"{x / scale:.{decimals}f}" for x in (value, low, high))
@@ -231,7 +231,7 @@ def _decimals(value: float, digits: int) -> int:
 
 def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
     """Write a value with two significant digits; *bare*: without the word ``work-items``."""
-    scale, label = _scale(value, unit)
+    scale, label = scale_of(value, unit)
     decimals = max(0, _decimals(value / scale, 2)) if value else 0
     label = label.removesuffix("work-items") if bare else label
     return f"{value / scale:.{decimals}f} {label}".rstrip()
@@ -244,7 +244,7 @@ def format_predicted(value: float | None, low: float | None, high: float | None,
     """
     if value is None or high is None or low is None or not low < value < high:
         return format_value(value, unit)
-    scale, label = _scale(value, unit)
+    scale, label = scale_of(value, unit)
     supported = max(_decimals((high - low) / scale, 2), _decimals(value / scale, 2))
     text = f"{value / scale:.{max(0, min(supported, _decimals(value / scale, 3)))}f} {label}".rstrip()
     factor = math.sqrt(high / low)
@@ -283,8 +283,8 @@ def format_ratio(value: float | None) -> str:
     return _UNKNOWN if value is None or not math.isfinite(value) else _number(value)
 
 
-def _scale(value: float, unit: str) -> tuple[float, str]:
-    """Return divisor and label for *value*."""
+def scale_of(value: float, unit: str) -> tuple[float, str]:
+    """Return the divisor of *value* of a record's unit, and the unit to write after the quotient: ``1e9, GB/s``."""
     base, _, per = unit.partition("/")
     if unit == "B":
         return _largest(value, _BINARY)

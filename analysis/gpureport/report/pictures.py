@@ -1,12 +1,12 @@
 """The figures of sweeps, with captions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeVar
 
 from gpureport.findings.advice import shape_of
-from gpureport.records.keys import PointKey
+from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
@@ -28,7 +28,6 @@ class Figure:
 
     svg: str
     caption: str
-    charts: tuple[Chart, ...] = ()
 
 
 def kind_of(curve: CurveRecords) -> Kind:
@@ -51,20 +50,28 @@ def _kind_of_search(curve: CurveRecords) -> Kind:
     return "shapes" if all(side & (side - 1) == 0 for shape in known for side in shape) else "cases"
 
 
-def pictures(members: Sequence[CurveRecords], clocks: Sequence[Clock] = ()) -> tuple[Figure | Picture, ...]:
+def pictures(
+    members: Sequence[CurveRecords],
+    clocks: Sequence[Clock] = (),
+    titles: Mapping[SweepKey, Sequence[str]] | None = None,
+) -> tuple[Picture, ...]:
     """Draw the sweeps of one kind that have points, in one or more figures.
 
-    *clocks* of the run are for the captions of traces.
+    Args:
+        members: the sweeps.
+        clocks: those of the run, for the captions of traces.
+        titles: for each sweep its titles, the longest first; default: the variant.
     """
     kind = kind_of(members[0]) if members else "sizes"
+    named = {curve.key: (titles or {}).get(curve.key, (curve.key.variant,)) for curve in members}
     if kind == "traces":
         found = [trace for curve in members for trace in traces.traces(curve, curve.key.variant)]
         groups = in_figures(found, traces.MOST_PANELS)
-        return tuple(Figure(traces.trace_figure(group), trace_caption(group, clocks)) for group in groups)
+        return tuple(Picture(partial(traces.trace_figure, group), trace_caption(group, clocks)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
     return tuple(
-        replace(_figure(kind, part, first=not number), charts=_charts(kind, part))
+        replace(_figure(kind, part, named, first=not number), charts=_charts(kind, part, named))
         for number, part in enumerate(_parts(kind, drawn))
     )
 
@@ -83,22 +90,25 @@ def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[Curve
     return parts
 
 
-def _figure(kind: Kind, part: Sequence[CurveRecords], *, first: bool) -> Figure | Picture:
+def _figure(
+    kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]], *, first: bool
+) -> Picture:
     """Draw one figure; only the first map of a section has the full caption."""
-    titles = [curve.key.variant for curve in part]
+    titles = [named[curve.key] for curve in part]
+    drawn = [replace(curve, measurement=None) for curve in part]  # samples are not drawn, and other processes get less
     if kind == "cases":
-        return Figure(cases.case_figure(part, titles), case_caption(part))
+        return Picture(partial(cases.case_figure, drawn, titles), case_caption(part))
     if kind == "shapes":
-        return Figure(
-            shapes.shape_figure(part, titles),
-            shape_caption(part) if first else f"{', '.join(titles)}; shades and marks as above.",
+        return Picture(
+            partial(shapes.shape_figure, drawn, titles),
+            shape_caption(part) if first else f"{', '.join(each[-1] for each in titles)}; shades and marks as above.",
         )
-    return Picture(partial(sizes.size_figure, part, titles), size_caption(part))
+    return Picture(partial(sizes.size_figure, drawn, titles), size_caption(part))
 
 
-def _charts(kind: Kind, part: Sequence[CurveRecords]) -> tuple[Chart, ...]:
+def _charts(kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]]) -> tuple[Chart, ...]:
     """Return the data of a figure's charts; maps have none."""
-    return () if kind == "shapes" else sweep_charts(part, cases=kind == "cases")
+    return () if kind == "shapes" else sweep_charts(part, [named[c.key][0] for c in part], cases=kind == "cases")
 
 
 def _by_size(curve: CurveRecords) -> CurveRecords:

@@ -172,7 +172,7 @@ def _content(report: Report) -> Content:
         "advice": advice,
         "appendices": appendices,
         "places": places(appendices, numbers),
-        "legend": legend(found, bars=any(kind_of(curve) == "cases" for curve in found)),
+        "legend": legend(found, cases=any(kind_of(curve) == "cases" for curve in found)),
         "runtime": report.machine.opencl.runtime if report.machine else "",
     }
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
-from gpureport.compare.summary import What, families, means
+from gpureport.compare.summary import SEVERAL, What, families, mean_speed, means, works
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
@@ -19,17 +20,28 @@ from gpureport.report.comparison.tables import (
     marked,
     short_regime,
     standings_tables,
+    works_table,
 )
-from gpureport.report.comparison.words import sentences, title
-from gpureport.report.figures.heat import MOST_ROWS, HeatBlock, HeatRow, heat_figure, named_columns
-from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_panels
+from gpureport.report.comparison.words import place_name, sentences, title, work_name
+from gpureport.report.figures.heat import (
+    MOST_ROWS,
+    HeatBlock,
+    HeatRow,
+    heat_figure,
+    named_columns,
+    printed_rows,
+    reach_of,
+)
+from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_pages
 from gpureport.report.figures.panels import in_figures
+from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.speeds import SpeedRow, speed_figure
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
 from gpureport.report.grouping import grouped
-from gpureport.report.pictures import Figure
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
+from gpureport.report.text.words import family_title
 from gpureport.units import format_value
 
 NAME = "comparison"
@@ -37,9 +49,11 @@ NAME = "comparison"
 FILE_NAME = f"{NAME}.json"
 _MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
 _MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
-_MOST_MACHINES = 50  # the most rows of a figure of machines; with more machines, cliffs are not drawn by workload
+_MOST_IN_PANELS = 12  # the most machines whose cliffs and tapers are drawn by workload
+_MOST_MACHINES = 50  # the most rows of a figure of machines
 _MOST_SPREADS = 8
 """The most machines with the baseline's device whose sweeps are drawn: those with most significant differences."""
+_FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
 _COLOURS = "Blue: above 1; orange: below 1."
 
 
@@ -64,68 +78,88 @@ def write_comparison(
 
 
 def content(comparison: Comparison) -> Content:
-    """Draw the figures of a comparison and collect the contents of its template."""
+    """Collect the contents of a comparison's template."""
     few = len(comparison.machines) <= FEW
-    panels = list(landmark_panels(comparison.landmarks))
-    drawn = panels[:_MOST_PANEL_PAGES] if len(comparison.machines) <= _MOST_MACHINES else []
+    names = [machine.name for machine in comparison.machines]
+    pages = list(landmark_pages(comparison.landmarks, names))
+    drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_IN_PANELS else []
     spreads = _spread_machines(comparison)
     return {
         "comparison": comparison,
         "title": title(comparison),
         "sentences": tuple(sentences(comparison)),
+        "works": works_table(comparison),
         "machines": machine_table(comparison),
         "conditions": condition_table(comparison),
-        "overview": tuple(overview(comparison)),
+        "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
         "speed": tuple(maps(comparison)),
-        "strips": tuple(_strips(comparison)),
-        "panels": tuple(_panels(comparison, drawn)),
-        "panels_left": sum(map(len, panels[len(drawn) :])),
+        "strips": () if few else tuple(_strips(comparison)),
+        "panels": tuple(_panels(drawn, names)),
+        "panels_left": sum(len(panel.rows) if few else 1 for page in pages[len(drawn) :] for panel in page),
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len({difference.machine for difference in comparison.differences}) - len(spreads),
         "differences": differences_table(comparison),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
+        "several": SEVERAL,
         "glossary": terms(),
         "workloads": workload_table(contest.workload for contest in comparison.contests),
         "has_predictions": any(machine.kind == "predicted" for machine in comparison.machines),
     }
 
 
-def overview(comparison: Comparison) -> Iterator[Figure]:
+def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
+    """Draw the speeds of a few machines by kind of work, if there are several kinds."""
+    others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
+    rows = [
+        SpeedRow(", ".join(filter(None, (work_name(work), place_name(work)))), means)
+        for work in works(comparison)
+        if any(means := [mean_speed(work.contests, name) for name in others])
+    ]
+    if len(rows) >= _FEWEST_SPEEDS:
+        caption = (
+            "Speed of each kind of work. Small dots: single kernels. Large dots: geometric means, with 95 % intervals."
+        )
+        yield Picture(partial(speed_figure, rows, [comparison.baseline, *others]), caption)
+
+
+def overview(comparison: Comparison) -> Iterator[Picture]:
     """Draw speed and efficiency of the machines by family, if there are several families."""
     by_family = families(comparison)
     if len(by_family) == 1:
         return
-    speed, efficiency = ({family: means(found, what) for family, found in by_family.items()} for what in _WHATS)
+    headings = (f"speed / {comparison.baseline}", "observed / predicted peak")
+    found = [{family_title(name): means(contests, what) for name, contests in by_family.items()} for what in _WHATS]
     blocks = [
-        HeatBlock(heading, tuple(family for family in by_family if any(found[family].values())))
-        for heading, found in ((f"speed / {comparison.baseline}", speed), ("observed / predicted peak", efficiency))
+        HeatBlock(heading, tuple(family for family in each if any(each[family].values())))
+        for heading, each in zip(headings, found, strict=True)
     ]
-    shown = [(block, found) for block, found in zip(blocks, (speed, efficiency), strict=True) if block.columns]
+    shown = [(block, each) for block, each in zip(blocks, found, strict=True) if block.columns]
+    alike = len({machine.kind for machine in comparison.machines}) == 1
     rows = [
         HeatRow(
             marked(machine),
-            machine.kind,
+            "" if alike else machine.kind,
             tuple(
-                {family: found[family][machine.name] for family in block.columns if machine.name in found[family]}
-                for block, found in shown
+                {family: each[family][machine.name] for family in block.columns if machine.name in each[family]}
+                for block, each in shown
             ),
         )
         for machine in comparison.machines
     ]
     caption = (
         f"Left: speed / speed of {comparison.baseline}. Right: observed speed / peak predicted from the specification. "
-        f"Geometric means over each family's variants, each at its best point. {_COLOURS}"
+        f"Geometric means over each family's kernels, each at its best point. {_COLOURS}"
     )
     for part in in_figures(rows, _MOST_MACHINES) if shown else ():
-        yield Figure(heat_figure(part, [block for block, _ in shown]), caption)
+        yield Picture(partial(heat_figure, part, [block for block, _ in shown], reach_of(rows)), caption)
 
 
 _WHATS: tuple[What, What] = ("speed", "efficiency")
 
 
-def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Figure, ...]]]:
+def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Picture, ...]]]:
     """Yield the maps of workloads by machines with their quantity; ``None`` for both quantities in one map."""
     names = {what: _machines(comparison, what) for what in _WHATS}
     if sum(map(len, names.values())) <= _MOST_COLUMNS:
@@ -141,31 +175,31 @@ def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
     return tuple(machine.name for machine in comparison.machines if machine.name in having)
 
 
-def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Figure]:
+def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Picture]:
     """Draw the maps of each family; small families share a figure."""
     headings = {"speed": f"speed / {comparison.baseline}", "efficiency": "observed / predicted peak"}
     predicted = frozenset(machine.name for machine in comparison.machines if machine.kind == "predicted")
     cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
     blocks = [HeatBlock(headings[what], names, predicted, cautioned) for what, names in columns.items()]
-    rows: list[HeatRow] = []
-    for number, contests in enumerate(families(comparison).values()):
-        own = list(_map_rows(contests, tuple(columns), comparison.baseline if len(columns) > 1 else None))
-        if number and len(rows) + len(own) > MOST_ROWS:
-            yield from _split(rows, blocks)
-            rows = []
-        rows += own
-    yield from _split(rows, blocks)
+    baseline = comparison.baseline if len(columns) > 1 else None
+    by_family = [list(_map_rows(found, tuple(columns), baseline)) for found in families(comparison).values()]
+    parts: list[list[HeatRow]] = [[]]
+    for own in by_family:
+        if parts[-1] and printed_rows([*parts[-1], *own]) > MOST_ROWS:
+            parts.append([])
+        parts[-1] += own
+    reach = reach_of(row for own in by_family for row in own)
+    for rows in parts:
+        for part in in_figures(rows, MOST_ROWS):
+            yield _map(part, blocks, reach)
 
 
-def _split(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> Iterator[Figure]:
-    """Draw *rows* in figures of equal size."""
-    for number, part in enumerate(in_figures(rows, MOST_ROWS)):
-        named = ", ".join(dict.fromkeys(row.name.partition("/")[0] for row in part)).replace("_", " ")
-        again = ", continued" if number else ""
-        shown = _without_empty(part, blocks)
-        every = named_columns(shown[1])
-        order = f" One machine in {every} is labelled, in the order of the table." if every > 1 else ""
-        yield Figure(heat_figure(*shown), f"{named[0].upper()}{named[1:]}{again}. {_COLOURS}{order}")
+def _map(part: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> Picture:
+    shown = _without_empty(part, blocks)
+    named = ", ".join(dict.fromkeys(row.heading for row in part))
+    every = named_columns(shown[1])
+    order = f" One machine in {every} is labelled, in the order of the table." if every > 1 else ""
+    return Picture(partial(heat_figure, *shown, reach), f"{named}. {_COLOURS}{order}")
 
 
 def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
@@ -193,7 +227,8 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
             cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
             detail = short_regime(regime) if regime else cases
             texts = _baseline_text(found[0], baseline) if len(found) == 1 and baseline else {}
-            yield HeatRow(workload, detail, cells, texts)
+            family, _, variant = workload.partition("/")
+            yield HeatRow(variant, detail, cells, texts, family_title(family))
 
 
 def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
@@ -203,7 +238,7 @@ def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
     }
 
 
-def _strips(comparison: Comparison) -> Iterator[Figure]:
+def _strips(comparison: Comparison) -> Iterator[Picture]:
     having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
     if len(having) < 2:
         return
@@ -213,14 +248,13 @@ def _strips(comparison: Comparison) -> Iterator[Figure]:
         "Blue, below: predicted."
     )
     for part in in_figures(names, _MOST_MACHINES):
-        yield Figure(strip_figure(comparison.landmarks, part), caption)
+        yield Picture(partial(strip_figure, comparison.landmarks, part), caption)
 
 
-def _panels(comparison: Comparison, pages: Sequence[Sequence[LandmarkPanel]]) -> Iterator[Figure]:
-    names = [machine.name for machine in comparison.machines]
+def _panels(pages: Sequence[Sequence[LandmarkPanel]], names: Sequence[str]) -> Iterator[Picture]:
     for panels in pages:
         caption = "Features that several machines have. Hollow: predicted; filled: observed, with 95 % interval."
-        yield Figure(landmark_figure(panels, names), caption)
+        yield Picture(partial(landmark_figure, panels, names), caption)
 
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
@@ -233,11 +267,11 @@ def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
     return {machine: by_machine[machine] for machine in most}
 
 
-def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Figure]:
+def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Picture]:
     """Draw the differences of each machine's sweeps from the baseline."""
     for machine, found in machines.items():
         caption = (
             f"Speed of {machine} / speed of {comparison.baseline} for each sweep, with 95 % intervals that include "
             "run-to-run variation. Orange: significant."
         )
-        yield Figure(spread_figure(found), caption)
+        yield Picture(partial(spread_figure, found), caption)

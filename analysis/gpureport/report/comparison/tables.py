@@ -4,22 +4,26 @@ from collections.abc import Sequence
 
 from gpureport.compare.records import Comparison, Condition, Contest, Entrant, RatioEstimate, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
-from gpureport.compare.summary import families, overall
-from gpureport.report.figures.style import shorten
+from gpureport.compare.summary import APPLIED, MeanRatio, families, mean_speed, overall, works
+from gpureport.report.comparison.words import work_name
+from gpureport.report.figures.style import brief, shorten
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import listed
+from gpureport.report.text.words import family_title, listed, low_to_high
 from gpureport.units import format_half_width, format_percent, format_ratio, format_value
 
 FEW = 4
 """Machines up to which every value has a row."""
 _MOST_NAMED = 4  # the most machines with a common condition that are named
-_MOST_VALUES = 250  # the most rows of values with separate cases
+_MOST_VALUES = 125  # the most rows of values with separate cases
 _MOST_WITHIN = 8  # number of differences within run-to-run variation that are shown
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
 _NARROW = 14  # characters of a name in a narrow column
-_SHORT = {BEYOND: "memory", WITHIN: "caches"}
+_SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
+_GROUPS = {**dict.fromkeys(APPLIED, "applications"), "memory": "memory"}
+"""By family, the heading of its mean speed."""
+_MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
 
 
 def short_regime(regime: str) -> str:
@@ -33,21 +37,95 @@ def marked(machine: Entrant) -> str:
 
 
 def machine_table(comparison: Comparison) -> Table:
-    """List the machines with device, source and date of the values, speed and efficiency."""
-    speed, efficiency = overall(comparison, "speed"), overall(comparison, "efficiency")
+    """List the machines with device, source and date of the values, efficiency, and speeds if the machines are many."""
+    efficiency = overall(comparison, "efficiency")
+    speeds = _speeds_by_group(comparison) if len(comparison.machines) > FEW else {}
     rows = (
         (
             marked(m),
             shorten(m.device, 44),
             m.kind,
-            m.created_at[:16].replace("T", " ") or UNKNOWN,
-            format_ratio(speed.get(m.name)),
+            m.created_at[:10] or UNKNOWN,
+            *(format_ratio(found.get(m.name)) for found in speeds.values()),
             format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,
         )
         for m in comparison.machines
     )
-    columns = ("machine", "device", "values", "date", "speed / baseline", "efficiency")
+    columns = ("machine", "device", "values", "date", *speeds, "efficiency")
     return Table(columns, tuple(rows), frozenset(columns[4:]))
+
+
+def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:
+    """Return the machines' speeds relative to the baseline, in applications and in other families."""
+    by_group = grouped((_GROUPS.get(c.workload.partition("/")[0], "other"), c) for c in comparison.contests)
+    order = [group for group in dict.fromkeys([*_GROUPS.values(), "other"]) if group in by_group]
+    return {
+        group: overall(comparison.model_copy(update={"contests": tuple(by_group[group])}), "speed") for group in order
+    }
+
+
+def works_table(comparison: Comparison) -> Table:
+    """Compare the machines by kind of work: best values, and mean speeds relative to the baseline."""
+    return _works_of_few(comparison) if len(comparison.machines) <= FEW else _works_of_many(comparison)
+
+
+def _works_of_few(comparison: Comparison) -> Table:
+    names = [machine.name for machine in comparison.machines]
+    others = [name for name in names if name != comparison.baseline]
+    rows = []
+    for work in works(comparison):
+        found = [mean_speed(work.contests, name) for name in others]
+        bests = [
+            work.best(name, work.machines) or work.best(name, {comparison.baseline} & work.machines) for name in names
+        ]
+        rows.append(
+            (
+                work_name(work),
+                short_regime(work.regime),
+                str(max((len(mean.kernels) for mean in found if mean), default=0)),
+                *(brief(format_value(best.value if best else None, work.unit)) for best in bests),
+                *(ratio_text(mean.ratio if mean else None) for mean in found),
+                *((_range_text(found[0]),) if len(others) == 1 else ()),
+            )
+        )
+    short = [shorten(name, _NARROW) for name in names]
+    over = [
+        f"{name} / {shorten(comparison.baseline, _NARROW)}" for name in map(short.__getitem__, map(names.index, others))
+    ]
+    columns = ("work", "data in", "kernels", *(f"best {name}" for name in short), *over)
+    columns += ("range",) if len(others) == 1 else ()
+    return Table(columns, tuple(rows), frozenset(columns[2:]))
+
+
+def _range_text(mean: MeanRatio | None) -> str:
+    if mean is None or len(mean.kernels) < 2:
+        return ""
+    return low_to_high(*map(format_ratio, mean.ends))
+
+
+def _works_of_many(comparison: Comparison) -> Table:
+    columns = ("work", "data in", "kernels", "baseline", "fastest", "fastest /", "slowest", "slowest /")
+    rows = []
+    for work in works(comparison):
+        found = {m.name: mean_speed(work.contests, m.name) for m in comparison.machines}
+        known = {name: mean for name, mean in found.items() if mean}
+        if len(known) > 1:
+            fastest, slowest = (pick(known, key=lambda name: known[name].ratio.value) for pick in (max, min))
+            best = work.best(comparison.baseline)
+            rows.append(
+                (
+                    work_name(work),
+                    short_regime(work.regime),
+                    str(len({contest.workload for contest in work.contests})),
+                    brief(format_value(best.value if best else None, work.unit)),
+                    *(
+                        text
+                        for name in (fastest, slowest)
+                        for text in (shorten(name, _NARROW), ratio_text(known[name].ratio))
+                    ),
+                )
+            )
+    return Table(columns, tuple(rows), frozenset({"kernels", "baseline", "fastest /", "slowest /"}))
 
 
 def condition_table(comparison: Comparison) -> Table:
@@ -73,31 +151,40 @@ def sharing(condition: Condition) -> str:
 
 
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List the values by family, one row for each workload, regime and machine; many values without separate cases."""
-    every = sum(len(contest.standings) for contest in comparison.contests)
-    kept = [c for c in comparison.contests if every <= _MOST_VALUES or c.regime in REGIMES]
+    """List the values by family, one row for each workload and regime; of many rows those without separate cases."""
+    kept = [c for c in comparison.contests if len(comparison.contests) <= _MOST_VALUES or c.regime in REGIMES]
     few = comparison.model_copy(update={"contests": tuple(kept)})
-    return tuple(_standings_table(family, found) for family, found in families(few).items())
+    return tuple(_standings_table(comparison, family, found) for family, found in families(few).items())
 
 
-def _standings_table(family: str, contests: Sequence[Contest]) -> Table:
-    name = family.replace("_", " ")
-    columns = (name, "data in", "machine", "best (95 %)", "/ baseline", "predicted peak", "efficiency", "/ baseline's")
-    rows = tuple(_standing_row(contest, standing) for contest in contests for standing in contest.standings)
-    return Table(columns, rows, frozenset(columns[3:]))
+def _standings_table(comparison: Comparison, family: str, contests: Sequence[Contest]) -> Table:
+    names = [machine.name for machine in comparison.machines]
+    others = [name for name in names if name != comparison.baseline]
+    short = {name: shorten(name, _NARROW) for name in names}
+    measured = [name for name in names if any(s.efficiency for c in contests for s in c.standings if s.machine == name)]
+    shown = measured if len(names) <= _MOST_WITH_EFFICIENCY else []
+    columns = (
+        family_title(family),
+        "data in",
+        *short.values(),
+        *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
+        *(f"eff. {short[name]}" for name in shown),
+    )
+    rows = tuple(_standing_row(contest, names, others, shown) for contest in contests)
+    return Table(columns, rows, frozenset(columns[2:]))
 
 
-def _standing_row(contest: Contest, s: Standing) -> tuple[str, ...]:
-    unit = contest.metric.value_unit
+def _standing_row(
+    contest: Contest, names: Sequence[str], others: Sequence[str], measured: Sequence[str]
+) -> tuple[str, ...]:
+    found = {s.machine: s for s in contest.standings}
+    efficiencies = (found[name].efficiency if name in found else None for name in measured)
     return (
         contest.workload.partition("/")[2],
         short_regime(contest.regime),
-        shorten(s.machine, 20),
-        _value(s, unit),
-        ratio_text(s.to_baseline),
-        format_value(s.predicted_peak, unit),
-        format_ratio(s.efficiency.value if s.efficiency else None),
-        format_ratio(s.normalised.value if s.normalised else None),
+        *(_value(found[name], contest.metric.value_unit) if name in found else UNKNOWN for name in names),
+        *(ratio_text(found[name].to_baseline if name in found else None) for name in others),
+        *(format_ratio(efficiency.value if efficiency else None) for efficiency in efficiencies),
     )
 
 
@@ -118,7 +205,7 @@ def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
 
 def _leaders_table(family: str, contests: Sequence[Contest], baseline: str) -> Table:
     numeric = ("baseline", "fastest /", "slowest /")
-    columns = (family.replace("_", " "), "data in", "baseline", "fastest", "fastest /", "slowest", "slowest /")
+    columns = (family_title(family), "data in", "baseline", "fastest", "fastest /", "slowest", "slowest /")
     having = [c for c in contests if c.regime in REGIMES and any(s.to_baseline for s in c.standings)]
     return Table(columns, tuple(_leaders_row(contest, baseline) for contest in having), frozenset(numeric))
 

@@ -3,16 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
-from gpureport.compare.records import Comparison, Contest, Difference
-from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
-from gpureport.compare.summary import APPLIED, families, means, overall
+from gpureport.compare.records import Comparison, Difference
+from gpureport.compare.standings import BEYOND, WITHIN
+from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
-from gpureport.report.text.words import listed
-from gpureport.units import format_percent, format_ratio
+from gpureport.report.text.words import family_title, listed
+from gpureport.units import format_percent, format_ratio, format_value
 
-_FAR = 0.05  # largest deviation from 1 of a ratio that counts as equal
-_FEW = 6  # the most machines with a sentence each
+EQUAL = 0.05
+"""Largest deviation from 1 of a ratio that counts as equal."""
+_FEW = 6  # the most machines with sentences each
 _NAMED = 3  # the most machines that a title names
+_MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
+_VERDICTS = ("faster", "slower", f"equally fast (within {100 * EQUAL:.0f} %)", "undecided (the interval includes 1)")
+_PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
 
 
 def title(comparison: Comparison) -> str:
@@ -21,15 +25,108 @@ def title(comparison: Comparison) -> str:
     return listed(names) if len(names) <= _NAMED else f"Comparison of {len(names)} machines"
 
 
+def work_name(work: Work) -> str:
+    """Return the name of a kind of work without the place of its data: ``Particles``, ``Memory bandwidth``."""
+    name = family_title(work.family)
+    if work.family in APPLIED:
+        return name
+    of = name.removesuffix("s").replace("-", " ")
+    label = work.label if of.lower() in work.label.replace("-", " ") else f"{of} {work.label}"
+    return f"{label[0].upper()}{label[1:]}"
+
+
+def place_name(work: Work) -> str:
+    """Return the place of the data of a kind of work; empty for separate cases."""
+    return _PLACES[work.regime]
+
+
 def sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield the summary: speed, efficiency, and significant differences on the same device."""
+    """Yield the summary: speed by kind of work, efficiency, and significant differences on the same device."""
     others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
+    every = works(comparison)
     if len(others) < _FEW:
-        yield from (_speed(comparison, name) for name in others)
+        for name in others:
+            yield from _speeds(every, name, comparison.baseline, _MOST_SHOWN if len(others) == 1 else 1)
     else:
         yield from _extremes(comparison)
     yield from _efficiencies(overall(comparison, "efficiency"))
     yield from _same_devices(comparison)
+
+
+def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Iterator[str]:
+    """Count the kinds of work by verdict on a machine, and give the values of the *most* different ones."""
+    found = [(work, mean) for work in every if (mean := mean_speed(work.contests, name))]
+    if not found:
+        yield f"{name} and {baseline} have no workload in common."
+        return
+    kernels = list(dict.fromkeys(kernel for _, mean in found for kernel in mean.kernels))
+    if len(kernels) < SEVERAL:
+        yield (
+            f"{name} relative to {baseline}: only {listed(kernels)} in common, too little to say which is faster in "
+            f"general. That requires at least {SEVERAL} kernels."
+        )
+    elif len(found) > 1:
+        counts = grouped((_verdict(mean), work) for work, mean in found)
+        parts = [f"{verdict} in {len(counts[verdict])}" for verdict in _VERDICTS if verdict in counts]
+        share = f"{listed(parts)} of {len(found)}" if len(parts) > 1 else f"{next(iter(counts))} in all {len(found)}"
+        yield f"{name} relative to {baseline}: {share} kinds of work."
+    different = [pair for pair in found if _verdict(pair[1]) in _VERDICTS[:2]]
+    for work, mean in sorted(different or (found if len(kernels) < SEVERAL else []), key=_importance)[:most]:
+        yield _speed(work, mean, name, baseline)
+
+
+def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:
+    """Return the sorting key of a difference: applications and memory first, then the largest."""
+    work, mean = pair
+    return work.family not in (*APPLIED, "memory"), -abs(log(mean.ratio.value))
+
+
+def _verdict(mean: MeanRatio) -> str:
+    """Return one of the verdicts; faster and slower require an interval without 1, if there is an interval."""
+    ratio = mean.ratio
+    if abs(ratio.value - 1) <= EQUAL:
+        return _VERDICTS[2]
+    if ratio.ci_low and ratio.ci_high and ratio.ci_low <= 1 <= ratio.ci_high:
+        return _VERDICTS[3]
+    return _VERDICTS[1] if ratio.value < 1 else _VERDICTS[0]
+
+
+def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
+    """Write a mean with its interval and the best values."""
+    best = [work.best(machine, (name, baseline)) for machine in (name, baseline)]
+    values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
+    count = f"{len(mean.kernels)} kernels" if len(mean.kernels) > 1 else "one kernel"
+    place = " with ".join(filter(None, (work_name(work), place_name(work))))
+    ratio = mean.ratio
+    ends = f", 95 %: {format_ratio(ratio.ci_low)} to {format_ratio(ratio.ci_high)}" if ratio.ci_low else ""
+    return (
+        f"{place}: {name} reaches {format_ratio(ratio.value)} of the speed of {baseline} ({count}{ends}); "
+        f"at best {values}."
+    )
+
+
+def _extremes(comparison: Comparison) -> Iterator[str]:
+    """Report the fastest and the slowest of many machines, among those with enough kernels."""
+    found = ranked(comparison)
+    order = [name for name in found if name != comparison.baseline]
+    if len(order) > 1:
+        slowest, fastest = order[0], order[-1]
+        if _times(found[slowest]) == _times(found[fastest]):
+            speed = _times(found[fastest])
+            yield f"All others, relative to {comparison.baseline}: {speed} (geometric means over families)."
+        else:
+            yield (
+                f"Relative to {comparison.baseline}, {fastest} is fastest ({_times(found[fastest])}) and {slowest} "
+                f"slowest ({_times(found[slowest])}; geometric means over common families)."
+            )
+    missing = [machine.name for machine in comparison.machines if machine.name not in found]
+    if missing:
+        names = listed(missing) if len(missing) <= _NAMED else f"{len(missing)} machines"
+        yield f"Not ranked: {names}, with fewer than {SEVERAL} kernels in common with {comparison.baseline}."
+
+
+def _times(ratio: float) -> str:
+    return "equally fast" if abs(ratio - 1) < EQUAL else f"{format_ratio(ratio)} times as fast"
 
 
 def _same_devices(comparison: Comparison) -> Iterator[str]:
@@ -49,47 +146,6 @@ def _same_devices(comparison: Comparison) -> Iterator[str]:
         yield f"On the same device, all sweeps of {len(equal)} machines are within run-to-run variation."
 
 
-def _speed(comparison: Comparison, name: str) -> str:
-    """Report the speed of a machine by family; microbenchmarks only if there is nothing else."""
-    every = {family: _of_family(found, name) for family, found in families(comparison).items()}
-    known = {family: text for family, text in every.items() if text}
-    shown = {family: text for family, text in known.items() if family in APPLIED} or known
-    if not shown:
-        return f"{name} and {comparison.baseline} have no workload in common."
-    parts = [f"{family.replace('_', ' ')} {text}" for family, text in shown.items()]
-    return f"{name} relative to {comparison.baseline}: {', '.join(parts)} (geometric means over variants)."
-
-
-def _of_family(found: Sequence[Contest], name: str) -> str:
-    """Return the speed of a machine in one family, with data in memory and in caches if these differ."""
-    ratio = means(found, "speed").get(name)
-    if ratio is None:
-        return ""
-    far, near = (means((c for c in found if c.regime == regime), "speed").get(name) for regime in REGIMES)
-    if far is None or near is None or abs(log(far / near)) < _FAR:
-        return _times(ratio)
-    return f"{_times(far)} {BEYOND} and {_times(near)} {WITHIN}"
-
-
-def _times(ratio: float) -> str:
-    return "equally fast" if abs(ratio - 1) < _FAR else f"{format_ratio(ratio)} times as fast"
-
-
-def _extremes(comparison: Comparison) -> Iterator[str]:
-    found = overall(comparison, "speed")
-    order = sorted((name for name in found if name != comparison.baseline), key=lambda name: found[name])
-    if len(order) > 1:
-        slowest, fastest = order[0], order[-1]
-        if _times(found[slowest]) == _times(found[fastest]):
-            speed = _times(found[fastest])
-            yield f"All others, relative to {comparison.baseline}: {speed} (geometric means over families)."
-            return
-        yield (
-            f"Relative to {comparison.baseline}, {fastest} is fastest ({_times(found[fastest])}) and {slowest} slowest "
-            f"({_times(found[slowest])}; geometric means over common families)."
-        )
-
-
 def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
     """Report the efficiency of each machine, or only the highest and the lowest of many."""
     if not shares:
@@ -98,7 +154,7 @@ def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
     shown = order if len(order) <= _FEW else [order[0], order[-1]]
     parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in shown])
     between = "" if shown == order else f", the other {len(order) - 2} are between these"
-    yield f"Efficiency, observed / predicted peak: {parts}{between} (geometric means over the measured variants)."
+    yield f"Efficiency, observed / predicted peak: {parts}{between} (geometric means over families)."
 
 
 def _same_device(name: str, found: Sequence[Difference]) -> str:
@@ -116,4 +172,5 @@ def _same_device(name: str, found: Sequence[Difference]) -> str:
 
 def change(ratio: float) -> str:
     """Write a change of speed: ``1.3 % slower``."""
-    return f"{100 * abs(ratio - 1):.2g} % {'faster' if ratio > 1 else 'slower'}"
+    percent = 100 * abs(ratio - 1)
+    return f"{percent:{'.0f' if percent >= 10 else '.2g'}} % {'faster' if ratio > 1 else 'slower'}"

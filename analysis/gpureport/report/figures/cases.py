@@ -1,25 +1,28 @@
-"""The figure of separate cases (instructions, strides): bars of observed values, ticks of predicted ones."""
+"""The figure of separate cases (instructions, strides): one line per case with the predicted and the observed value."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpureport.records.observation import ObservedPoint
-from gpureport.report.figures.canvas import Canvas, Ink, Pen
-from gpureport.report.figures.panels import BAND, INTERVAL, Panel, Scale, value_scale, zero_scale
 from gpureport.report.figures.sizes import heights
-from gpureport.report.figures.style import OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
+from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting, shorten
+from gpureport.report.figures.theme import across, dots, inches, value_ticks, write_above, write_title
 from gpureport.report.run.curves import CurveRecords
+from gpureport.units import format_ratio, scale_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
 MOST_ROWS = 50
-"""Bars of one figure."""
+"""Lines of one figure."""
 
-_ROW_IN, _HEAD_IN, _FOOT_IN = 0.125, 0.2, 0.3
-_LABEL_IN, _GAP_IN, _RIGHT_IN = 1.25, 0.2, 0.15
-_LABEL = 26  # characters
-_MOST_TICKS = 4
-_SPECIFICATION, _CALIBRATED = Pen(PREDICTED, 1.5, order=4), Pen(PREDICTED, 1.0, dashes=(1, 1), order=4)
+_ROW_IN, _HEAD_IN, _FOOT_IN, _TOP_IN = 0.14, 0.24, 0.42, 0.04
+_LABEL_IN, _VALUE_IN, _GAP_IN = 1.2, 0.8, 0.15
+_LABEL = 24  # characters
+_NARROW_IN = 2.0  # width of a plot with few ticks
 _WIDE = 20.0  # largest / smallest value from which the axis is logarithmic
 
 
@@ -29,68 +32,89 @@ def case_labels(curve: CurveRecords) -> list[str]:
     return list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
 
 
-def case_figure(curves: Sequence[CurveRecords], titles: Sequence[str]) -> str:
-    """Draw curves of separate cases, two panels side by side; each must have a point with a value above 0."""
+def case_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> "Figure":
+    """Draw curves of separate cases, two panels side by side; each must have a point with a value above 0.
+
+    *titles* are for each curve its titles, the longest first.
+    """
+    from matplotlib.figure import Figure
+
     columns = min(2, len(curves))
-    width = (WIDTH_IN - _GAP_IN * (columns - 1)) / columns - _LABEL_IN - _RIGHT_IN
-    bottoms = [0.0] * columns
+    column_in = (WIDTH_IN - _GAP_IN * (columns - 1)) / columns
+    bottoms = [_TOP_IN] * columns
     plan = []
     for curve in curves:
         column = bottoms.index(min(bottoms))
         bottoms[column] += _HEAD_IN + _ROW_IN * len(case_labels(curve)) + _FOOT_IN
         plan.append((column, bottoms[column]))
-    canvas = Canvas(max(bottoms))
-    for curve, title, (column, bottom) in zip(curves, titles, plan, strict=True):
-        left = _LABEL_IN + column * (width + _RIGHT_IN + _LABEL_IN + _GAP_IN)
+    height = max(bottoms)
+    figure = Figure(figsize=(WIDTH_IN, height))
+    width = column_in - _LABEL_IN - _VALUE_IN
+    for curve, known, (column, bottom) in zip(curves, titles, plan, strict=True):
         labels = case_labels(curve)
-        y = Scale(-0.5, len(labels) - 0.5, (), (), logarithmic=False)
-        place = (left, canvas.height_in - bottom + _FOOT_IN, width, _ROW_IN * len(labels))
-        fitting = (each for x in _scales(curve) if (each := Panel(canvas, *place, x, y)).ticks_fit)
-        panel = max(fitting, key=lambda each: len(each.x.ticks))  # one tick always fits
-        panel.frame(labels=(True, False))
-        name = shorten(f"{title}: {curve.metric.label}", round((width + _LABEL_IN) * 14))
-        canvas.text((left - _LABEL_IN, panel.top_in + 0.09), name, weight=600)
-        _draw(panel, curve, labels)
-    return canvas.drawn()
+        left, size = column * (column_in + _GAP_IN) + _LABEL_IN, _ROW_IN * len(labels)
+        place = (left / WIDTH_IN, 1 - (bottom - _FOOT_IN) / height, width / WIDTH_IN, size / height)
+        axis = figure.add_axes(place)
+        _draw(axis, curve, labels)
+        _write_values(axis, curve, labels, width)
+        title = first_fitting(known, column_in - _VALUE_IN, 1.1 * FONT_PT)
+        write_title(axis, title, 0.1, x=-_LABEL_IN / width)
+    return figure
 
 
-def _scales(curve: CurveRecords) -> Iterator[Scale]:
-    """Yield scales of a curve's values, from many ticks to a single one."""
-    values = heights(curve)
-    for most in range(_MOST_TICKS, 1, -1):
-        if max(values) > _WIDE * min(values):
-            scale = value_scale(values, curve.value_unit, most)
-        else:
-            scale = zero_scale(max(values), curve.value_unit, most)
-        for every in range(1, _MOST_TICKS + 1):
-            yield replace(scale, ticks=scale.ticks[::every], texts=scale.texts[::every])
+def _draw(axis: "Axes", curve: CurveRecords, labels: Sequence[str]) -> None:
+    """Draw the first case at the top: band, predictions, observation with its interval."""
+    row = {label: number for number, label in enumerate(labels)}
+    if curve.prediction:
+        points = [p for p in curve.prediction.points if p.point.label in row and p.value > 0 and p.spread > 1]
+        low, high = ([p.value * p.spread**sign for p in points] for sign in (-1, 1))
+        across(axis, [row[p.point.label] for p in points], low, high, PREDICTED, 6, alpha=0.18)
+    for prediction, marker in ((curve.specification, "o"), (curve.calibrated, "|")):
+        found = [p for p in (prediction.points if prediction else ()) if p.point.label in row and p.value > 0]
+        x, y = [p.value for p in found], [row[p.point.label] for p in found]
+        axis.plot(x, y, marker, color=PREDICTED, markersize=4.2, markerfacecolor="white", markeredgewidth=0.9, zorder=3)
+    seen = _observed(curve, labels)
+    rows = [row[label] for label in seen]
+    low, high = [min(p.ci_low, p.value) for p in seen.values()], [max(p.ci_high, p.value) for p in seen.values()]
+    across(axis, rows, low, high, OBSERVED, 0.8)
+    dots(axis, [p.value for p in seen.values()], rows, OBSERVED, 3.4)
+    axis.set_ylim(len(labels) - 0.5, -0.5)
+    axis.set_yticks(range(len(labels)), [shorten(label, _LABEL) for label in labels])
+    ends = [p.value * p.spread**sign for p in (curve.prediction.points if curve.prediction else ()) for sign in (-1, 1)]
+    values = [value for value in (*heights(curve), *ends) if value > 0]
+    wide = max(values) > _WIDE * min(values)
+    if wide:
+        axis.set_xscale("log")
+    limits = min(values) / 1.2 if wide else 0.0, max(values) * (1.2 if wide else 1.05)
+    axis.set_xlim(*limits)
+    unit = value_ticks(
+        axis.xaxis, limits, _scale(curve), logarithmic=wide, most=3 if inches(axis)[0] < _NARROW_IN else 6
+    )
+    axis.set_xlabel(f"{curve.metric.label} ({unit})", labelpad=1)
 
 
-def _draw(panel: Panel, curve: CurveRecords, labels: Sequence[str]) -> None:
-    """Draw the first case at the top."""
-    rows = {label: panel.up(len(labels) - 1 - number) for number, label in enumerate(labels)}
-    for label, height in rows.items():
-        text = shorten(label, _LABEL)
-        panel.canvas.text((panel.left_in - 0.04, height), text, size_pt=SMALL_PT, ha="right")
-    if curve.observation:
-        for point in curve.observation.points:
-            if point.point.label in rows and point.value > 0:
-                _draw_bar(panel, point, rows[point.point.label])
-    for prediction, pen in ((curve.specification, _SPECIFICATION), (curve.calibrated, _CALIBRATED)):
-        for predicted in prediction.points if prediction else ():
-            if predicted.point.label in rows and predicted.value > 0:
-                x, height = panel.across(predicted.value), rows[predicted.point.label]
-                if prediction is curve.prediction and predicted.spread > 1:
-                    ends = [
-                        panel.across(predicted.value * factor) for factor in (1 / predicted.spread, predicted.spread)
-                    ]
-                    low, high = (ends[0], height - 0.35 * _ROW_IN), (ends[1], height + 0.35 * _ROW_IN)
-                    panel.canvas.rectangle(low, high, BAND)
-                panel.canvas.segment((x, height - 0.45 * _ROW_IN), (x, height + 0.45 * _ROW_IN), pen)
+def _scale(curve: CurveRecords) -> tuple[float, str]:
+    return scale_of(max(heights(curve)), curve.value_unit)
 
 
-def _draw_bar(panel: Panel, point: ObservedPoint, height: float) -> None:
-    end = panel.across(point.value)
-    panel.canvas.rectangle((panel.left_in, height - 0.03), (end, height + 0.03), Ink(OBSERVED, alpha=0.5))
-    low, high = panel.across(min(point.ci_low, point.value)), panel.across(max(point.ci_high, point.value))
-    panel.canvas.segment((low, height), (high, height), INTERVAL)
+def _observed(curve: CurveRecords, labels: Sequence[str]) -> dict[str, ObservedPoint]:
+    points = curve.observation.points if curve.observation else ()
+    return {p.point.label: p for p in points if p.point.label in labels and p.value > 0}
+
+
+def _write_values(axis: "Axes", curve: CurveRecords, labels: Sequence[str], width_in: float) -> None:
+    """Write to the right of each case its observed value and the ratio to the prediction; or the predicted value."""
+    seen = _observed(curve, labels)
+    prediction = curve.specification or curve.calibrated
+    predicted = {p.point.label: p.value for p in prediction.points} if prediction else {}
+    divisor, _ = _scale(curve)
+    colour, right = OBSERVED if seen else PREDICTED, 1 + _VALUE_IN / width_in
+    head = ("observed (ratio)" if predicted else "observed") if seen else "predicted"
+    write_above(axis, head, 0.08, x=right, colour=colour, ha="right")
+    for row, label in enumerate(labels):
+        value = seen[label].value if label in seen else None if seen else predicted.get(label)
+        text = "" if value is None else format_ratio(value / divisor)
+        if label in seen and predicted.get(label):
+            text += f" ({format_ratio(seen[label].value / predicted[label])})"
+        place = {"transform": axis.get_yaxis_transform(), "ha": "right", "va": "center_baseline"}
+        axis.text(right, row, text, fontdict={"size": SMALL_PT, "color": colour, **place})

@@ -12,6 +12,7 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.figures.marks import FeatureMark, feature_marks
 from gpureport.report.figures.roofline import Dot, class_text
 from gpureport.report.figures.style import printable
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_bytes, format_value
@@ -87,12 +88,12 @@ def chart_json(charts: Sequence[Chart]) -> str:
     return text.replace("<", "\\u003c")
 
 
-def sweep_charts(curves: Sequence[CurveRecords], *, cases: bool = False) -> tuple[Chart, ...]:
+def sweep_charts(curves: Sequence[CurveRecords], titles: Sequence[str], *, cases: bool = False) -> tuple[Chart, ...]:
     """Return a chart for each sweep (at least one value is above 0): over sizes above 0, or of separate *cases*."""
-    return tuple(_sweep_chart(curve, cases=cases) for curve in curves)
+    return tuple(_sweep_chart(curve, title, cases=cases) for curve, title in zip(curves, titles, strict=True))
 
 
-def _sweep_chart(curve: CurveRecords, *, cases: bool) -> Chart:
+def _sweep_chart(curve: CurveRecords, title: str, *, cases: bool) -> Chart:
     predictions = (
         ("predicted from the specification", curve.specification),
         ("predicted, calibrated", curve.calibrated),
@@ -100,7 +101,7 @@ def _sweep_chart(curve: CurveRecords, *, cases: bool) -> Chart:
     records = [_Record(name, p.kind, p.points, intervals=p is curve.prediction) for name, p in predictions if p]
     if curve.observation:
         records.append(_Record("observed", "observed", curve.observation.points))
-    chart = _chart(curve.key.variant, curve.axis, curve.metric, records, cases=cases)
+    chart = _chart(title, curve.axis, curve.metric, records, cases=cases)
     return chart if cases or curve.is_work_group else replace(chart, marks=_marks(curve))
 
 
@@ -204,9 +205,14 @@ class _Ceiling:
         return self.rate + self.slope * intensity if self.start <= intensity <= self.end else None
 
 
-def roofline_chart(dots: Sequence[Dot], device: Device) -> Chart:
-    """Return *dots* (at least one) under the ceilings of memory, caches and their classes of operations."""
-    ceilings = _ceilings(dots, device)
+def roofline_charts(dots: Sequence[Dot], device: Device) -> tuple[Chart, ...]:
+    """Return a chart for each class of operations: its *dots* under the ceilings of memory, caches and the class."""
+    classes = grouped((dot.operations, dot) for dot in dots)
+    return tuple(_roofline_chart(name, members, device) for name, members in classes.items())
+
+
+def _roofline_chart(operations: str, dots: Sequence[Dot], device: Device) -> Chart:
+    ceilings = _ceilings(operations, device)
     bends = [x for c in ceilings for x in (c.start, c.end) if 0 < x < math.inf]
     reach = [max(bends), *(dot.intensity for dot in dots)]
     low, high = min(reach) / _REACH, max(reach) * _REACH
@@ -218,7 +224,7 @@ def roofline_chart(dots: Sequence[Dot], device: Device) -> Chart:
     ]
     series += [(c.name, "ceiling", [c.at(x) for x, _ in places]) for c in ceilings]
     return Chart(
-        title="",
+        title=class_text(operations),
         x=Scale("arithmetic intensity", "op/B", "log10"),
         y=Scale("operations per second", "op/s", "log10"),
         at=tuple(_number(x) for x, _ in places),
@@ -230,17 +236,13 @@ def roofline_chart(dots: Sequence[Dot], device: Device) -> Chart:
     )
 
 
-def _ceilings(dots: Sequence[Dot], device: Device) -> list[_Ceiling]:
-    """Return the bandwidths up to the highest rate, and the rates from the ridge point of memory."""
-    rates = {name: device.rate_per_s(name) for name in dict.fromkeys(dot.operations for dot in dots)}
-    memory, roof = device.memory.bandwidth_bytes_per_s, max(rates.values())
+def _ceilings(operations: str, device: Device) -> list[_Ceiling]:
+    """Return the bandwidths up to the rate of a class of operations, and this rate from the ridge point of memory."""
+    rate, memory = device.rate_per_s(operations), device.memory.bandwidth_bytes_per_s
     slopes = {"DRAM": memory}
     slopes |= {cache.name: device.level_bandwidth_bytes_per_s(cache) for cache in reversed(device.caches)}
     bandwidths = (
-        _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, roof / slope, slope=slope) for name, slope in slopes.items()
+        _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, rate / slope, slope=slope) for name, slope in slopes.items()
     )
-    classes = (
-        _Ceiling(f"{class_text(name)}: {format_value(rate, 'op/s')}", rate / memory, math.inf, rate=rate)
-        for name, rate in rates.items()
-    )
-    return [*bandwidths, *classes]
+    text = f"{class_text(operations)}: {format_value(rate, 'op/s')}"
+    return [*bandwidths, _Ceiling(text, rate / memory, math.inf, rate=rate)]

@@ -1,203 +1,267 @@
-"""The figure of page one: cliffs (capacity transitions), tapers (saturation points) and efficiencies of kernels.
-
-Every row has two lines of marks: hollow marks are predicted, filled ones observed. Each mark is one kernel.
-"""
+"""The figure of page one: latency and read bandwidth by working set with the caches, and throughput by work-items."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from statistics import median
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import Finding, Verdict
-from gpureport.report.figures.canvas import Canvas, Pen
-from gpureport.report.figures.panels import Panel, Scale, decimal_scale, size_scale
-from gpureport.report.figures.style import FAINT, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, shorten
+from gpureport.records.observation import Observation
+from gpureport.records.prediction import Prediction
+from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, label_plateaus, place, plateaus
+from gpureport.report.figures.sizes import drawable, power_text
+from gpureport.report.figures.style import (
+    ACCENTS,
+    DASHED,
+    INK,
+    MUTED,
+    OBSERVED,
+    PREDICTED,
+    SMALL_PT,
+    TIMES,
+    WIDTH_IN,
+    fitted,
+    spread,
+)
+from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, level_of
-from gpureport.report.run.limits import Limit
-from gpureport.report.text.words import agreeing
-from gpureport.spec.models import Device
-from gpureport.units import format_bytes, format_percent
+from gpureport.report.run.curves import CurveRecords
+from gpureport.spec.models import Cache, Device
+from gpureport.units import format_bytes, format_value
 
-MOST_ROWS = 8
-"""Rows of one part; if there are more, the first are drawn and the title says so."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-_ROW_IN, _HEAD_IN, _FOOT_IN, _LEGEND_IN = 0.26, 0.26, 0.32, 0.24
-_LEFT_IN, _RIGHT_IN, _APART_IN = 1.15, 0.95, 0.05
-_LINES = {"predicted": Pen(PREDICTED, 0.9, alpha=0.4), "observed": Pen(OBSERVED, 0.9, alpha=0.5)}
-_RIM, _HOLE = Pen(PREDICTED, 4.6, order=3, round=True), Pen("#ffffff", 3.0, order=4, round=True)
-_DOT = Pen(OBSERVED, 4.2, order=5, round=True, alpha=0.9)
-_FULL_EFFICIENCY = Pen(MUTED, 0.8, dashes=(3, 2), order=1)
+MOST_FAMILIES = len(ACCENTS)
+"""Families that are drawn, the first ones."""
 
-
-@dataclass(frozen=True)
-class Drawn:
-    """One value with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
+_LATENCY, _BANDWIDTH = ("memory", ("latency",)), ("memory", ("read_private", "read"))
+"""Family and variants of the microbenchmarks of caches."""
+_HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.36, 0.2, 0.37
+_LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.4, 0.52, 1.05
+_MARKS_IN, _BETWEEN_IN = 0.12, 0.06
+_LINE_IN = 0.105
+_FULL = 0.9  # share of the plateau at n90
+_MOST_SHARE = 1.35
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row: a cache, or the kernels of a family."""
+class WorkLine:
+    """Throughput of a family's fastest variant by work-items, relative to the plateau of its n90."""
 
     name: str
-    predicted: tuple[Drawn, ...]
-    observed: tuple[Drawn, ...]
-    remark: str = ""
+    items: NDArray[np.float64]
+    """Work-items, shape (n,), ascending."""
+    shares: NDArray[np.float64]
+    """Throughput / plateau, shape (n,)."""
+    n90: float
+    predicted: float | None
+    """The predicted n90, if *n90* is observed."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """One group of rows with its own scale."""
+class Essentials:
+    """What the figure of page one shows; at least one curve."""
 
-    title: str
-    rows: tuple[Row, ...]
-    scale: Callable[[Sequence[float]], Scale]
+    latency: tuple[CurveRecords, ...]
+    bandwidth: tuple[CurveRecords, ...]
+    caches: tuple[Cache, ...]
+    compute_units: int
+    work: tuple[WorkLine, ...]
+    resident: int | None
+    """Work-items that a GPU can keep resident at once, according to its entry."""
 
 
-def essentials(
-    found: Iterable[CurveRecords], known: Sequence[Limit], name: Callable[[str], str], device: Device
-) -> tuple[Part, ...]:
-    """Return the parts that have any rows.
-
-    Args:
-        found: all curves.
-        known: efficiencies of the kernels.
-        name: returns the name of a family.
-        device: the device; its caches may cause transitions that were not predicted.
-    """
+def essentials(found: Iterable[CurveRecords], name: Callable[[str], str], device: Device) -> Essentials | None:
+    """Return what the figure shows, if there is anything; *name* returns the name of a family."""
     curves = [curve for curve in found if not curve.is_work_group]
-    parts = (
-        Part(
-            "Cliffs (capacity transitions): working set at the midpoint",
-            _feature_rows(
-                curves, "midpoint", lambda curve, cliff: str(level_of(cliff, curve, device) or "unexplained")
-            ),
-            partial(size_scale, text=format_bytes, most=9),
-        ),
-        Part(
-            "Tapers (saturation points): work-items for 90 % of peak, on the first plateau",
-            _feature_rows(curves, "n90", lambda curve, _: name(curve.key.family)),
-            _counts,
-        ),
-        Part("Efficiency (speed / limit) at the largest size", _limit_rows(known, name), _efficiencies),
-    )
-    return tuple(_cut(part) for part in parts if part.rows)
+    latency, bandwidth = (_of(curves, *which) for which in (_LATENCY, _BANDWIDTH))
+    lines = grouped((curve.key.family, curve) for curve in curves if curve.metric.kind == "rate" and _n90(curve))
+    work = tuple(_work_line(name(family), of) for family, of in lines.items())[:MOST_FAMILIES]
+    if not (latency or bandwidth or work):
+        return None
+    return Essentials(latency, bandwidth, device.caches, device.compute_units, work, _resident(curves, device))
 
 
-def _cut(part: Part) -> Part:
-    count = len(part.rows)
-    if count <= MOST_ROWS:
-        return part
-    return Part(f"{part.title} (the first {MOST_ROWS} of {count})", part.rows[:MOST_ROWS], part.scale)
-
-
-_Compared = tuple[list[Drawn], list[Drawn], list[Verdict]]
-
-
-def _feature_rows(
-    curves: Iterable[CurveRecords], position: str, name: Callable[[CurveRecords, Finding | CurveFeature], str]
-) -> tuple[Row, ...]:
-    """Return a row for each name of a feature."""
-    rows: dict[str, _Compared] = {}
-    for curve in curves:
-        compared = {(p.main.level, p.main.position): p.main for p in curve.pairs if p.specification}
-        mains = [main for (_, where), main in compared.items() if where == position]
-        for main in mains:
-            predicted, observed, agree = rows.setdefault(name(curve, main), ([], [], []))
-            predicted += _estimates(main.predicted, main.predicted_low, main.predicted_high)
-            observed += _estimates(main.observed, main.ci_low, main.ci_high)
-            agree.append(main.verdict)
-        if not curve.pairs and curve.specification:
-            for feature in curve.specification.features:
-                if feature.position == position:
-                    predicted, *_ = rows.setdefault(name(curve, feature), ([], [], []))
-                    predicted += _estimates(feature.value, feature.ci_low, feature.ci_high)
+def _of(curves: Iterable[CurveRecords], family: str, variants: Sequence[str]) -> tuple[CurveRecords, ...]:
+    """Return the sweeps of *variants* over working sets, without samples, which are not drawn."""
     return tuple(
-        Row(title, tuple(predicted), tuple(observed), f"{agreeing(agree)} agree" if agree else "")
-        for title, (predicted, observed, agree) in rows.items()
+        replace(curve, measurement=None)
+        for curve in curves
+        if curve.key.family == family and curve.key.variant in variants and curve.axis.quantity == "working_set"
+        if drawable(curve.points)
     )
 
 
-def _estimates(value: float | None, low: float | None, high: float | None) -> list[Drawn]:
-    return [Drawn(value, low or value, high or value)] if value else []
+def _resident(curves: Iterable[CurveRecords], device: Device) -> int | None:
+    entries = (entry for curve in curves if curve.prediction for entry in curve.prediction.occupancy)
+    waves = max((entry.max_waves_per_compute_unit for entry in entries), default=0)
+    return None if device.is_cpu else device.compute_units * waves * device.architecture.wave_size or None
 
 
-def _limit_rows(known: Iterable[Limit], name: Callable[[str], str]) -> tuple[Row, ...]:
-    rows = []
-    for family, found in grouped((limit.key.family, limit) for limit in known).items():
-        predicted = (limit.predicted_share for limit in found)
-        observed = tuple(Drawn(each.share, *each.interval) for each in found if each.share and each.interval)
-        shares = [each.value for each in observed]
-        remark = f"median {format_percent(median(shares))}" if shares else ""
-        rows.append(Row(name(family), tuple(Drawn(share, share, share) for share in predicted), observed, remark))
-    return tuple(rows)
+def _record(curve: CurveRecords) -> Observation | Prediction | None:
+    """Return the observation, or else the prediction from the specification."""
+    return curve.observation or curve.specification or curve.calibrated
 
 
-def _counts(values: Sequence[float]) -> Scale:
-    return decimal_scale(min(values) / 1.25, max(values) * 1.25, "")
+def _n90(curve: CurveRecords) -> CurveFeature | None:
+    """Return the n90 of a curve, if it is within the sweep."""
+    record = _record(curve)
+    found = (f for f in (record.features if record else ()) if f.position == "n90")
+    return next((f for f in found if record and place(f.value, f.unit, record.points)), None)
 
 
-def _efficiencies(values: Sequence[float]) -> Scale:
-    high = 1.05 * max(1.0, *values)
-    ticks = tuple(tick / 100 for tick in range(0, round(100 * high) + 1, 25 if high < 2 else 100))
-    return Scale(0.0, high, ticks, tuple(map(format_percent, ticks)), logarithmic=False)
-
-
-def essentials_figure(parts: Sequence[Part], observed_text: str) -> str:
-    """Draw *parts* (at least one) one below the other; *observed_text* is the legend of observed values."""
-    canvas = Canvas(_LEGEND_IN + sum(_HEAD_IN + _ROW_IN * len(part.rows) + _FOOT_IN for part in parts))
-    observed = any(row.observed for part in parts for row in part.rows)
-    _draw_legend(canvas, observed_text if observed else "")
-    top = canvas.height_in - _LEGEND_IN
-    for part in parts:
-        height = _ROW_IN * len(part.rows)
-        ends = [end for row in part.rows for each in (*row.predicted, *row.observed) for end in (each.low, each.high)]
-        rows = Scale(0, len(part.rows), (), (), logarithmic=False)
-        place = (_LEFT_IN, top - _HEAD_IN - height, WIDTH_IN - _LEFT_IN - _RIGHT_IN, height)
-        panel = Panel(canvas, *place, part.scale(ends), rows)
-        panel.frame(labels=(True, False))
-        canvas.text((0, panel.top_in + 0.1), part.title, weight=600)
-        for number, row in enumerate(part.rows):
-            _draw_row(panel, row, len(part.rows) - number - 0.5, both=observed)
-        if part.scale is _efficiencies:
-            panel.line(((1, 0), (1, len(part.rows))), _FULL_EFFICIENCY)
-        top = panel.bottom_in - _FOOT_IN
-    return canvas.drawn()
-
-
-def _draw_legend(canvas: Canvas, observed_text: str) -> None:
-    height = canvas.height_in - 0.08
-    texts: list[tuple[str, tuple[Pen, ...]]] = [("predicted from the specification, with 95 % interval", (_RIM, _HOLE))]
-    texts += [(observed_text, (_DOT,))] if observed_text else []
-    left = _LEFT_IN
-    for text, pens in texts:
-        for pen in pens:
-            canvas.segment((left, height), (left, height), pen)
-        canvas.text((left + 0.07, height), text, size_pt=SMALL_PT)
-        left += 2.75
-
-
-def _draw_row(panel: Panel, row: Row, middle: float, *, both: bool) -> None:
-    """Draw predictions slightly above the middle of the row, observations slightly below."""
-    height = panel.up(middle)
-    canvas = panel.canvas
-    canvas.text((panel.left_in - 0.06, height), shorten(row.name, 20), size_pt=SMALL_PT, ha="right")
-    canvas.text((panel.right_in + 0.06, height), row.remark, size_pt=SMALL_PT, colour=MUTED)
-    canvas.segment(
-        (panel.left_in, height - _ROW_IN / 2), (panel.right_in, height - _ROW_IN / 2), Pen(FAINT, 0.4, order=0.5)
+def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
+    """Return the line of the fastest of a family's curves (at least one), all with an n90."""
+    same = [curve for curve in of if curve.value_unit == of[0].value_unit]
+    fastest = max(same, key=lambda curve: max(point.value for point in curve.points))
+    record, n90 = _record(fastest), _n90(fastest)
+    assert record is not None and n90 is not None  # noqa: S101, PT018 - by the choice of curves
+    values = {float(p.point.work_items): p.value for p in record.points if p.value > 0 and p.point.work_items > 0}
+    items, shares = (np.array(each) for each in zip(*sorted(values.items()), strict=True))
+    at_n90 = np.exp(np.interp(np.log(n90.value), np.log(items), np.log(shares)))
+    predicted = fastest.specification.features if fastest.observation and fastest.specification else ()
+    return WorkLine(
+        name=name,
+        items=items,
+        shares=_FULL * shares / at_n90,
+        n90=n90.value,
+        predicted=next((f.value for f in predicted if f.position == "n90"), None),
     )
-    apart = _APART_IN if both else 0.0
-    for estimates, up, line, pens in (
-        (row.predicted, apart, _LINES["predicted"], (_RIM, _HOLE)),
-        (row.observed, -apart, _LINES["observed"], (_DOT,)),
-    ):
-        for each in estimates:
-            canvas.segment((panel.across(each.low), height + up), (panel.across(each.high), height + up), line)
-            place = (panel.across(each.value), height + up)
-            for pen in pens:
-                canvas.segment(place, place, pen)
+
+
+def essentials_figure(drawn: Essentials) -> "Figure":
+    """Draw the panels of caches on the left and that of work on the right; one alone gets the whole width."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH_IN, _HEIGHT_IN))
+    panels = [curves for curves in (drawn.latency, drawn.bandwidth) if curves]
+    width = _CACHES_IN if drawn.work else WIDTH_IN - _LEFT_IN - 0.15
+    space = _HEIGHT_IN - _TOP_IN - _FOOT_IN - (_MARKS_IN + _BETWEEN_IN) * len(panels)
+    for number, curves in enumerate(panels):
+        height = space / len(panels)
+        bottom = _FOOT_IN + (len(panels) - 1 - number) * (height + _MARKS_IN + _BETWEEN_IN)
+        axis = figure.add_axes((_LEFT_IN / WIDTH_IN, bottom / _HEIGHT_IN, width / WIDTH_IN, height / _HEIGHT_IN))
+        _draw_curves(axis, curves, [curve for of in panels for curve in of])
+        _draw_caches(axis, drawn, labelled=number == 0)
+        below = number == len(panels) - 1
+        axis.tick_params(labelbottom=below)
+        axis.set_xlabel("working set (per compute unit for caches of compute units)" if below else "", labelpad=1)
+    if drawn.work:
+        left = _LEFT_IN + _CACHES_IN + _WORK_LEFT_IN if panels else _LEFT_IN
+        size = (WIDTH_IN - left - _NAMES_IN, _HEIGHT_IN - _TOP_IN - _FOOT_IN)
+        place = (left / WIDTH_IN, _FOOT_IN / _HEIGHT_IN, size[0] / WIDTH_IN, size[1] / _HEIGHT_IN)
+        _draw_work(figure.add_axes(place), drawn)
+    return figure
+
+
+def _draw_curves(axis: "Axes", curves: Sequence[CurveRecords], every: Sequence[CurveRecords]) -> None:
+    """Draw latency or bandwidth: predictions dashed, their transition ranges shaded, observed points and cliffs."""
+    marks: list[FeatureMark] = []
+    for curve in curves:
+        predicted = curve.specification or curve.calibrated
+        points = drawable(predicted.points) if predicted else []
+        if predicted and points:
+            x, y = [p.point.x for p in points], [p.value for p in points]
+            axis.plot(x, y, color=PREDICTED, linewidth=0.9, linestyle=DASHED)
+            for mark in feature_marks(predicted.features, points):
+                axis.axvspan(mark.start, mark.end, color=PREDICTED, alpha=0.12, linewidth=0)
+        if curve.observation:
+            seen = drawable(curve.observation.points)
+            dots(axis, [p.point.x for p in seen], [p.value for p in seen], OBSERVED)
+        record = _record(curve)
+        marks += _cliffs(record) if record else []
+    x = [point.point.x for curve in every for point in drawable(curve.points)]
+    binary_axis(axis, format_bytes, 7)
+    axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
+    first = curves[0]
+    value_axis(axis, first.value_unit, zero=False, most=4)
+    axis.set_ylabel(first.metric.label, size=SMALL_PT, labelpad=2)
+    observed = any(curve.observation for curve in curves)
+    colour = OBSERVED if observed else PREDICTED
+    for curve in curves:
+        record = _record(curve)
+        if record:
+            label_plateaus(axis, plateaus(record.features, drawable(record.points)), curve.value_unit, colour)
+    above = 1 + _MARKS_IN / 2 / inches(axis)[1]
+    draw_marks([axis], sorted(marks, key=lambda mark: mark.main), above, colour, hollow=not observed)
+
+
+def _cliffs(record: Observation | Prediction) -> list[FeatureMark]:
+    """Return the marks of the cliffs of caches, with onset and midpoint as texts."""
+    onsets = {each.level: format_value(each.value, each.unit) for each in record.features if each.position == "onset"}
+    middles = [each for each in record.features if each.position == "midpoint" and not each.level.is_unexplained]
+    found = []
+    for middle in middles:
+        own = [each for each in record.features if each.feature == "cliff" and each.level == middle.level]
+        value, onset = format_value(middle.value, middle.unit), onsets.get(middle.level, "")
+        number, _, unit = onset.partition(" ")
+        both = f"{number if value.endswith(f' {unit}') else onset}, {value}"
+        marks = feature_marks(own, drawable(record.points))
+        found += [replace(mark, texts=(both, value) if onset else (value,)) for mark in marks]
+    return found
+
+
+def _draw_caches(axis: "Axes", drawn: Essentials, *, labelled: bool) -> None:
+    """Draw a line at the capacity of each cache, with its name above the upper panel."""
+    low, high = axis.get_xlim()
+    _, height = inches(axis)
+    for cache in drawn.caches:
+        if not low < cache.capacity_bytes < high:
+            continue
+        axis.axvline(cache.capacity_bytes, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
+        if labelled:
+            units = f"{TIMES}{drawn.compute_units} units" if cache.scope == "compute_unit" else ""
+            axis.text(
+                cache.capacity_bytes,
+                1 + (_MARKS_IN + 0.08) / height,
+                f"{cache.name} {format_bytes(cache.capacity_bytes)}{units}",
+                transform=axis.get_xaxis_transform(),
+                size=SMALL_PT,
+                weight=600,
+                color=INK,
+                ha="center",
+                va="center",
+            )
+
+
+def _draw_work(axis: "Axes", drawn: Essentials) -> None:
+    """Draw a line for each family, with its n90 and name; and the work-items that can be resident at once."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    for line, colour in zip(drawn.work, ACCENTS, strict=False):
+        axis.plot(line.items, line.shares, color=colour, linewidth=0.8)
+        axis.plot(line.n90, _FULL, "^", color=colour, markersize=4, zorder=4)
+        if line.predicted:
+            axis.plot(line.predicted, _FULL, "^", color=colour, markersize=4, markerfacecolor="white", zorder=3)
+    binary_axis(axis, power_text, 4)
+    ends = [items for line in drawn.work for items in line.items[[0, -1]]]
+    axis.set_xlim(min(ends) / 1.5, max(ends) * 1.5)
+    axis.set_ylim(0, _MOST_SHARE)
+    axis.yaxis.set_major_locator(FixedLocator([0, 0.5, _FULL, 1.2]))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+    axis.set_xlabel("work-items", labelpad=1)
+    axis.set_ylabel("throughput / plateau", size=SMALL_PT, labelpad=1)
+    width, height = inches(axis)
+    if drawn.resident:
+        axis.axvline(drawn.resident, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
+        axis.text(
+            drawn.resident,
+            1 + 0.07 / height,
+            f"resident at once: {format_value(drawn.resident, '')}",
+            transform=axis.get_xaxis_transform(),
+            size=SMALL_PT,
+            weight=600,
+            ha="center",
+            va="center",
+        )
+    ends = [float(np.clip(line.shares[-1], 0, _MOST_SHARE)) / _MOST_SHARE * height for line in drawn.work]
+    heights = spread(ends, 2 * _LINE_IN + 0.02)
+    shift = min(0.0, height - max(heights) - _LINE_IN / 2)
+    for line, colour, at in zip(drawn.work, ACCENTS, heights, strict=False):
+        text = f"{fitted(line.name, _NAMES_IN - 0.05)}\nn90 {format_value(line.n90, '')}"
+        place = (1 + 0.05 / width, (at + shift) / height)
+        axis.text(*place, text, transform=axis.transAxes, size=SMALL_PT, color=colour, va="center", linespacing=1.0)

@@ -1,38 +1,39 @@
-"""A heat map of ratios: rows by columns, in blocks."""
+"""A heat map of ratios: rows by columns, in blocks, with a colour key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, log2
+from itertools import groupby
+from math import ceil
+from typing import TYPE_CHECKING
 
-from gpureport.report.figures.canvas import Canvas, Ink, Place
-from gpureport.report.figures.style import (
-    INK,
-    MUTED,
-    OBSERVED,
-    PREDICTED,
-    SMALL_PT,
-    TINY_PT,
-    WIDTH_IN,
-    fitted,
-    mixed,
-    needed_in,
-)
+import numpy as np
+
+from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, fitted, needed_in
+from gpureport.report.grouping import grouped
 from gpureport.units import format_ratio
 
-MOST_ROWS = 26
-"""Rows of one figure: two such figures fill a page."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, LogNorm
+    from matplotlib.figure import Figure
 
-_ROW_IN, _TITLE_IN = 0.142, 0.17
-_NAME_IN, _DETAIL_IN = 1.7, 0.85
-_LINE_IN = 0.085  # between upright names
+MOST_ROWS = 26
+"""Rows of one figure, with the headings of families: two such figures fill a page."""
+
+_ROW_IN, _TITLE_IN, _NAMES_IN, _FOOT_IN = 0.15, 0.17, 0.17, 0.03
+_NAME_IN, _DETAIL_IN = 1.5, 0.65
+_LINE_IN = 0.105  # between upright names
+_TALLEST_IN = 1.0  # an upright name
+_WIDEST_IN, _BETWEEN_IN = 0.95, 0.12
+_PAD_IN = 0.05  # around the text of a cell
+_KEY_IN = (1.45, 0.08)
+_KEY_LEFT_IN = 0.22  # room for half of a tick's text
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
-_WIDEST_IN, _BETWEEN_IN = 0.9, 0.12
-_REACH = 3.0
-"""Doublings from 1 at which the colour is darkest."""
-_LEAST, _EQUAL = 0.0025, "#F4F4F4"
-"""Share of that reach below which two are drawn as equal, and the colour of equality."""
-_TALLEST_IN = 1.0
-"""Height of an upright name."""
+_REACHES = {1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
+"""Ratios with the darkest colour, each with the ratio of a tick of the key between it and 1."""
+_SHADES = 21
+_EQUAL = "#F4F4F4"
+_BRIGHT = 0.3  # relative luminance of a colour on which text is dark
 
 
 @dataclass(frozen=True)
@@ -60,118 +61,201 @@ class HeatBlock:
 class HeatRow:
     """One row: its name, a detail that distinguishes rows of that name, and the ratios by block and column.
 
-    An entry of *texts* replaces the ratio in the first block, without colour, if it fits.
+    Rows with the same *heading* stand below it. An entry of *texts* replaces the ratio in the first block, without
+    colour, if it fits.
     """
 
     name: str
     detail: str
     cells: tuple[Mapping[str, float], ...]
     texts: Mapping[str, str] = field(default_factory=dict)
+    heading: str = ""
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Positions of columns: their blocks, their width, and the height of their names if these are upright."""
+    """Width of columns, and the height of their names if these are upright."""
 
-    blocks: tuple[HeatBlock, ...]
     width: float
     upright_in: float
 
     @property
-    def head(self) -> float:
+    def head_in(self) -> float:
         """Height of the headings."""
-        return _TITLE_IN + (self.upright_in or 0.16)
-
-    def left(self, block: int, column: int) -> float:
-        """Return the left edge of a column."""
-        before = sum(len(each.columns) for each in self.blocks[:block])
-        return _NAME_IN + _DETAIL_IN + block * _BETWEEN_IN + (before + column) * self.width
+        return max(_TITLE_IN + (self.upright_in or _NAMES_IN), 0.3)
 
 
-def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> str:
-    """Draw *rows* by the columns of *blocks*; ratios are printed where they fit."""
-    grid = _grid(tuple(blocks))
-    canvas = Canvas(len(rows) * _ROW_IN + grid.head)
-    top = canvas.height_in - grid.head
-    for number in range(len(blocks)):
-        _headings(canvas, grid, number, top)
-    before = ""
-    for number, row in enumerate(rows):
-        upper = top - number * _ROW_IN
-        _label(canvas, row, upper - _ROW_IN / 2, repeated=row.name == before)
-        before = row.name
-        _cells(canvas, row, grid, upper)
-    return canvas.drawn()
+def reach_of(rows: Iterable[HeatRow]) -> float:
+    """Return the ratio that gets the darkest colour, for all figures of *rows*: few ratios lie beyond it."""
+    ratios = sorted(max(r, 1 / r) for row in rows for cells in row.cells for r in cells.values())
+    usual = ratios[int(0.95 * (len(ratios) - 1))] if ratios else 1.0
+    return next((reach for reach in _REACHES if reach >= usual), max(_REACHES))
+
+
+def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> "Figure":
+    """Draw *rows* by the columns of *blocks*; ratios are printed where they fit.
+
+    Args:
+        rows: from top to bottom.
+        blocks: from left to right.
+        reach: ratio that gets the darkest colour, one of those of :func:`reach_of`.
+    """
+    from matplotlib.figure import Figure
+
+    grid = _grid(blocks)
+    places = _places(rows)
+    lines = max(places, default=-1) + 1
+    height = lines * _ROW_IN + grid.head_in + _FOOT_IN
+    figure = Figure(figsize=(WIDTH_IN, height))
+    left = _NAME_IN + _DETAIL_IN
+    for number, block in enumerate(blocks):
+        width = len(block.columns) * grid.width
+        axis = figure.add_axes(
+            (left / WIDTH_IN, _FOOT_IN / height, width / WIDTH_IN, (lines * _ROW_IN or 0.01) / height),
+            xlim=(0, len(block.columns)),
+            ylim=(lines or 1, 0),
+        )
+        axis.axis("off")
+        if not number:
+            _labels(axis, rows, places)
+        last = number + 1 == len(blocks)
+        _headings(axis, block, grid, named_columns(blocks), (WIDTH_IN - left) if last else width)
+        _cells(axis, list(zip(places, rows, strict=True)), block, number, grid, reach)
+        left += width + _BETWEEN_IN
+    _key(figure, height, reach)
+    return figure
 
 
 def named_columns(blocks: Sequence[HeatBlock]) -> int:
     """Return n if every n-th column has its name printed, because all names would overlap."""
-    grid = _grid(tuple(blocks))
+    grid = _grid(blocks)
     return ceil(_LINE_IN / grid.width) if grid.upright_in else 1
 
 
-def _grid(blocks: tuple[HeatBlock, ...]) -> _Grid:
+def printed_rows(rows: Iterable[HeatRow]) -> int:
+    """Return the number of rows, including headings."""
+    return max(_places(list(rows)), default=-1) + 1
+
+
+def _grid(blocks: Sequence[HeatBlock]) -> _Grid:
     """Divide the width between the columns; wider names are upright."""
     names = [block.label(name) for block in blocks for name in block.columns]
     available = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
     width, longest = min(_WIDEST_IN, available / len(names)), max(map(needed_in, names))
-    return _Grid(blocks, width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
+    return _Grid(width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
 
 
-def _headings(canvas: Canvas, grid: _Grid, number: int, top: float) -> None:
-    block, every = grid.blocks[number], named_columns(grid.blocks)
+def _places(rows: Sequence[HeatRow]) -> list[int]:
+    """Return the line of each row; headings take one each."""
+    places: list[int] = []
+    line = 0
+    for heading, group in groupby(rows, key=lambda row: row.heading):
+        line += bool(heading)
+        for _ in group:
+            places.append(line)
+            line += 1
+    return places
+
+
+def _labels(axis: "Axes", rows: Sequence[HeatRow], places: Sequence[int]) -> None:
+    """Write headings, names and details to the left of the first block; a name that repeats is written once."""
+    heading = name = ""
+    for line, row in zip(places, rows, strict=True):
+        if row.heading != heading:
+            heading, name = row.heading, ""
+            _beside(axis, line - 0.45, _NAME_IN + _DETAIL_IN, fitted(heading, _NAME_IN + _DETAIL_IN), weight=600)
+        if row.name != name:
+            name = row.name
+            _beside(axis, line + 0.5, _NAME_IN + _DETAIL_IN, fitted(name, _NAME_IN, SMALL_PT))
+        _beside(axis, line + 0.5, _DETAIL_IN, fitted(row.detail, _DETAIL_IN))
+
+
+def _beside(axis: "Axes", line: float, left_in: float, text: str, weight: int = 400) -> None:
+    """Write a text that starts *left_in* to the left of the axes."""
+    place, offset = (0, line), (-72 * left_in, 0)
+    left = axis.get_yaxis_transform()
+    axis.annotate(text, place, offset, left, "offset points", size=SMALL_PT, va="center", weight=weight)
+
+
+def _headings(axis: "Axes", block: HeatBlock, grid: _Grid, every: int, width: float) -> None:
+    upright = bool(grid.upright_in)
     for column, name in list(enumerate(block.columns))[::every]:
-        middle, text, colour = grid.left(number, column) + grid.width / 2, block.label(name), block.colour(name)
-        if grid.upright_in:
-            text = fitted(text, _TALLEST_IN)
-            canvas.text((middle, top + 0.03), text, size_pt=TINY_PT, colour=colour, va="center", upright=True)
-        else:
-            canvas.text((middle, top + 0.07), text, size_pt=TINY_PT, colour=colour, ha="center", weight=600)
-    left, right = grid.left(number, 0), grid.left(number, len(block.columns))
-    width = right - left if number + 1 < len(grid.blocks) else WIDTH_IN - left
-    canvas.text((left, canvas.height_in - 0.07), fitted(block.title, width), size_pt=TINY_PT, colour=MUTED)
+        axis.annotate(
+            fitted(block.label(name), _TALLEST_IN if upright else grid.width),
+            (column + 0.5, 1),
+            (0, 2.2 if upright else 3.6),
+            axis.get_xaxis_transform(),
+            "offset points",
+            rotation=90 if upright else 0,
+            va="bottom" if upright else "baseline",
+            ha="center",
+            size=SMALL_PT,
+            color=block.colour(name),
+        )
+    above = (0, 72 * (grid.head_in - _TITLE_IN + 0.05))
+    title = fitted(block.title, width)
+    axis.annotate(title, (0, 1), above, "axes fraction", "offset points", size=SMALL_PT, color=MUTED, va="baseline")
 
 
-def _label(canvas: Canvas, row: HeatRow, middle: float, *, repeated: bool) -> None:
-    if not repeated:
-        canvas.text((0.0, middle), fitted(row.name, _NAME_IN, SMALL_PT), size_pt=SMALL_PT)
-    canvas.text(
-        (_NAME_IN + _DETAIL_IN - 0.05, middle),
-        fitted(row.detail, _DETAIL_IN),
-        size_pt=TINY_PT,
-        colour=MUTED,
-        ha="right",
-    )
+def _cells(
+    axis: "Axes", rows: Sequence[tuple[int, HeatRow]], block: HeatBlock, number: int, grid: _Grid, reach: float
+) -> None:
+    """Colour the cells of a block and write their ratios; cells of one colour are one path."""
+    from matplotlib.colors import to_hex
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+    from seaborn.utils import relative_luminance
 
-
-def _cells(canvas: Canvas, row: HeatRow, grid: _Grid, upper: float) -> None:
-    for number, (block, ratios) in enumerate(zip(grid.blocks, row.cells, strict=True)):
+    norm, colours = _scale(reach)
+    right = 1 - min(0.1, 0.01 / grid.width)
+    cells: list[tuple[str, Path]] = []
+    for line, row in rows:
         for column, name in enumerate(block.columns):
-            corner = grid.left(number, column), upper
-            text = row.texts.get(name, "") if number == 0 else ""
-            if text and fitted(text, grid.width) == text:
-                _write(canvas, text, corner, grid.width, MUTED)
-            elif name in ratios:
-                _cell(canvas, ratios[name], corner, grid.width)
+            text, ink = row.texts.get(name, "") if number == 0 else "", MUTED
+            if not (text and _fits(text, grid.width)) and name in row.cells[number]:
+                ratio = row.cells[number][name]
+                colour = to_hex(colours(norm(ratio)))
+                corners = np.array([(0, 0.04), (right, 0.04), (right, 0.96), (0, 0.96), (0, 0.04)])
+                cells.append((colour, Path(corners + np.array((column, line)), closed=True)))
+                text, ink = _ratio_text(ratio, grid.width), INK if relative_luminance(colour) > _BRIGHT else "#FFFFFF"
+            if text:
+                axis.text(column + 0.5, line + 0.5, text, size=SMALL_PT, color=ink, ha="center", va="center_baseline")
+    for colour, found in grouped(cells).items():
+        axis.add_patch(PathPatch(Path.make_compound_path(*found), facecolor=colour, linewidth=0))
 
 
-def _cell(canvas: Canvas, ratio: float, corner: Place, width: float) -> None:
-    left, upper = corner
-    strength = min(1.0, abs(log2(ratio)) / _REACH)
-    colour = _EQUAL if strength < _LEAST else _shade(PREDICTED if ratio >= 1 else OBSERVED, strength)
-    gap = min(0.01, width / 10)
-    canvas.rectangle((left, upper - _ROW_IN + 0.008), (left + width - gap, upper - 0.004), Ink(colour, order=2))
-    texts = (format_ratio(ratio), f"{ratio:.2g}", f"{ratio:.1g}")
+def _ratio_text(ratio: float, width: float) -> str:
+    """Write a ratio with the digits that fit; empty if it would be rounded too far."""
+    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.1f}")
     near = (text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)
-    text = next((text for text in near if fitted(text, width) == text), "")
-    _write(canvas, text, corner, width, "#FFFFFF" if strength > 0.7 else INK)
+    return next((text for text in near if _fits(text, width)), "")
 
 
-def _write(canvas: Canvas, text: str, corner: Place, width: float, ink: str) -> None:
-    place = corner[0] + width / 2, corner[1] - _ROW_IN / 2
-    canvas.text(place, text, size_pt=TINY_PT, colour=ink, ha="center")
+def _fits(text: str, width: float) -> bool:
+    return needed_in(text) + _PAD_IN <= width
 
 
-def _shade(colour: str, strength: float) -> str:
-    """Return *colour* mixed with white in 16 steps: nearly white at strength 0, unmixed at 1."""
-    return mixed(colour, 0.06 + 0.94 * round(strength * 16) / 16)
+def _scale(reach: float) -> "tuple[LogNorm, Colormap]":
+    """Return the norm and the colours of ratios: orange below 1, blue above."""
+    from matplotlib.colors import LogNorm
+    from seaborn import blend_palette
+
+    colours: Colormap = blend_palette([OBSERVED, _EQUAL, PREDICTED], as_cmap=True)
+    return LogNorm(1 / reach, reach, clip=True), colours.resampled(_SHADES)
+
+
+def _key(figure: "Figure", height: float, reach: float) -> None:
+    """Draw the colour key in the upper left corner."""
+    from matplotlib.cm import ScalarMappable
+
+    width, thick = _KEY_IN
+    place = (_KEY_LEFT_IN / WIDTH_IN, 1 - (thick + 0.02) / height, width / WIDTH_IN, thick / height)
+    near = _REACHES[reach]
+    ticks = {1 / reach: "≤ ", 1 / near: "", 1: "", near: "", reach: "≥ "}
+    texts = [f"{sign}{ratio:.3g}" for ratio, sign in ticks.items()]
+    bar = figure.colorbar(ScalarMappable(*_scale(reach)), cax=figure.add_axes(place), orientation="horizontal")
+    bar.outline.set_visible(False)
+    bar.ax.set_xticks(list(ticks), texts)
+    bar.ax.set_xticks([], minor=True)
+    bar.ax.tick_params(labelsize=SMALL_PT, length=0, pad=1.5)
+    bar.ax.grid(visible=False)

@@ -1,50 +1,67 @@
-"""Cliffs and tapers of several machines by workload: one panel per feature, one row per machine, sizes across."""
+"""Cliffs and tapers of several machines, sizes across.
 
-from collections.abc import Iterator, Sequence
+Of a few machines, all features of one kind share a panel with a row for each workload. Of many, each feature has a
+panel with a row for each machine.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpureport.compare.records import Landmark
-from gpureport.report.figures.canvas import Canvas, Pen, Place
-from gpureport.report.figures.panels import Panel, Scale
-from gpureport.report.figures.style import (
-    FAINT,
-    INK,
-    MUTED,
-    OBSERVED,
-    PREDICTED,
-    SMALL_PT,
-    TINY_PT,
-    WIDTH_IN,
-    binary_ticks,
-    fitted,
-    tick_text,
-)
+from gpureport.report.figures.panels import in_figures
+from gpureport.report.figures.sizes import power_text
+from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, fitted
+from gpureport.report.figures.theme import Margins, across, binary_axis, dots, named, sheet
 from gpureport.report.grouping import grouped
+from gpureport.units import format_bytes
 
-_COLUMNS = 2
-_LABEL_IN, _GAP_IN, _MARGIN_IN = 0.95, 0.1, 0.25
-_ROW_IN, _HEAD_IN, _FOOT_IN = 0.13, 0.24, 0.24
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MACHINES = (INK, "#009E73", "#CC79A7", "#E69F00")
+"""Colours of the baseline and of other machines, if these are few."""
+
+_ROW_IN, _HEAD_IN, _FOOT_IN = 0.15, 0.25, 0.24
 _MOST_TALL_IN = 8.6
+_LEAST_SPAN = 4.0
+"""Least ratio of the ends of an axis, so that it has ticks."""
+_TITLES = {"cliff": "cliffs (capacity transitions), midpoint", "taper": "tapers, work-items for 90 % of peak (n90)"}
+
+
+@dataclass(frozen=True)
+class LandmarkRow:
+    """Features on one row, each with the colours of its predicted and of its observed position."""
+
+    label: str
+    marks: tuple[tuple[Landmark, str, str], ...]
 
 
 @dataclass(frozen=True)
 class LandmarkPanel:
-    """One feature of one workload on the machines that have it."""
+    """Features of one kind."""
 
     title: str
-    marks: tuple[Landmark, ...]
+    rows: tuple[LandmarkRow, ...]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the sizes."""
+        return self.rows[0].marks[0][0].unit
 
 
-def landmark_panels(marks: Sequence[Landmark]) -> Iterator[tuple[LandmarkPanel, ...]]:
-    """Group *marks* into panels of features that at least two machines have, and panels into figures of a page."""
-    panels = [
-        LandmarkPanel(title, tuple(found))
-        for title, found in grouped((_title(mark), mark) for mark in marks).items()
-        if len({mark.machine for mark in found}) > 1 and any(mark.predicted or mark.observed for mark in found)
-    ]
+def landmark_pages(marks: Sequence[Landmark], machines: Sequence[str]) -> Iterator[tuple[LandmarkPanel, ...]]:
+    """Group the features that at least two of *machines* have into panels, and panels into figures of a page."""
+    known = [mark for mark in marks if mark.predicted or mark.observed]
+    features = grouped(((mark.workload, mark.feature, mark.level), mark) for mark in known)
+    common = [found for found in features.values() if len({mark.machine for mark in found}) > 1]
+    few = len(machines) <= len(MACHINES)
     page: list[LandmarkPanel] = []
-    for panel in panels:
-        if page and _height([*page, panel]) > _MOST_TALL_IN:
+    for panel in _by_kind(common, machines) if few else _by_feature(common, machines):
+        if page and _height([*page, panel], columns_of(machines)) > _MOST_TALL_IN:
             yield tuple(page)
             page = []
         page.append(panel)
@@ -52,80 +69,105 @@ def landmark_panels(marks: Sequence[Landmark]) -> Iterator[tuple[LandmarkPanel, 
         yield tuple(page)
 
 
-def _title(mark: Landmark) -> str:
-    cliff = str(mark.level) if mark.level.is_unexplained else f"{mark.level} cliff"
-    return f"{mark.workload}, {'taper (n90)' if mark.feature == 'taper' else cliff}"
+def columns_of(machines: Sequence[str]) -> int:
+    """Return the number of panels side by side."""
+    return 1 if len(machines) <= len(MACHINES) else 2
 
 
-def _height(panels: Sequence[LandmarkPanel]) -> float:
-    return sum(_row_height(row) for row in _rows(panels))
+def _by_kind(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) -> Iterator[LandmarkPanel]:
+    colours = dict(zip(machines, MACHINES, strict=False))
+    for kind, found in grouped((feature[0].feature, feature) for feature in features).items():
+        rows = [
+            LandmarkRow(_label(feature[0]), tuple((m, colours[m.machine], colours[m.machine]) for m in feature))
+            for feature in found
+        ]
+        for part in in_figures(rows, int((_MOST_TALL_IN - _HEAD_IN - _FOOT_IN) / _ROW_IN)):
+            yield LandmarkPanel(_TITLES[kind], part)
 
 
-def _rows(panels: Sequence[LandmarkPanel]) -> list[Sequence[LandmarkPanel]]:
-    return [panels[start : start + _COLUMNS] for start in range(0, len(panels), _COLUMNS)]
+def _by_feature(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) -> Iterator[LandmarkPanel]:
+    for feature in features:
+        by_machine = grouped((mark.machine, (mark, PREDICTED, OBSERVED)) for mark in feature)
+        rows = tuple(LandmarkRow(name, tuple(by_machine[name])) for name in machines if name in by_machine)
+        kind = "taper (n90)" if feature[0].feature == "taper" else "cliff"
+        yield LandmarkPanel(f"{_label(feature[0])}, {kind}", rows)
 
 
-def _row_height(row: Sequence[LandmarkPanel]) -> float:
-    return max(len({mark.machine for mark in panel.marks}) for panel in row) * _ROW_IN + _HEAD_IN + _FOOT_IN
+def _label(mark: Landmark) -> str:
+    return mark.workload if mark.feature == "taper" else f"{mark.workload}, {mark.level}"
 
 
-def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) -> str:
-    """Draw *panels* with machines in the order of *machines*."""
-    canvas = Canvas(_height(panels))
-    top = canvas.height_in
-    width = (WIDTH_IN - (_COLUMNS - 1) * _GAP_IN) / _COLUMNS
-    for row in _rows(panels):
-        for column, panel in enumerate(row):
-            _draw(canvas, panel, machines, (column * (width + _GAP_IN), top), width)
-        top -= _row_height(row)
-    return canvas.drawn()
+def _height(panels: Sequence[LandmarkPanel], columns: int) -> float:
+    return sum(gap + size for gap, size in _heights(panels, columns)) + _FOOT_IN
 
 
-def _draw(canvas: Canvas, panel: LandmarkPanel, machines: Sequence[str], corner: Place, width: float) -> None:
-    left, top = corner
-    canvas.text((left, top - 0.1), fitted(panel.title, width, SMALL_PT), size_pt=SMALL_PT, weight=600)
-    present = [name for name in machines if any(mark.machine == name for mark in panel.marks)]
-    sizes = [
-        size for mark in panel.marks for size in (mark.predicted, mark.observed, mark.ci_low, mark.ci_high) if size
+def _heights(panels: Sequence[LandmarkPanel], columns: int) -> list[tuple[float, float]]:
+    rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
+    tallest = [max(len(panel.rows) for panel in row) * _ROW_IN for row in rows]
+    return [(_HEAD_IN + (_FOOT_IN if number else 0), height) for number, height in enumerate(tallest)]
+
+
+def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) -> "Figure":
+    """Draw *panels* of one page; *machines* are the names that get a colour each, if they are few."""
+    columns = columns_of(machines)
+    label_in = 2.3 if columns == 1 else 0.95
+    top = 0.17 if columns == 1 else 0.0
+    heights = _heights(panels, columns)
+    margins = Margins(left=label_in, top=top, bottom=_FOOT_IN)
+    figure, axes = sheet(heights, columns, margins=margins, gap_in=label_in + 0.1)
+    places = [axis for row in axes for axis in row]
+    for number, (axis, panel) in enumerate(zip(places, panels, strict=False)):
+        _shorten_axes(axis, len(panel.rows) * _ROW_IN, heights[number // columns][1])
+        _draw(axis, panel, label_in)
+    for axis in places[len(panels) :]:
+        axis.remove()
+    if columns == 1:
+        named(figure, [(name, colour) for name, colour in zip(machines, MACHINES, strict=False)])
+    return figure
+
+
+def _shorten_axes(axis: "Axes", height_in: float, row_in: float) -> None:
+    """Give the upper part of its place to an axis that is less tall than its neighbour."""
+    box = axis.get_position()
+    axis.set_position((box.x0, box.y1 - box.height * height_in / row_in, box.width, box.height * height_in / row_in))
+
+
+def _draw(axis: "Axes", panel: LandmarkPanel, label_in: float) -> None:
+    axis.set_ylim(len(panel.rows), 0)
+    width_in = axis.get_window_extent().width / axis.figure.dpi
+    axis.set_title(fitted(panel.title, width_in, SMALL_PT), size=SMALL_PT, pad=3)
+    places = [number + 0.5 for number in range(len(panel.rows))]
+    axis.set_yticks(places, [fitted(row.label, label_in - 0.06) for row in panel.rows])
+    spots = [
+        (mark, line + _shift(number, len(row.marks)), predicted, observed)
+        for line, row in zip(places, panel.rows, strict=True)
+        for number, (mark, predicted, observed) in enumerate(row.marks)
     ]
-    height = len(present) * _ROW_IN
-    place = (left + _LABEL_IN, top - _HEAD_IN - height, width - _LABEL_IN - _MARGIN_IN, height)
-    drawn = size_panel(canvas, place, sizes, panel.marks[0].unit, 1.3)
-    for number, name in enumerate(present):
-        middle = drawn.top_in - (number + 0.5) * _ROW_IN
-        label = fitted(name, _LABEL_IN - 0.06)
-        canvas.text((drawn.left_in - 0.06, middle), label, size_pt=TINY_PT, ha="right", colour=INK)
-        for mark in (mark for mark in panel.marks if mark.machine == name):
-            _draw_mark(drawn, mark, middle)
+    for colour, at in grouped((colour, (m.predicted, y)) for m, y, colour, _ in spots if m.predicted).items():
+        x, y = np.array(at).T
+        dots(axis, x, y, colour, 4.6)
+        dots(axis, x, y, "#FFFFFF", 2.8)
+    for colour, seen in grouped((colour, (mark, y)) for mark, y, _, colour in spots if mark.observed).items():
+        ends = [(mark.ci_low, mark.ci_high, y) for mark, y in seen if mark.ci_low and mark.ci_high]
+        low, high, heights = np.array(ends).reshape(-1, 3).T
+        across(axis, heights, low, high, colour, 0.8)
+        dots(axis, [mark.observed for mark, _ in seen if mark.observed], [y for _, y in seen], colour, 3.0)
+    sizes = [v for mark, *_ in spots for v in (mark.predicted, mark.observed, mark.ci_low, mark.ci_high) if v]
+    size_axis(axis, panel.unit, sizes)
+    axis.grid(visible=False, axis="y")
+    axis.spines["left"].set_visible(False)
 
 
-def _draw_mark(panel: Panel, mark: Landmark, middle: float) -> None:
-    canvas = panel.canvas
-    if mark.predicted:
-        place = (panel.across(mark.predicted), middle)
-        canvas.segment(place, place, Pen(PREDICTED, 5.0, order=3, round=True))
-        canvas.segment(place, place, Pen("#FFFFFF", 3.2, order=3.1, round=True))
-    if mark.observed:
-        if mark.ci_low and mark.ci_high:
-            ends = (panel.across(mark.ci_low), middle), (panel.across(mark.ci_high), middle)
-            canvas.segment(*ends, Pen(OBSERVED, 0.9, order=4))
-        place = (panel.across(mark.observed), middle)
-        canvas.segment(place, place, Pen(OBSERVED, 3.6, order=5, round=True))
+def _shift(number: int, count: int) -> float:
+    """Return the vertical distance of a mark from the middle of its row, which *count* marks share."""
+    return 0.55 * ((number + 0.5) / count - 0.5)
 
 
-def size_panel(
-    canvas: Canvas, place: tuple[float, float, float, float], sizes: Sequence[float], unit: str, wider: float
-) -> Panel:
-    """Draw the grid and the ticks of *sizes*, and return their panel.
-
-    *place* is its left and lower edges, width and height. The axis exceeds the sizes by the factor *wider*.
-    """
-    low, high = min(sizes) / wider, max(sizes) * wider
-    ticks = tuple(binary_ticks(low, high, max(2, round(place[2] / 0.6))))
-    texts = tuple(tick_text(tick, unit) for tick in ticks)
-    panel = Panel(canvas, *place, Scale(low, high, ticks, texts), Scale(0, 1, (), (), logarithmic=False))
-    for tick, text in zip(ticks, texts, strict=True):
-        x = panel.across(tick)
-        canvas.segment((x, panel.bottom_in), (x, panel.top_in + 0.02), Pen(FAINT, 0.5, order=1))
-        canvas.text((x, panel.bottom_in - 0.08), text, size_pt=TINY_PT, colour=MUTED, ha="center")
-    return panel
+def size_axis(axis: "Axes", unit: str, sizes: Sequence[float]) -> None:
+    """Make x logarithmic with ticks of sizes in *unit*, a little wider than *sizes*."""
+    low, high = min(sizes), max(sizes)
+    wider = max(1.2, (_LEAST_SPAN * low / high) ** 0.5)
+    width_in = axis.get_window_extent().width / axis.figure.dpi
+    text: Callable[[float], str] = format_bytes if unit == "B" else power_text
+    binary_axis(axis, text, max(2, int(width_in / 0.55)))
+    axis.set_xlim(low / wider, high * wider)

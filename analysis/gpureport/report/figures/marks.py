@@ -1,4 +1,4 @@
-"""Positions of cliffs and tapers on a sweep's x axis, and their marks above its curve."""
+"""Positions of cliffs, tapers and plateaus on a sweep's x axis, and their marks on its curve."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpureport.records.features import CurveFeature
+from gpureport.records.features import CurveFeature, Feature
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.style import SMALL_PT, text_in
-from gpureport.units import format_value
+from gpureport.report.figures.theme import inches
+from gpureport.units import format_value, scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,26 +22,46 @@ if TYPE_CHECKING:
 Point = PredictedPoint | ObservedPoint
 
 _GAP_IN = 0.05  # between a mark and its text
+_LETTER_IN = 0.1  # height of a line of text
+_CLEAR = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.3}
+"""Behind texts on curves."""
+_FITTED_PART = 0.3  # of the range of a fitted plateau that is drawn
 
 
 @dataclass(frozen=True)
 class FeatureMark:
     """One feature on the x axis."""
 
+    feature: Feature
     start: float
     main: float
     end: float
     low: float
     high: float
-    texts: tuple[str, str]
-    """A longer and a shorter one."""
-    shape: str
-    """Marker of matplotlib."""
+    texts: tuple[str, ...]
+    """The longest first."""
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """An observed plateau: its value over a range of x."""
+
+    start: float
+    end: float
+    value: float
+    best_point: float | None
+    """The best sample, if the plateau was fitted and exceeds all samples."""
+
+
+_MAIN = {"cliff": "midpoint", "taper": "n90"}
+"""The main position of each feature."""
+_SHAPES: dict[Feature, str] = {"cliff": "v", "taper": "^"}
+"""Markers of matplotlib."""
 
 
 def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> tuple[FeatureMark, ...]:
     """Return the marks of the cliffs and tapers within the sweep, from left to right."""
-    placed: dict[tuple[str, Level], dict[str, tuple[float, float, float, CurveFeature]]] = {}
+    placed: dict[tuple[Feature, Level], dict[str, tuple[float, float, float, CurveFeature]]] = {}
     for feature in features:
         where = place(feature.value, feature.unit, points) if feature.feature != "rate" else None
         if where is None:
@@ -52,19 +73,44 @@ def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> 
     return tuple(sorted(marks, key=lambda mark: mark.main))
 
 
-_MAIN = {"cliff": "midpoint", "taper": "n90"}
-"""The main position of each feature."""
-
-
-def _mark(kind: str, found: dict[str, tuple[float, float, float, CurveFeature]]) -> FeatureMark:
+def _mark(kind: Feature, found: dict[str, tuple[float, float, float, CurveFeature]]) -> FeatureMark:
     main, low, high, feature = found[_MAIN[kind]]
     places = [where for where, *_ in found.values()]
     value = format_value(feature.value, feature.unit)
-    level = "unexplained" if feature.level.is_unexplained else feature.level
+    level = "unexplained" if feature.level.is_unexplained else str(feature.level).removesuffix(" partition")
     items = value.removesuffix(" work-items")
-    taper = (f"90 % of peak at {items}", f"n90 {items}")
-    texts = (f"{level} cliff {value}", f"{level} {value}") if kind == "cliff" else taper
-    return FeatureMark(min(places), main, max(places), low, high, texts, "v" if kind == "cliff" else "^")
+    taper = (f"90 % of peak at {items}", f"n90 {items}", items)
+    cliff = (f"{level} cliff {value}", f"{level} {value}", value)
+    return FeatureMark(kind, min(places), main, max(places), low, high, cliff if kind == "cliff" else taper)
+
+
+def plateaus(features: Sequence[CurveFeature], points: Sequence[Point]) -> tuple[Plateau, ...]:
+    """Return the plateaus of a curve: each from the cliff or taper before it to its own cliff.
+
+    Of a fitted plateau, which the samples only approach, it is the last part.
+    """
+    ends = _ranges(features, points)
+    x = [point.point.x for point in points if point.point.x > 0]
+    rises = [mark.main for mark in feature_marks(features, points) if mark.feature == "taper"]
+    found = []
+    for feature in features:
+        if feature.position == "plateau" and x:
+            end = ends[feature.level][0] if feature.level in ends else max(x)
+            before = [high for level, (_, high) in ends.items() if level != feature.level and high < end]
+            start = max([min(x), *before, *(rise for rise in rises if rise < end)])
+            start = start if feature.best_point is None else end * (start / end) ** _FITTED_PART
+            found.append(Plateau(start, end, feature.value, feature.best_point))
+    return tuple(found)
+
+
+def _ranges(features: Iterable[CurveFeature], points: Sequence[Point]) -> "dict[Level, tuple[float, float]]":
+    """Return the range of each cliff within the sweep, by the level that ends there."""
+    placed: dict[Level, list[float]] = {}
+    for feature in features:
+        where = place(feature.value, feature.unit, points) if feature.feature == "cliff" else None
+        if where is not None:
+            placed.setdefault(feature.level, []).append(where)
+    return {level: (min(found), max(found)) for level, found in placed.items()}
 
 
 def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
@@ -79,7 +125,9 @@ def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
     return float(np.exp(np.interp(np.log(value), sizes, positions)))
 
 
-def draw_marks(axes: "Sequence[Axes]", marks: Sequence[FeatureMark], height: float, colour: str) -> None:
+def draw_marks(
+    axes: "Sequence[Axes]", marks: Sequence[FeatureMark], height: float, colour: str, *, hollow: bool = False
+) -> None:
     """Draw *marks* above the first of *axes*, with a line down through all: transition range, interval, position, name.
 
     *height* is in heights of the first axes.
@@ -91,7 +139,17 @@ def draw_marks(axes: "Sequence[Axes]", marks: Sequence[FeatureMark], height: flo
             first.plot(
                 ends, (height, height), transform=where, color=colour, linewidth=width, alpha=alpha, clip_on=False
             )
-        first.plot(mark.main, height, mark.shape, transform=where, color=colour, markersize=3.5, clip_on=False)
+        first.plot(
+            mark.main,
+            height,
+            _SHAPES[mark.feature],
+            transform=where,
+            color=colour,
+            markersize=3.5,
+            markeredgewidth=0.8,
+            markerfacecolor="white" if hollow else colour,
+            clip_on=False,
+        )
         for axis in axes:
             axis.axvline(mark.main, color=colour, linewidth=0.5, alpha=0.45, zorder=1)
     _label_marks(first, marks, height, colour)
@@ -103,7 +161,7 @@ def _label_marks(axis: "Axes", marks: Sequence[FeatureMark], height: float, colo
     If the longer text fits nowhere, the shorter one is tried. Overlapping marks count as one wide mark.
     """
     low, high = np.log(axis.get_xlim())
-    width_in = axis.get_window_extent().width / axis.figure.dpi
+    width_in, _ = inches(axis)
 
     def across(x: float) -> float:
         """Return inches from the left edge of the axes."""
@@ -130,3 +188,44 @@ def _label_marks(axis: "Axes", marks: Sequence[FeatureMark], height: float, colo
                 )
                 ends[index + 1] += width if after else 0
                 break
+
+
+def draw_plateaus(axis: "Axes", found: Sequence[Plateau], colour: str) -> None:
+    """Draw a horizontal line over each plateau, dotted where it was fitted."""
+    for each in found:
+        style = "-" if each.best_point is None else (0, (1, 1))
+        axis.plot((each.start, each.end), (each.value,) * 2, color=colour, linewidth=1.1, alpha=0.6, linestyle=style)
+
+
+def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: str) -> None:
+    """Write the value of each plateau above or below its line, the last first, where no other value is.
+
+    Values are in the axis's unit; fitted ones come with the best sample.
+    """
+    width_in, height_in = inches(axis)
+    to_axes = axis.transData + axis.transAxes.inverted()
+    divisor, _ = scale_of(axis.dataLim.y1, unit)
+    taken: list[tuple[float, float, float]] = []  # left, right, height
+    for each in reversed(found):
+        text = _number(each.value / divisor)
+        if each.best_point is not None:
+            text = f"fitted {text}, best {_number(each.best_point / divisor)}"
+        (left, line), (right, _) = to_axes.transform([(each.start, each.value), (each.end, each.value)])
+        width = text_in(text, SMALL_PT)
+        middle = min(max((left + right) / 2 * width_in, width / 2), width_in - width / 2)
+        for side in (1, -1):
+            at = line * height_in + side * 0.8 * _LETTER_IN
+            free = all(
+                middle + width / 2 < a or b < middle - width / 2 or abs(at - y) > _LETTER_IN for a, b, y in taken
+            )
+            if free and _LETTER_IN / 2 < at < height_in - _LETTER_IN / 2:
+                taken.append((middle - width / 2, middle + width / 2, at))
+                place = (middle / width_in, at / height_in)
+                written = axis.text(*place, text, transform=axis.transAxes, size=SMALL_PT, color=colour)
+                written.set(ha="center", va="center", bbox=_CLEAR)
+                break
+
+
+def _number(value: float) -> str:
+    """Write four digits, of large numbers all."""
+    return f"{value:.4g}" if value < 1e4 else f"{value:.0f}"

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ _FEW = 6
 """With fewer pictures, other processes would take longer to start than to draw."""
 _MOST_PROCESSES = 4
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_DECIMALS = re.compile(r"(\.\d)\d+")
+"""More decimals than a page needs, in points."""
+_COMMANDS = re.compile(r"\s*([MLCQz])\s*")
+_FAMILIES = "'Inter', 'DejaVu Sans'"
 _NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
 
 
@@ -49,17 +54,31 @@ def _described(svg: str, caption: str) -> str:
         ET.register_namespace(prefix, name)
     root = ET.fromstring(svg)  # noqa: S314 - our own
     for parent in root.iter():
-        parent[:] = [child for child in parent if child.tag.partition("}")[2] not in ("metadata", "style")]
+        parent[:] = [child for child in parent if not _invisible(child)]
     _ungroup(root)
     for element in root.iter():
         if "d" in element.attrib:
-            element.set("d", element.attrib["d"].replace("\n", ""))
+            element.set("d", _short(element.attrib["d"]))
+        if "style" in element.attrib:
+            element.set("style", element.attrib["style"].replace(f"font-family: {_FAMILIES}; ", ""))
+        if element.get("transform", "").startswith("rotate(-0 "):
+            del element.attrib["transform"]
         element.text, element.tail = (element.text or "").strip() or None, None
     title = ET.Element("title")
     title.text = caption
     root.insert(0, title)
-    root.attrib.update({"role": "img", "stroke-linejoin": "round"})
+    root.attrib.update({"role": "img", "stroke-linejoin": "round", "font-family": _FAMILIES})
     return ET.tostring(root, encoding="unicode")
+
+
+def _invisible(element: ET.Element) -> bool:
+    """Whether an element is a remark, a style rule, or a shape without fill and stroke."""
+    return element.tag.partition("}")[2] in ("metadata", "style") or element.get("style") == "fill: none"
+
+
+def _short(path: str) -> str:
+    """Write a path with fewer decimals and blanks."""
+    return _COMMANDS.sub(r"\1", _DECIMALS.sub(r"\1", path))
 
 
 def _ungroup(element: ET.Element) -> None:

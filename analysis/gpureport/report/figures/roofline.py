@@ -1,4 +1,4 @@
-"""The roofline of one family: its variants under the device's ceilings.
+"""The roofline of one family: its variants under the device's ceilings, one panel for each class of operations.
 
 Williams, Waterman & Patterson, "Roofline" (CACM 52(4), 2009): operations/s against operations/byte. The limit is the
 lower of the instruction ceiling and arithmetic intensity x bandwidth.
@@ -6,30 +6,38 @@ lower of the instruction ceiling and arithmetic intensity x bandwidth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count, cycle
+from math import atan2, degrees
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.figures.canvas import Canvas, Ink, Pen, Place, Shape
-from gpureport.report.figures.panels import Panel, Scale, decimal_scale
-from gpureport.report.figures.style import ACCENTS, MUTED, SMALL_PT, shorten, spread
+from gpureport.report.figures.style import (
+    DASHED,
+    MUTED,
+    OBSERVED,
+    PREDICTED,
+    SMALL_PT,
+    fitted,
+    spread,
+    text_in,
+)
+from gpureport.report.figures.theme import Margins, bars, inches, sheet, value_ticks, write_above, write_title
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
 from gpureport.spec.models import Device
-from gpureport.units import format_bandwidth, format_value
+from gpureport.units import format_bandwidth, format_value, scale_of
 
-_ROW_IN = 0.135
-_LEAST_IN, _AROUND_IN = 2.7, 0.75
-_LEFT_IN, _LEGEND_IN, _FOOT_IN, _TOP_IN = 0.72, 4.5, 0.4, 0.06
-_NAMES = ("arithmetic intensity (operations per byte of memory traffic)", "operations per second")
-_DASHES: tuple[tuple[float, ...], ...] = (
-    (),
-    (3.7, 1.6),
-    (1, 1.65),
-    (6.4, 1.6, 1, 1.6),
-    (6, 2, 1, 2, 1, 2),
-    (1, 4),
-)
-_SHAPES: tuple[Shape, ...] = ("circle", "square", "up", "diamond", "down", "left", "right")
-_HOLLOW_IN, _FILLED_IN = 0.038, 0.03
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_PLOT_IN, _HEAD_IN, _FOOT_IN = 1.9, 0.2, 0.36
+_NAMES_IN = 1.36  # width of the variants' names to the right of each panel
+_MARGINS = Margins(left=0.55, right=_NAMES_IN, top=0.03)
+_GAP_IN = _NAMES_IN + 0.4
+_LINE_IN = 0.105
+_AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
 _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
 """Classes of computing operations; ``memory`` is in the intensity, ``barrier`` has no rate."""
 
@@ -85,114 +93,110 @@ def _dot(variant: str, point: PredictedPoint, observed_s: float | None, device: 
     )
 
 
-@dataclass(frozen=True)
-class _Slope:
-    """The bandwidth ceiling of one level of the memory hierarchy, and the style of its line."""
-
-    text: str
-    bandwidth: float
-    pen: Pen
-
-
-def roofline_figure(dots: Sequence[Dot], device: Device) -> str:
+def roofline_figure(dots: Sequence[Dot], device: Device) -> "Figure":
     """Draw *dots* (at least one) under the ceilings of memory, caches and their classes of operations."""
-    rates = {name: device.rate_per_s(name) for name in _CLASSES if name in {dot.operations for dot in dots}}
-    slopes = _slopes(device)
-    canvas = Canvas(max(_LEAST_IN, (len(dots) + len(slopes)) * _ROW_IN + _AROUND_IN))
-    x, y = _scales(dots, device, rates)
-    panel = Panel(canvas, _LEFT_IN, _FOOT_IN, _LEGEND_IN - 0.12 - _LEFT_IN, canvas.height_in - _FOOT_IN - _TOP_IN, x, y)
-    panel.frame(labels=(True, True))
-    canvas.text(((panel.left_in + panel.right_in) / 2, 0.03), _NAMES[0], ha="center", va="bottom")
-    canvas.text((0.07, (panel.bottom_in + panel.top_in) / 2), _NAMES[1], upright=True, ha="center", va="center")
-    _draw_slopes(panel, slopes, max(rates.values()))
-    _draw_rates(panel, rates, device.memory.bandwidth_bytes_per_s)
-    _draw_dots(panel, dots)
-    _draw_legend(canvas, dots, slopes)
-    return canvas.drawn()
+    classes = grouped((dot.operations, dot) for dot in dots)
+    columns = min(2, len(classes))
+    rows = -(-len(classes) // columns)
+    tallest = max(_PLOT_IN, _LINE_IN * (max(map(len, classes.values())) + 2))
+    heights = [(_HEAD_IN + (_FOOT_IN if row else 0), tallest) for row in range(rows)]
+    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
+    panels = [axis for row in axes for axis in row]
+    for index, (axis, (name, found)) in enumerate(zip(panels, classes.items(), strict=False)):
+        _draw(axis, found, device, name)
+        axis.set_xlabel("operations per byte of memory traffic", labelpad=1)
+        axis.set_ylabel("operations per second" if index % columns == 0 else "", labelpad=1)
+    for axis in panels[len(classes) :]:
+        axis.remove()
+    return figure
 
 
-def _scales(dots: Sequence[Dot], device: Device, rates: dict[str, float]) -> tuple[Scale, Scale]:
-    """Return scales from a quarter of the least intensity to four times the ridge point or greatest intensity."""
-    bandwidth = device.memory.bandwidth_bytes_per_s
+def _draw(axis: "Axes", dots: Sequence[Dot], device: Device, name: str) -> None:
+    """Draw one class of operations: ceilings with their names, and variants with theirs to the right."""
+    roof, bandwidth = device.rate_per_s(name), device.memory.bandwidth_bytes_per_s
     values = [value for dot in dots for value in (dot.predicted_per_s, dot.observed_per_s) if value]
-    peak = max([*rates.values(), *values])
-    intensities = [dot.intensity for dot in dots]
-    x_low, x_high = min([*intensities, peak / bandwidth]) / 4, max([*intensities, peak / bandwidth]) * 4
-    return decimal_scale(x_low, x_high, ""), decimal_scale(min([*values, x_low * bandwidth]) / 1.5, peak * 1.6, "op/s")
+    intensities = [*(dot.intensity for dot in dots), roof / bandwidth]
+    x = min(intensities) / _AROUND, max(intensities) * _AROUND
+    y = min([*values, roof / 4]) / 1.6, max([*values, roof]) * 1.7
+    axis.set(xscale="log", yscale="log", xlim=x, ylim=y)
+    value_ticks(axis.xaxis, x, (1.0, ""), logarithmic=True, most=6)
+    scale = scale_of(max(values), "op/s")
+    unit = value_ticks(axis.yaxis, y, scale, logarithmic=True, most=6)
+    write_above(axis, unit, 0.07, x=-0.03, ha="right")
+    write_title(axis, f"{class_text(name)}, peak {format_value(roof, 'op/s')}", 0.07)
+    _draw_slopes(axis, device, roof)
+    axis.plot((roof / bandwidth, x[1]), (roof, roof), color=MUTED, linewidth=0.9)
+    both = [dot for dot in dots if dot.observed_per_s]
+    ends = ([dot.predicted_per_s for dot in both], [dot.observed_per_s or 0.0 for dot in both])
+    bars(axis, [dot.intensity for dot in both], *ends, OBSERVED)
+    predicted = [dot.predicted_per_s for dot in dots]
+    x_both = [dot.intensity for dot in both]
+    axis.plot([d.intensity for d in dots], predicted, "o", color=PREDICTED, markerfacecolor="white", markersize=3.6)
+    axis.plot(x_both, ends[1], "o", color=OBSERVED, markersize=3.6)
+    _write_names(axis, dots)
 
 
-def _slopes(device: Device) -> list[_Slope]:
+def _draw_slopes(axis: "Axes", device: Device, roof: float) -> None:
+    """Draw the bandwidth of each level up to the roof, with its name along the line where there is room."""
     memory = device.memory
-    levels = [("DRAM, specified", memory.bandwidth_bytes_per_s)]
-    levels += [("DRAM, achievable", memory.bandwidth_bytes_per_s * memory.efficiency)]
-    levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in reversed(device.caches)]
-    return [
-        _Slope(f"{name}: {format_bandwidth(bandwidth)}", bandwidth, Pen(MUTED, 0.9, dashes))
-        for (name, bandwidth), dashes in zip(levels, cycle(_DASHES), strict=False)
-    ]
+    levels = [("DRAM", memory.bandwidth_bytes_per_s)]
+    levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in device.caches]
+    levels += [("achievable", memory.bandwidth_bytes_per_s * memory.efficiency)]
+    width, height = inches(axis)
+    (left, right), (low, _) = axis.get_xlim(), axis.get_ylim()
+    to_axes = axis.transData + axis.transAxes.inverted()
+    for name, bandwidth in levels:
+        start, end = max(left, low / bandwidth), min(right, roof / bandwidth)
+        if start >= end:
+            continue
+        axis.plot(
+            (start, end),
+            (start * bandwidth, end * bandwidth),
+            color=MUTED,
+            linewidth=0.9,
+            linestyle=DASHED if name == "achievable" else "-",
+        )
+        places = to_axes.transform([(start, start * bandwidth), (end, end * bandwidth)]) * (width, height)
+        across, up = places[1] - places[0]
+        below = name == "achievable"  # the label of both lines of memory
+        text = (
+            f"DRAM {format_bandwidth(memory.bandwidth_bytes_per_s)}"
+            if below
+            else f"{name} {format_bandwidth(bandwidth)}"
+        )
+        if name != "DRAM" and float(np.hypot(across, up)) > text_in(text, SMALL_PT) + 0.3:
+            axis.annotate(
+                text,
+                (end, end * bandwidth),
+                (-6, -2 if below else 1),
+                textcoords="offset points",
+                size=SMALL_PT,
+                color=MUTED,
+                ha="right",
+                va="top" if below else "bottom",
+                rotation=degrees(atan2(up, across)),
+                rotation_mode="anchor",
+            )
 
 
-def _draw_slopes(panel: Panel, slopes: Sequence[_Slope], roof: float) -> None:
-    """Draw each slope up to the roof, within the panel."""
-    for slope in slopes:
-        start, end = max(panel.x.low, panel.y.low / slope.bandwidth), min(panel.x.high, roof / slope.bandwidth)
-        if start < end:
-            panel.line(((start, start * slope.bandwidth), (end, end * slope.bandwidth)), slope.pen)
-
-
-def _draw_rates(panel: Panel, rates: dict[str, float], bandwidth: float) -> None:
-    """Draw the instruction ceilings with their names above the right ends."""
-    heights = spread([panel.up(rate) + 0.06 for rate in rates.values()], 0.11)
-    for (name, rate), height in zip(rates.items(), heights, strict=True):
-        panel.line(((rate / bandwidth, rate), (panel.x.high, rate)), Pen(MUTED, 0.9))
-        text = f"{class_text(name)}: {format_value(rate, 'op/s')}"
-        panel.canvas.text((panel.right_in - 0.02, height), text, size_pt=SMALL_PT, colour=MUTED, ha="right", clear=True)
+def _write_names(axis: "Axes", dots: Sequence[Dot]) -> None:
+    """Write the names to the right of the axes in the order of their marks, each with a line to its mark."""
+    width, height = inches(axis)
+    to_axes = axis.transData + axis.transAxes.inverted()
+    places = to_axes.transform([(dot.intensity, dot.observed_per_s or dot.predicted_per_s) for dot in dots])
+    heights = spread([float(up) * height for _, up in places], _LINE_IN)
+    shift = min(0.0, height - max(heights))
+    shift += max(0.0, -(min(heights) + shift))
+    lines_x, lines_y = [], []
+    for dot, (across, up), at in zip(dots, places, heights, strict=True):
+        end = (at + shift) / height
+        lines_x += [across, 1 + 0.02 / width, 1 + 0.1 / width, np.nan]
+        lines_y += [up, end, end, np.nan]
+        name = fitted(dot.name, _NAMES_IN - 0.13)
+        axis.text(1 + 0.12 / width, end, name, transform=axis.transAxes, size=SMALL_PT, va="center")
+    axis.plot(lines_x, lines_y, transform=axis.transAxes, color="#BBBBBB", linewidth=0.4, clip_on=False, zorder=1)
 
 
 def class_text(name: str) -> str:
     """Return the name of a class of operations."""
     return "any instruction" if name == "instruction" else name
-
-
-def _draw_dots(panel: Panel, dots: Sequence[Dot]) -> None:
-    """Draw each variant: a hollow mark for the prediction and a filled one for the observation, joined by a line."""
-    for number, dot in enumerate(dots):
-        colour, shape = look(number)
-        place = panel.at(dot.intensity, dot.predicted_per_s)
-        _hollow(panel.canvas, place, shape, colour)
-        if dot.observed_per_s:
-            seen = panel.at(dot.intensity, dot.observed_per_s)
-            panel.canvas.segment(place, seen, Pen(colour, 0.8, order=3))
-            panel.canvas.mark(seen, shape, _FILLED_IN, Ink(colour, order=5))
-
-
-def look(number: int) -> tuple[str, Shape]:
-    """Return a colour and a shape; pairs repeat only after all combinations."""
-    round_number = number // len(ACCENTS)
-    return ACCENTS[number % len(ACCENTS)], _SHAPES[(number + round_number) % len(_SHAPES)]
-
-
-def _hollow(canvas: Canvas, place: Place, shape: Shape, colour: str) -> None:
-    canvas.mark(place, shape, _HOLLOW_IN, Ink(colour, order=4))
-    canvas.mark(place, shape, 0.62 * _HOLLOW_IN, Ink("#FFFFFF", order=4.1))
-
-
-def _draw_legend(canvas: Canvas, dots: Sequence[Dot], slopes: Sequence[_Slope]) -> None:
-    """Draw the names of variants and slopes to the right of the plot."""
-    heights = (canvas.height_in - _TOP_IN - 0.05 - row * _ROW_IN for row in count())
-    left, middle, text = _LEGEND_IN, _LEGEND_IN + 0.14, _LEGEND_IN + 0.34
-    for (number, dot), height in zip(enumerate(dots), heights, strict=False):
-        colour, shape = look(number)
-        if dot.observed_per_s:
-            canvas.mark((middle, height), shape, _FILLED_IN, Ink(colour, order=5))
-        else:
-            _hollow(canvas, (middle, height), shape, colour)
-        canvas.text((text, height), legend_text(dot), size_pt=SMALL_PT)
-    for slope, height in zip(slopes, heights, strict=False):
-        canvas.segment((left, height), (left + 0.28, height), slope.pen)
-        canvas.text((text, height), slope.text, size_pt=SMALL_PT)
-
-
-def legend_text(dot: Dot) -> str:
-    """Return the name of a variant and its class of operations, cut to the width right of the plot."""
-    return f"{shorten(dot.name, 22)} ({class_text(dot.operations)})"

@@ -1,22 +1,29 @@
 """The figure of searches over two-dimensional work-groups: one map per variant."""
 
 from collections.abc import Sequence
-from math import ceil, sqrt
+from math import ceil
+from typing import TYPE_CHECKING
 
 from gpureport.findings.advice import shape_of
-from gpureport.report.figures.canvas import Ink, Pen
 from gpureport.report.figures.marks import Point
-from gpureport.report.figures.panels import Panel, Scale, panels
-from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, TINY_PT, binary_ticks, mixed
+from gpureport.report.figures.style import FONT_PT, INK, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting
+from gpureport.report.figures.theme import Margins, inches, sheet, write_above, write_title
+from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
-from gpureport.units import format_percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_PANELS = 8
 
 _COLUMNS = 4
-_HALF = sqrt(2)  # half a cell, on a scale of powers of two
-_SHADES = 12
-_PLOT_IN, _HEAD_IN = 1.3, 0.22
+_MARGINS = Margins(left=0.5, right=0.75, top=0.04, bottom=0.36)
+_PLOT_IN, _HEAD_IN, _GAP_IN = 1.25, 0.34, 0.3
+_FOOT_IN = 0.15  # of ticks between rows
+_KEY_IN = (0.09, 1.1)  # width and height
+_MOST_TICKS = 5
+_SHADES = 10
 
 
 def rated(curve: CurveRecords) -> dict[tuple[int, int], float]:
@@ -37,37 +44,95 @@ def _rate(curve: CurveRecords, point: Point) -> float:
     return point.value if curve.metric.kind == "rate" else 1 / point.value
 
 
-def shape_figure(curves: Sequence[CurveRecords], titles: Sequence[str]) -> str:
-    """Draw the rate of every shape as a share of the best; each curve must have a point with a value above 0."""
+def shape_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> "Figure":
+    """Draw the rate of every shape as a share of the best; each curve must have a point with a value above 0.
+
+    *titles* are for each curve its titles, the longest first.
+    """
     shares = [rated(curve) for curve in curves]
-    x, y = (_sides_scale([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
-    names = ("work-group size in x", "work-group size in y")
-    canvas, found = panels(titles, _COLUMNS, _PLOT_IN, _HEAD_IN, x, y, names)
-    for panel, curve, rates in zip(found, curves, shares, strict=True):
-        _draw(panel, curve, rates)
-    return canvas.drawn()
+    sides = tuple(_powers([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
+    columns = min(_COLUMNS, len(curves))
+    rows = -(-len(curves) // columns)
+    figure, axes = sheet(
+        [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)],
+        _COLUMNS,
+        margins=_MARGINS,
+        gap_in=_GAP_IN,
+    )
+    for index, axis in enumerate(axis for row in axes for axis in row):
+        row, column = divmod(index, _COLUMNS)
+        if column < columns and row * columns + column < len(curves):
+            number = row * columns + column
+            _draw(axis, curves[number], shares[number], *sides)
+            title = first_fitting(titles[number], inches(axis)[0] + _GAP_IN - 0.05, 1.1 * FONT_PT)
+            write_title(axis, title, 0.25)
+            axis.set_xlabel(
+                "work-group size in x" if row * columns + columns + column >= len(curves) else "", labelpad=1
+            )
+            axis.set_ylabel("work-group size in y" if column == 0 else "", labelpad=2)
+        else:
+            axis.remove()
+    _draw_key(figure)
+    return figure
 
 
-def _sides_scale(sides: Sequence[int]) -> Scale:
-    """Return a scale over powers of two, wide enough for whole cells."""
-    low, high = min(sides) / _HALF, max(sides) * _HALF
-    ticks = tuple(binary_ticks(low, high, 6))
-    return Scale(low, high, ticks, tuple(f"{tick:g}" for tick in ticks))
+def _powers(sides: Sequence[int]) -> list[int]:
+    """Return the powers of two from the least to the greatest side."""
+    return [2**exponent for exponent in range(min(sides).bit_length() - 1, max(sides).bit_length())]
 
 
-def _draw(panel: Panel, curve: CurveRecords, rates: dict[tuple[int, int], float]) -> None:
-    colour = OBSERVED if curve.observation else PREDICTED
-    for (x, y), share in rates.items():
-        low, high = panel.at(x / _HALF, y / _HALF), panel.at(x * _HALF, y * _HALF)
-        shade = Ink(mixed(colour, 0.08 + 0.92 * (ceil(share * _SHADES) / _SHADES) ** 2), order=2)
-        panel.canvas.rectangle(low, (high[0] - 0.006, high[1] - 0.006), shade)
-    best, worst = max(rates, key=lambda shape: rates[shape]), min(rates, key=lambda shape: rates[shape])
-    place = panel.at(*best)
-    panel.canvas.segment(place, place, Pen(INK, 3.5, order=4, round=True))
+def _colours() -> "list[tuple[float, float, float]]":
+    """Return the shades, from the slowest to the fastest."""
+    import seaborn as sns
+
+    return list(sns.light_palette("#A63B00", _SHADES + 1))[1:]
+
+
+def _cell(column: int, row: int) -> list[tuple[float, float]]:
+    """Return the corners of a cell, with a gap to its neighbours."""
+    low, high = -0.47, 0.47
+    return [(column + x, row + y) for x, y in ((low, low), (high, low), (high, high), (low, high), (low, low))]
+
+
+def _draw(axis: "Axes", curve: CurveRecords, rates: dict[tuple[int, int], float], x: list[int], y: list[int]) -> None:
+    """Draw a cell for each shape, those of one shade as one path; mark and name the best and the predicted best."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    shades = grouped((ceil(share * _SHADES), shape) for shape, share in rates.items())
+    for shade, colour in enumerate(_colours(), start=1):
+        cells = [_cell(x.index(across), y.index(up)) for across, up in shades.get(shade, ())]
+        if cells:
+            axis.add_patch(PathPatch(Path.make_compound_path(*map(Path, cells)), color=colour, linewidth=0))
+    axis.set(xlim=(-0.5, len(x) - 0.5), ylim=(-0.5, len(y) - 0.5))
+    for ticks, side in ((axis.set_xticks, x), (axis.set_yticks, y)):
+        step = -(-len(side) // _MOST_TICKS)
+        ticks(range(0, len(side), step), [str(size) for size in side[::step]])
+    axis.grid(visible=False)
+    best = max(rates, key=lambda shape: rates[shape])
+    lines = [(f"best {best[0]} x {best[1]}", INK)]
+    axis.plot(x.index(best[0]), y.index(best[1]), "o", color=INK, markersize=2.5, zorder=3)
     if curve.observation and curve.prediction and curve.prediction.points:
-        x, y = _sides(max(curve.prediction.points, key=lambda point: _rate(curve, point)))
-        low, high = panel.at(x / _HALF, y / _HALF), panel.at(x * _HALF, y * _HALF)
-        panel.canvas.line((low, (high[0], low[1]), high, (low[0], high[1]), low), Pen(PREDICTED, 1.0, order=3))
-    text = f"slowest {worst[0]} x {worst[1]}: {format_percent(rates[worst])}"
-    place = (panel.right_in, panel.top_in - 0.06)
-    panel.canvas.text(place, text, size_pt=TINY_PT, colour=MUTED, ha="right", clear=True)
+        across, up = _sides(max(curve.prediction.points, key=lambda point: _rate(curve, point)))
+        if across in x and up in y:
+            axis.plot(x.index(across), y.index(up), "s", color=PREDICTED, markersize=5, markerfacecolor="white")
+            lines.append((f"predicted best {across} x {up}", PREDICTED))
+    for number, (text, ink) in enumerate(reversed(lines)):
+        write_above(axis, text, 0.03 + 0.105 * number, colour=ink)
+
+
+def _draw_key(figure: "Figure") -> None:
+    """Draw the key of the colours at the right edge."""
+    width, height = figure.get_size_inches()
+    left = (width - _MARGINS.right + 0.15) / width
+    top = (height - _MARGINS.top - _HEAD_IN) / height
+    key = figure.add_axes((left, top - _KEY_IN[1] / height, _KEY_IN[0] / WIDTH_IN, _KEY_IN[1] / height))
+    key.barh(range(_SHADES), 1, 1, color=_colours(), linewidth=0)
+    key.set(xlim=(0, 1), ylim=(-0.5, _SHADES - 0.5))
+    key.yaxis.tick_right()
+    key.set_yticks([-0.5, _SHADES / 2 - 0.5, _SHADES - 0.5], ["0", "50 %", "100 %"])
+    key.set_xticks([])
+    key.set_title("rate /\nbest", size=SMALL_PT, weight=400, pad=6)
+    key.grid(visible=False)
+    for spine in key.spines.values():
+        spine.set_visible(False)

@@ -2,15 +2,26 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from gpureport.records.observation import ObservedPoint
+from gpureport.records.features import Feature
+from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.report.figures.marks import draw_marks, feature_marks
-from gpureport.report.figures.style import DASHED, FAINT, INK, MUTED, OBSERVED, PREDICTED, SMALL_PT, shorten, text_in
-from gpureport.report.figures.theme import Margins, bars, binary_axis, dots, sheet, value_axis
+from gpureport.report.figures.marks import draw_marks, draw_plateaus, feature_marks, label_plateaus, plateaus
+from gpureport.report.figures.style import (
+    DASHED,
+    FAINT,
+    FONT_PT,
+    INK,
+    OBSERVED,
+    PREDICTED,
+    SMALL_PT,
+    first_fitting,
+    text_in,
+)
+from gpureport.report.figures.theme import Margins, bars, binary_axis, dots, inches, sheet, value_axis, write_title
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_bytes
 
@@ -19,46 +30,92 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
+Basis = Literal["bottleneck", "predicted", "observed"]
+Line = tuple[Feature | None, Basis]
+"""What a line above a curve shows: bottlenecks, or the marks of one feature."""
 
 COLUMNS = 3
-MOST_PANELS = 6
+MOST_PANELS = 9
 
-_HEAD_IN = 0.62
-"""Above each curve: title, bottlenecks, predicted and observed marks."""
-_BOTTLENECK_IN, _PREDICTED_IN, _OBSERVED_IN = 0.31, 0.18, 0.07
-_PLOT_IN = {1: 1.7, 2: 1.4, 3: 1.1}  # by panels side by side
-_STRIP_IN, _BETWEEN_IN = 0.4, 0.06
+_MARGINS = Margins(left=0.66, top=0.04)
+_GAP_IN = 0.52  # between columns, with room for ticks and unit
+_PLOT_IN = {1: 1.7, 2: 1.4, 3: 1.15}  # by panels side by side
+_LINE_IN, _TITLE_IN = 0.115, 0.16  # of the head above each curve
+_UNIT_IN = 0.14  # of the unit above the y axis
+_STRIP_IN, _BETWEEN_IN, _FOOT_IN = 0.5, 0.06, 0.38
 _MOST_TICKS = {1: 9, 2: 5, 3: 4}
 _LEAST_REACH, _MOST_REACH = 1.3, 4.0  # of the strip, above and below 1
+_LEAST_ROOM = 1.35  # from 1 to the edge of the strip / from 1 to its outer ticks
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-def size_figure(curves: Sequence[CurveRecords], titles: Sequence[str]) -> "Figure":
+def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> "Figure":
     """Draw sweeps of one kind whose x axis is a size; each must have a point with x and value above 0.
 
-    The lower panel of a curve shows the same marks divided by the prediction in the band.
+    The lower panel of a curve shows the same marks divided by the prediction in the band; searches have none.
+
+    Args:
+        curves: at most :data:`MOST_PANELS`.
+        titles: for each curve its titles, the longest first: the first that fits is drawn.
     """
     columns = min(len(curves), COLUMNS)
     rows = -(-len(curves) // columns)
-    with_strips = any(curve.prediction and curve.observation for curve in curves)
-    heights = [(_HEAD_IN + (0.35 if row else 0), _PLOT_IN[columns]) for row in range(rows)]
+    with_strips = any(_base(curve) for curve in curves)
+    lines = mark_lines(curves)
+    head = _TITLE_IN + _LINE_IN * (len(lines) + 0.5) + _UNIT_IN
+    heights = [(head + (_FOOT_IN if row else 0), _PLOT_IN[columns]) for row in range(rows)]
     if with_strips:
         heights = [each for pair in heights for each in (pair, (_BETWEEN_IN, _STRIP_IN))]
-    figure, axes = sheet(heights, columns, margins=Margins(top=0.02), gap_in=0.55)
+    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
     each_row = 2 if with_strips else 1
-    for index, (curve, title) in enumerate(zip(curves, titles, strict=True)):
+    for index, (curve, known) in enumerate(zip(curves, titles, strict=True)):
         row, column = divmod(index, columns)
         found = [line[column] for line in axes[row * each_row : (row + 1) * each_row]]
-        _draw(found, curve, shorten(title, 90 // columns), _MOST_TICKS[columns])
-        found[0].set_ylabel(value_label([curve]) if column == 0 else "")
-        found[-1].set_xlabel(curve.axis.label)
-        if with_strips and column == 0:
-            found[-1].set_ylabel("observed /\npredicted")
+        _draw(found, curve, _MOST_TICKS[columns])
+        _draw_head(found, curve, lines, named=column == 0)
+        write_title(found[0], first_fitting(known, inches(found[0])[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
+        found[-1 if found[-1].get_visible() else 0].set_xlabel(curve.axis.label, labelpad=1)
+        if column == 0:
+            _name(found[0], value_label([curve]))
+            if with_strips:
+                _name(found[-1], "observed /\npredicted")
     for index in range(len(curves), rows * columns):
         for line in axes[(rows - 1) * each_row :]:
             line[index % columns].remove()
-    figure.align_ylabels()
     return figure
+
+
+def mark_lines(curves: Sequence[CurveRecords]) -> tuple[Line, ...]:
+    """Return the lines that any of the curves needs; searches have none."""
+    found: set[Line] = {
+        (mark.feature, basis)
+        for curve in curves
+        for basis, record in _marked(curve).items()
+        for mark in feature_marks(record.features, record.points)
+    }
+    found |= {(None, "bottleneck") for curve in curves if curve.prediction and not curve.is_work_group}
+    every: tuple[Line, ...] = (
+        (None, "bottleneck"),
+        ("cliff", "predicted"),
+        ("cliff", "observed"),
+        ("taper", "predicted"),
+        ("taper", "observed"),
+    )
+    return tuple(line for line in every if line in found)
+
+
+def _marked(curve: CurveRecords) -> dict[Basis, Prediction | Observation]:
+    """Return the records whose features are drawn."""
+    records: dict[Basis, Prediction | Observation | None]
+    records = {"predicted": curve.specification or curve.calibrated, "observed": curve.observation}
+    return {name: record for name, record in records.items() if record and record.points and not curve.is_work_group}
+
+
+def _name(axis: "Axes", text: str) -> None:
+    """Write the name of the y axis at the left edge of the sheet."""
+    width, _ = inches(axis)
+    place = (0.07 - _MARGINS.left) / width
+    axis.text(place, 0.5, text, transform=axis.transAxes, rotation=90, ha="left", va="center", size=SMALL_PT)
 
 
 def value_label(curves: Sequence[CurveRecords | Prediction]) -> str:
@@ -94,64 +151,72 @@ def drawable(points: Iterable[P]) -> list[P]:
     return sorted((p for p in points if p.value > 0 and p.point.x > 0), key=lambda point: point.point.x)
 
 
-def _draw(axes: "Sequence[Axes]", curve: CurveRecords, title: str, most_ticks: int) -> None:
+def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
     """Draw a curve on its axes: that of values, then that of ratios, if there is one."""
     values, *ratios = axes
     base = _base(curve)
-    _draw_values(values, curve, lambda _: 1.0)
-    if ratios and base:
-        _draw_values(ratios[0], curve, base)
-        ratios[0].axhline(1, color=MUTED, linewidth=0.5, zorder=1)
-        _ratio_axis(ratios[0])
-    elif ratios:
-        ratios[0].set_visible(False)
+    _draw_values(values, curve)
     for axis in axes:
         binary_axis(axis, x_text(curve), most_ticks)
         axis.set_xlim(*_ends([p.point.x for p in drawable(curve.points)]))
-    if ratios:
-        values.tick_params(labelbottom=ratios[0] is None or not ratios[0].get_visible())
+    if ratios and base and curve.observation:
+        _draw_values(ratios[0], curve, base)
+        _ratio_axis(ratios[0], [(p.point.x, p.value / base(p.point.x)) for p in drawable(curve.observation.points)])
+        values.tick_params(labelbottom=False)
+    elif ratios:
+        ratios[0].set_visible(False)
+    seen = _marked(curve).get("observed")
+    flat = plateaus(seen.features, drawable(seen.points)) if seen else ()
+    draw_plateaus(values, flat, OBSERVED)
     value_axis(values, curve.value_unit, zero=curve.metric.kind == "rate")
-    height = values.get_window_extent().height / values.figure.dpi
-    top = 1 + (_HEAD_IN - 0.14) / height
-    values.text(0, top, title, transform=values.transAxes, weight=600, va="bottom")
-    if curve.is_work_group or curve.prediction is None:
-        return
-    _draw_bottleneck(values, curve.prediction, 1 + _BOTTLENECK_IN / height)
-    predicted = curve.specification or curve.calibrated
-    for above_in, colour, record in (
-        (_PREDICTED_IN, PREDICTED, predicted),
-        (_OBSERVED_IN, OBSERVED, curve.observation),
-    ):
-        if record and record.points:
-            draw_marks(axes, feature_marks(record.features, record.points), 1 + above_in / height, colour)
+    label_plateaus(values, flat, curve.value_unit, OBSERVED)
+
+
+def _draw_head(axes: "Sequence[Axes]", curve: CurveRecords, lines: Sequence[Line], *, named: bool) -> None:
+    """Draw bottlenecks and *lines* of marks above the curve; the names of the lines, where *named*, left of it."""
+    width, height = inches(axes[0])
+    marked = _marked(curve)
+    for number, (feature, basis) in enumerate(reversed(lines)):
+        at = 1 + (_UNIT_IN + _LINE_IN * (number + 0.6)) / height
+        if named:
+            axes[0].text(-0.05 / width, at, basis, transform=axes[0].transAxes, size=SMALL_PT, ha="right", va="center")
+        if feature is None and curve.prediction:
+            _draw_bottleneck(axes[0], curve.prediction, at)
+        elif basis in marked:
+            record, predicted = marked[basis], basis == "predicted"
+            marks = [mark for mark in feature_marks(record.features, record.points) if mark.feature == feature]
+            draw_marks(axes, marks, at, PREDICTED if predicted else OBSERVED, hollow=predicted)
 
 
 def _base(curve: CurveRecords) -> Callable[[float], float] | None:
     """Return the prediction with the band as a function of x, interpolated on logarithmic axes."""
     points = drawable(curve.prediction.points) if curve.prediction else []
-    if not points or not curve.observation:
+    if not points or not curve.observation or curve.is_work_group:
         return None
     x, y = np.log([p.point.x for p in points]), np.log([p.value for p in points])
     return lambda at: float(np.exp(np.interp(np.log(at), x, y)))
 
 
-def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], float]) -> None:
-    """Draw band, predictions and observations, all divided by *base* of x."""
+def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], float] | None = None) -> None:
+    """Draw band, predictions and observations, all divided by *base* of x: the prediction with the band."""
     import seaborn as sns
 
+    of = base or (lambda _: 1.0)
     if curve.prediction:
         points = drawable(curve.prediction.points)
-        x, middle = [p.point.x for p in points], [p.value / base(p.point.x) for p in points]
+        x, middle = [p.point.x for p in points], [p.value / of(p.point.x) for p in points]
         low, high = ([m * p.spread**sign for m, p in zip(middle, points, strict=True)] for sign in (-1, 1))
         axis.fill_between(x, low, high, color=PREDICTED, alpha=0.15, linewidth=0)
     for prediction, dashes in ((curve.specification, DASHED), (curve.calibrated, "-")):
-        if prediction:
+        if prediction and prediction is curve.prediction and base:
+            axis.axhline(1, color=PREDICTED, linewidth=0.8, linestyle=dashes)
+        elif prediction:
             points = drawable(prediction.points)
-            line = {"x": [p.point.x for p in points], "y": [p.value / base(p.point.x) for p in points]}
+            line = {"x": [p.point.x for p in points], "y": [p.value / of(p.point.x) for p in points]}
             sns.lineplot(line, x="x", y="y", ax=axis, color=PREDICTED, linewidth=0.8, linestyle=dashes, legend=False)
     if curve.observation:
         seen = drawable(curve.observation.points)
-        x, bases = [p.point.x for p in seen], np.array([base(p.point.x) for p in seen])
+        x, bases = [p.point.x for p in seen], np.array([of(p.point.x) for p in seen])
         value, low, high = (
             np.array([(p.value, min(p.ci_low, p.value), max(p.ci_high, p.value)) for p in seen]).T / bases
         )
@@ -160,18 +225,33 @@ def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], floa
     axis.set(xlabel="", ylabel="")
 
 
-def _ratio_axis(axis: "Axes") -> None:
-    """Make the axis of ratios logarithmic, symmetrical around 1, within limits."""
+def _ratio_axis(axis: "Axes", ratios: Sequence[tuple[float, float]]) -> None:
+    """Make the axis of ratios logarithmic, symmetrical around 1; arrows at its edges show those beyond its limits.
+
+    *ratios* are the observed ones, with their x.
+    """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    found = [float(y) for line in axis.get_lines() for y in np.asarray(line.get_ydata(), dtype=float) if y > 0]
-    reach = min(max([_LEAST_REACH, *(1.05 * max(y, 1 / y) for y in found)]), _MOST_REACH)
+    reach = min(max([_LEAST_REACH, *(1.05 * max(y, 1 / y) for _, y in ratios)]), _MOST_REACH)
+    near = 1.2 if reach < 1.5 else 1.5 if reach < 2.5 else 2.0
+    reach = max(reach, near**_LEAST_ROOM)
     axis.set_yscale("log")
     axis.set_ylim(1 / reach, reach)
-    near = 1.2 if reach < 1.7 else 1.5 if reach < 2.5 else 2.0
     axis.yaxis.set_major_locator(FixedLocator([1 / near, 1, near]))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
     axis.yaxis.set_minor_locator(NullLocator())
+    beyond = [(x, reach if y > 1 else 1 / reach, y > 1) for x, y in ratios if not 1 / reach <= y <= reach]
+    if beyond:
+        inside = [(edge / reach**0.2) if above else edge * reach**0.2 for _, edge, above in beyond]
+        _arrows(axis, [(x, edge, other) for (x, edge, _), other in zip(beyond, inside, strict=True)])
+
+
+def _arrows(axis: "Axes", found: Sequence[tuple[float, float, float]]) -> None:
+    """Draw arrow heads, as one path: each an x, the height of its tip and that of its ends."""
+    wide = (axis.get_xlim()[1] / axis.get_xlim()[0]) ** (0.03 / inches(axis)[0])
+    x = [each for at, _, _ in found for each in (at / wide, at, at * wide, np.nan)]
+    y = [each for _, tip, end in found for each in (end, tip, end, np.nan)]
+    axis.plot(x, y, color=OBSERVED, linewidth=0.8, zorder=4, clip_on=False)
 
 
 def _ends(x: Sequence[float]) -> tuple[float, float]:
@@ -184,7 +264,7 @@ def _draw_bottleneck(axis: "Axes", prediction: Prediction, height: float) -> Non
     places = np.log([point.point.x for point in points])
     bounds = np.exp([*places[:1], *((a + b) / 2 for a, b in pairwise(places)), *places[-1:]])
     left, right = np.log(axis.get_xlim())
-    width_in = axis.get_window_extent().width / axis.figure.dpi
+    width_in, _ = inches(axis)
     for shade, (name, group) in enumerate(groupby(range(len(points)), key=lambda i: points[i].bottleneck)):
         indices = list(group)
         start, end = bounds[indices[0]], bounds[indices[-1] + 1]

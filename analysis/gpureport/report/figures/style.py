@@ -19,6 +19,7 @@ PREDICTED = "#0072B2"
 OBSERVED = "#D55E00"
 ACCENTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, MUTED, FAINT = "#222222", "#666666", "#DDDDDD"
+TIMES = " \N{MULTIPLICATION SIGN} "
 DASHED = (0, (4, 2))
 """Style of lines of the specification: dashes in line widths."""
 
@@ -50,6 +51,12 @@ def fitted(text: str, width_in: float, size_pt: float = TINY_PT) -> str:
         return text
     ends = list(accumulate(map(_ems, text)))
     return f"{text[: bisect(ends, width_in * 72 / size_pt - 1)]}…"
+
+
+def first_fitting(texts: Sequence[str], width_in: float, size_pt: float = TINY_PT) -> str:
+    """Return the first of *texts* (at least one) that fits in *width_in* inches, or else the last, cut."""
+    fits = (printable(text) for text in texts if needed_in(text, size_pt) <= width_in)
+    return next(fits, "") or fitted(texts[-1], width_in, size_pt)
 
 
 def _ems(character: str) -> float:

@@ -1,18 +1,34 @@
 """The look of all figures: seaborn's theme with the shipped fonts, and sheets as wide as a page's text."""
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from gpureport.data import data_dir
-from gpureport.report.figures.style import FAINT, FONT_PT, INK, MUTED, SMALL_PT, WIDTH_IN, tick_text
+from gpureport.report.figures.style import (
+    FAINT,
+    FONT_PT,
+    INK,
+    MUTED,
+    SMALL_PT,
+    WIDTH_IN,
+    brief,
+    decimal_ticks,
+    fitted,
+    linear_ticks,
+    needed_in,
+)
+from gpureport.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
@@ -21,6 +37,7 @@ if TYPE_CHECKING:
 FONT = "Inter"
 """Family of the shipped fonts; the page's style sheet contains them under the same name."""
 _FILES = ("Inter-Regular.ttf", "Inter-SemiBold.ttf")
+_FEWEST_TICKS = 2
 _SETTINGS = {
     "font.family": [FONT, "DejaVu Sans"],
     "font.size": FONT_PT,
@@ -44,11 +61,12 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.facecolor": "none",
     "figure.facecolor": "none",
-    "xtick.major.pad": 2.0,
+    "xtick.major.pad": 3.5,
     "ytick.major.pad": 2.0,
     "xtick.minor.bottom": False,
     "ytick.minor.left": False,
     "lines.linewidth": 0.9,
+    "path.simplify": False,  # it drops lines without length from long paths: dots
     "svg.fonttype": "none",  # text stays text
 }
 
@@ -71,6 +89,7 @@ def theme() -> Iterator[None]:
 def _register_fonts() -> None:
     from matplotlib.font_manager import fontManager
 
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # fallback fonts lack some weights
     for name in _FILES:
         fontManager.addfont(data_dir("templates") / "fonts" / name)
 
@@ -128,11 +147,36 @@ def bars(
     colour: str,
     width_pt: float = 0.6,
     solid_capstyle: "CapStyle" = "butt",
+    alpha: float = 1.0,
 ) -> None:
     """Draw a vertical line from *low* to *high* at each *x* (shape (n,) each), as one path."""
     gap = np.full(np.shape(x), np.nan)
-    across, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
-    axis.plot(across, up, color=colour, linewidth=width_pt, solid_capstyle=solid_capstyle, zorder=3)
+    along, up = np.column_stack([x, x, gap]).ravel(), np.column_stack([low, high, gap]).ravel()
+    axis.plot(along, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle=solid_capstyle, zorder=3)
+
+
+def across(
+    axis: "Axes",
+    y: "ArrayLike",
+    low: "ArrayLike",
+    high: "ArrayLike",
+    colour: str,
+    width_pt: float = 0.6,
+    alpha: float = 1.0,
+) -> None:
+    """Draw a horizontal line from *low* to *high* at each *y* (shape (n,) each), as one path."""
+    gap = np.full(np.shape(y), np.nan)
+    x, up = np.column_stack([low, high, gap]).ravel(), np.column_stack([y, y, gap]).ravel()
+    axis.plot(x, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle="butt", zorder=2)
+
+
+def named(figure: "Figure", names: Sequence[tuple[str, str]], left_in: float = 0.0) -> None:
+    """Write each name in its colour after a dot of this colour, side by side at the top of *figure*."""
+    each = (WIDTH_IN - left_in) / len(names)
+    widths = [min(needed_in(name, SMALL_PT) + 0.3, each) for name, _ in names]
+    for (name, colour), x in zip(names, accumulate(widths, initial=left_in), strict=False):
+        text = fitted(f"● {name}", each - 0.05, SMALL_PT)
+        figure.text(x / WIDTH_IN, 1 - 0.02 / figure.get_figheight(), text, color=colour, size=SMALL_PT, va="top")
 
 
 def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> None:
@@ -146,15 +190,70 @@ def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> No
 
 
 def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
-    """Write values of *unit* on the y axis, from *zero* or else logarithmic if they span a factor of five."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+    """Write values of *unit* on the y axis, from *zero* or else logarithmic if they span a factor of five.
 
+    The unit is above the ticks, to the left of the axis.
+    """
     low, high = axis.dataLim.y0, axis.dataLim.y1
-    if zero or high <= 5 * axis.dataLim.minposy:
-        axis.set_ylim(0, 1.08 * high)
-        axis.yaxis.set_major_locator(MaxNLocator(most))
-    else:
+    logarithmic = not zero and high > 5 * axis.dataLim.minposy
+    if logarithmic:
         axis.set_yscale("log")
-        axis.yaxis.set_major_locator(LogLocator(10, (1, 2, 5) if high < 200 * low else (1,), numticks=most + 2))
-        axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, unit) if value else "0"))
+    ends = low / 1.2 if logarithmic else 0, high * (1.2 if logarithmic else 1.08)
+    axis.set_ylim(*ends)
+    label = value_ticks(axis.yaxis, ends, scale_of(high, unit), logarithmic=logarithmic, most=most)
+    axis.annotate(
+        label,
+        (0, 1),
+        (-2, 7),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        size=SMALL_PT,
+        ha="right",
+        va="center",
+    )
+
+
+def value_ticks(
+    axis: "XAxis | YAxis", ends: tuple[float, float], scale: tuple[float, str], *, logarithmic: bool, most: int = 5
+) -> str:
+    """Set round ticks between *ends*, divided by *scale* (:func:`gpureport.units.scale_of`); return their unit."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    low, high = ends
+    ticks = decimal_ticks(low, high, most) if logarithmic else []
+    if logarithmic and len(ticks) < _FEWEST_TICKS:
+        ticks = linear_ticks(low, high, most)
+    axis.set_major_locator(FixedLocator(ticks) if logarithmic else MaxNLocator(most))
+    axis.set_minor_locator(NullLocator())
+    divisor, label = scale
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}"))
+    return brief(label)
+
+
+def inches(axis: "Axes") -> tuple[float, float]:
+    """Return width and height of the axes."""
+    box, figure = axis.get_position(), axis.get_figure(root=True)
+    width, height = figure.get_size_inches() if figure else (0.0, 0.0)
+    return float(box.width * width), float(box.height * height)
+
+
+def write_above(
+    axis: "Axes",
+    text: str,
+    above_in: float,
+    *,
+    x: float = 0.0,
+    size_pt: float = SMALL_PT,
+    colour: str = INK,
+    weight: int = 400,
+    ha: "Literal['left', 'center', 'right']" = "left",
+) -> None:
+    """Write a line of text centred *above_in* inches above the axes, at *x* of its width."""
+    height = 1 + above_in / inches(axis)[1]
+    place = {"transform": axis.transAxes, "va": "center", "ha": ha}
+    axis.text(x, height, text, fontdict={"size": size_pt, "color": colour, "weight": weight, **place})
+
+
+def write_title(axis: "Axes", text: str, above_in: float, *, x: float = 0.0) -> None:
+    """Write the title of a panel, see :func:`write_above`."""
+    write_above(axis, text, above_in, x=x, size_pt=FONT_PT, weight=600)

@@ -2,24 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.measurement import MeasuredPoint
-from gpureport.report.figures.canvas import Pen
-from gpureport.report.figures.panels import Scale, panels, zero_scale
-from gpureport.report.figures.style import OBSERVED, linear_ticks, shorten
+from gpureport.report.figures.style import MUTED, OBSERVED, shorten
+from gpureport.report.figures.theme import Margins, bars, sheet, value_ticks
 from gpureport.report.run.curves import CurveRecords
-from gpureport.units import format_time
+from gpureport.units import format_time, scale_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_PANELS = 6
 
 _COLUMNS, _NAME = 2, 30  # characters of a title before the median
 _BINS = 160
 _LEAST_REACH = 0.02  # of the y axis on both sides of the median
-_BAND, _LINE = Pen(OBSERVED, 0.9, alpha=0.3), Pen(OBSERVED, 0.7, order=3)
-_PLOT_IN, _HEAD_IN = 0.95, 0.22
+_PLOT_IN, _HEAD_IN, _FOOT_IN = 0.95, 0.22, 0.32
+_MARGINS = Margins(left=0.66, top=0.02)
 
 Floats = NDArray[np.float64]
 
@@ -70,28 +73,38 @@ def _at(point: MeasuredPoint) -> Floats:
     return np.cumsum((0.0, *point.samples_s[:-1]), dtype=float)
 
 
-def trace_figure(found: Sequence[Trace]) -> str:
+def trace_figure(found: Sequence[Trace]) -> "Figure":
     """Draw the median, minimum and maximum of each time bin, relative to the median of the trace."""
     columns = min(len(found), _COLUMNS)
-    x = [zero_scale(float(trace.at_s.max()) or 1.0, "s") for trace in found]
+    rows = -(-len(found) // columns)
+    heights = [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
+    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=0.4)
     drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
-    y = ratio_scale(np.concatenate([middle for _, middle, _, _ in drawn]))
-    titles = [f"{shorten(trace.title, _NAME)}: {format_time(trace.median_s)}" for trace in found]
-    names = ("time since the first dispatch", "time / median")
-    canvas, places = panels(titles, columns, _PLOT_IN, _HEAD_IN, x, y, names)
-    for panel, (at, middle, least, most) in zip(places, drawn, strict=True):
-        for time, low, high in zip(at, least, most, strict=True):
-            panel.line(((time, low), (time, high)), _BAND)
-        panel.line(list(zip(at, middle, strict=True)), _LINE)
-    return canvas.drawn()
+    limits = ratio_limits(np.concatenate([middle for _, middle, _, _ in drawn]))
+    for index, axis in enumerate(axis for row in axes for axis in row):
+        if index >= len(found):
+            axis.remove()
+            continue
+        trace, (at, middle, least, most) = found[index], drawn[index]
+        bars(axis, at, least, most, OBSERVED, 0.9, alpha=0.3)
+        axis.plot(at, middle, color=OBSERVED, linewidth=0.7)
+        axis.axhline(1, color=MUTED, linewidth=0.5, zorder=1)
+        axis.set_ylim(*limits)
+        axis.locator_params(axis="y", nbins=4)
+        last = float(trace.at_s.max()) or 1.0
+        axis.set_xlim(0, last)
+        unit = value_ticks(axis.xaxis, (0, last), scale_of(last, "s"), logarithmic=False)
+        axis.set_title(f"{shorten(trace.title, _NAME)}, median {format_time(trace.median_s)}", pad=3)
+        below = index + columns >= len(found)
+        axis.set_xlabel(f"time since the first dispatch ({unit})" if below else f"({unit})", labelpad=1)
+        axis.set_ylabel("time / median" if index % columns == 0 else "")
+    return figure
 
 
-def ratio_scale(ratios: Floats) -> Scale:
-    """Return a linear scale with round ticks that includes *ratios*, shape (n,), and both sides of 1."""
+def ratio_limits(ratios: Floats) -> tuple[float, float]:
+    """Return limits that include *ratios*, shape (n,), and both sides of 1."""
     below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - ratios.min(), ratios.max() - 1))
-    low, high = max(0.0, 1 - 1.5 * below), 1 + 1.5 * above
-    ticks = tuple(linear_ticks(low, high, 4))
-    return Scale(low, high, ticks, tuple(f"{tick:.4g}" for tick in ticks), logarithmic=False)
+    return max(0.0, 1 - 1.5 * below), 1 + 1.5 * above
 
 
 def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -4,20 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from math import log
 from pathlib import Path
 
 from gpureport import __version__
 from gpureport.glossary import terms
-from gpureport.predict.contrast import INTERVAL, capacity_difference
+from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
 from gpureport.report import Paper
 from gpureport.report.figures.charts import pair_charts
-from gpureport.report.figures.pairs import Pair, pair_figure
+from gpureport.report.figures.pairs import MOST_PANELS, Pair, pair_figure
 from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.sizes import MOST_PANELS
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction.forecast import facts_of
+from gpureport.report.prediction.headline import EQUAL, effects_table, headline
 from gpureport.report.prediction.side_by_side import (
     Beside,
     Side,
@@ -28,6 +29,7 @@ from gpureport.report.prediction.side_by_side import (
 )
 from gpureport.report.render import readable_time, write_filled
 from gpureport.report.text.tables import Table, workload_table
+from gpureport.report.text.words import family_title
 
 _TEMPLATE = "side_by_side.html.j2"
 
@@ -38,10 +40,13 @@ class DeviceChapter:
 
     anchor: str
     title: str
-    sentence: str | None
+    sentences: tuple[str, ...]
+    effects: Table
     ratios: Table
     stretches: Table
     figures: tuple[Picture, ...]
+    equal: str
+    """Names of the sweeps that are not drawn, because their predictions are equal."""
 
 
 def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
@@ -71,39 +76,40 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper:
 
 def _chapter(first: Side, other: Beside) -> DeviceChapter:
     names = [shorten(side.device.name, 40) for side in (other.side, first)]
+    capacity = capacity_difference((first.device, other.side.device))
+    sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
+    different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > EQUAL for p in contrast.points)]
+    equal = dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different)
     return DeviceChapter(
         anchor=f"against-{other.side.letter}",
         title=f"{names[0]} ({other.side.letter}) compared with {names[1]} ({first.letter})",
-        sentence=capacity_difference((first.device, other.side.device)),
+        sentences=(*headline(first, other), *([capacity] if capacity else [])),
+        effects=effects_table(first, other),
         ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),
-        figures=_figures(first, other),
+        figures=_figures(first, other.side, different),
+        equal=", ".join(equal),
     )
 
 
-def _figures(first: Side, other: Beside) -> tuple[Picture, ...]:
-    """Draw the common sweeps over sizes, by kind."""
-    mine, theirs = ({p.key: p for p in side.predictions} for side in (first, other.side))
+def _figures(first: Side, other: Side, drawn: Sequence[Contrast]) -> tuple[Picture, ...]:
+    """Draw sweeps over sizes, by kind."""
+    mine, theirs = ({p.key: p for p in side.predictions} for side in (first, other))
     kinds = grouped(
-        ((c.key.family, c.key.sweep, c.axis.label, c.metric.unit), (mine[c.key], theirs[c.key]))
-        for c in other.contrasts
-        if c.axis.quantity != "case"
+        ((c.key.family, c.key.sweep, c.axis.label, c.metric.unit), (mine[c.key], theirs[c.key])) for c in drawn
     )
-    names = first.device.name, other.side.device.name
+    names = [(side.letter, side.device.name) for side in (first, other)]
     return tuple(
         Picture(
-            partial(pair_figure, part, [pair[0].key.variant for pair in part]),
-            _caption(part, first, other.side),
-            pair_charts(part, names),
+            partial(pair_figure, part, [pair[0].key.variant for pair in part], names),
+            _caption(part),
+            pair_charts(part, (first.device.name, other.device.name)),
         )
         for pairs in kinds.values()
         for part in in_figures(pairs, MOST_PANELS)
     )
 
 
-def _caption(part: Sequence[Pair], first: Side, other: Side) -> str:
+def _caption(part: Sequence[Pair]) -> str:
     key = part[0][0].key
-    return (
-        f"{key.family.replace('_', ' ').capitalize()}, {key.sweep.replace('_', ' ')}. Blue: {first.device.name} "
-        f"({first.letter}); orange, dashed: {other.device.name} ({other.letter}); bands: 95 % intervals."
-    )
+    return f"{family_title(key.family)}, {key.sweep.replace('_', ' ')}; bands: 95 % intervals."

@@ -51,11 +51,12 @@ def ceilings_table(sides: Sequence[Side]) -> Table:
         ]
         rows.append((name, *cells, *ratios))
     letters = [side.letter for side in sides]
-    columns = ("ceiling", *letters, *(_over(letter, letters[0]) for letter in letters[1:]))
+    columns = ("ceiling", *letters, *(over(letter, letters[0]) for letter in letters[1:]))
     return Table(columns, joined(rows), frozenset(columns[1:]))
 
 
-def _over(other: str, first: str) -> str:
+def over(other: str, first: str) -> str:
+    """Return the head of a column of ratios."""
     return f"{other} / {first}"
 
 
@@ -91,9 +92,9 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
         for contrast, name in zip(other.contrasts, names, strict=True)
     )
     a, b = first.letter, other.side.letter
-    over = _over(b, a)
-    columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", over, f"bottleneck {a}", f"bottleneck {b}")
-    columns += (f"{over} by size",) if sizes else ()
+    ratio = over(b, a)
+    columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", ratio, f"bottleneck {a}", f"bottleneck {b}")
+    columns += (f"{ratio} by size",) if sizes else ()
     return Table(columns, tuple(rows), frozenset(columns[1:4]))
 
 
@@ -145,5 +146,5 @@ def stretch_table(first: Side, other: Beside) -> Table:
         for number, stretch in enumerate(contrast.stretches)
     ]
     a, b = first.letter, other.side.letter
-    columns = ("workload", "working set or work-items", _over(b, a), f"bottleneck {a}", f"bottleneck {b}")
-    return Table(columns, tuple(rows), frozenset({_over(b, a)}))
+    columns = ("workload", "working set or work-items", over(b, a), f"bottleneck {a}", f"bottleneck {b}")
+    return Table(columns, tuple(rows), frozenset({over(b, a)}))

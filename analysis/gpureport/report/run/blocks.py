@@ -7,21 +7,28 @@ from functools import partial
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
-from gpureport.report.figures.charts import roofline_chart
-from gpureport.report.figures.essentials import Part, essentials, essentials_figure
+from gpureport.report.figures.charts import roofline_charts
+from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.figures.samples import deviating_points, sample_figure
 from gpureport.report.grouping import grouped
-from gpureport.report.pictures import Figure, pictures
+from gpureport.report.pictures import pictures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import FLAT, CurveRecords, specified
 from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import SEARCHES, family_anchor
-from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption
+from gpureport.report.text.captions import (
+    block_title,
+    essentials_caption,
+    panel_titles,
+    roofline_caption,
+    sample_caption,
+)
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import family_name, observed_head, with_names
+from gpureport.report.text.words import family_name, with_names
 from gpureport.units import format_percent, format_ratio
 
 
@@ -31,7 +38,7 @@ class Block:
 
     anchor: str
     title: str
-    figures: tuple[Figure | Picture, ...] = ()
+    figures: tuple[Picture, ...] = ()
     table: Table | None = None
     caption: str = ""
     """Of the table."""
@@ -59,7 +66,7 @@ def sweep_block(report: Report, anchor: str, members: Sequence[CurveRecords]) ->
     return Block(
         anchor=f"curves-{anchor}",
         title=block_title(family_name(report, members[0].key.family), members),
-        figures=pictures(drawn, report.machine.clocks if report.machine else ()),
+        figures=pictures(drawn, report.machine.clocks if report.machine else (), panel_titles(report, drawn)),
         notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
         numbers=anchor,
     )
@@ -169,16 +176,18 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     ]
 
 
-def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Figure, ...]:
+def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
     dots = roofline_dots(found, report.device)
     if not dots:
         return ()
-    charts = (roofline_chart(dots, report.device),)
-    return (Figure(roofline_figure(dots, report.device), roofline_caption(dots), charts),)
+    charts = roofline_charts(dots, report.device)
+    return (Picture(partial(roofline_figure, dots, report.device), roofline_caption(dots), charts),)
 
 
-def unexpected_blocks(report: Report) -> list[Block]:
-    """Return the tables of explanations and of the largest deviations."""
+def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
+    """Return the tables of explanations and of the largest deviations, and the samples of deviating points."""
+    sampled = deviating_points(found)
+    figures = (Picture(partial(sample_figure, sampled), sample_caption(sampled)),) if sampled else ()
     explained, deviations = unexpected.summary(report.explanations), lists.deviations_table(report)
     caption = (
         "The most important feature of each kind and family: errors, then values that are off (largest deviation "
@@ -188,27 +197,28 @@ def unexpected_blocks(report: Report) -> list[Block]:
     return [
         *_table_block("fitting", "Explanations by hypothesis", explained, unexpected.CAPTION, "hypotheses"),
         *_table_block("deviations", "Largest deviations", deviations, caption),
+        *([Block("samples", "Samples of deviating points", figures)] if figures else []),
     ]
 
 
-def first_figure(report: Report, found: Sequence[CurveRecords]) -> Figure | None:
-    """Return the figure of page one: the essential values, or else all ratios; none if there is nothing to draw."""
-    parts = _essentials(report, found)
-    if not parts:
+def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
+    """Return the figure of page one: the essential curves, or else all ratios; none if there is nothing to draw."""
+    drawn = _essentials(report, found)
+    if drawn is None:
         return _ratios(report)
-    return Figure(essentials_figure(parts, observed_head(report)), essentials_caption(report))
+    return Picture(partial(essentials_figure, drawn), essentials_caption(drawn, report))
 
 
-def _essentials(report: Report, found: Sequence[CurveRecords]) -> tuple[Part, ...]:
-    return essentials(found, limits(found), partial(family_name, report), report.device)
+def _essentials(report: Report, found: Sequence[CurveRecords]) -> Essentials | None:
+    return essentials(found, partial(family_name, report), report.device)
 
 
-def _ratios(report: Report) -> Figure | None:
+def _ratios(report: Report) -> Picture | None:
     """Draw all values as ratios to their predictions."""
     rows = overview_rows(specified(report))
     seen = "published" if report.publication else "observed"
     caption = f"Each mark is one value; to the right of 1, the {seen} value is higher than predicted."
-    return Figure(overview_figure(rows), caption) if rows else None
+    return Picture(partial(overview_figure, rows), caption) if rows else None
 
 
 def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

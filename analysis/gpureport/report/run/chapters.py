@@ -55,7 +55,7 @@ def chapters(
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
         ("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
         ("limits", "Efficiency and bottlenecks", answers.near_limits(report, found), limits),
-        ("unexpected", "Unexpected results", unexpected.answers(report), unexpected_blocks(report)),
+        ("unexpected", "Unexpected results", unexpected.answers(report), unexpected_blocks(report, found)),
         ("trust", "Reliability of predictions and measurements", trust.answers(report), trusted),
     )
     every = (TopicChapter(name, title, tuple(texts), tuple(blocks)) for name, title, texts, blocks in planned)

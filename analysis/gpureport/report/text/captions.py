@@ -1,14 +1,18 @@
 """Titles and captions of figures."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from gpureport.records.keys import SweepKey
 from gpureport.records.report import Clock, Report
+from gpureport.report.figures.essentials import Essentials
 from gpureport.report.figures.roofline import Dot
+from gpureport.report.figures.samples import SampledPoint
 from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.run.difference import compared, value_text
-from gpureport.report.text.words import agreement, feature_text, low_to_high
+from gpureport.report.text.words import agreement, family_name, feature_text, low_to_high
 from gpureport.text import sentence
 from gpureport.units import format_frequency, format_percent, format_ratio, format_value
 
@@ -29,6 +33,23 @@ def block_title(family: str, members: Sequence[CurveRecords]) -> str:
     if first.axis.quantity == "case":
         return f"{family}: {_value_name(members)} ({_sweep_name(first)})"
     return f"{family}: {_value_name(members)} against {first.axis.label}"
+
+
+def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepKey, tuple[str, ...]]:
+    """Return titles of each sweep, the longest first: the workload's title with its identifier, or only that.
+
+    The name of the family, which the block's title has, is left out. Several sweeps of a variant have their names.
+    """
+    sweeps = Counter((key.workload, axis.quantity) for key, axis in {(p.key, p.axis) for p in report.predictions})
+    family = family_name(report, members[0].key.family) if members else ""
+    found: dict[SweepKey, tuple[str, ...]] = {}
+    for curve in members:
+        info = report.workloads.get(curve.key.workload)
+        several = sweeps[curve.key.workload, curve.axis.quantity] > 1
+        identifier = f"{curve.key.variant}{f', {_sweep_name(curve)}' if several else ''}"
+        title = info.title.removeprefix(family).lstrip(" ,:") if info else ""
+        found[curve.key] = (f"{title[:1].upper()}{title[1:]} ({identifier})", identifier) if title else (identifier,)
+    return found
 
 
 def _sweep_name(curve: CurveRecords) -> str:
@@ -83,8 +104,8 @@ def _statement(group: Group) -> str:
     return f"90 % of the plateau: {value_text(main)}, {compared(main)}."
 
 
-def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
-    """Return the legend of all figures of curves and of *bars*: the marks that are drawn."""
+def legend(curves: Sequence[CurveRecords], *, cases: bool) -> tuple[str, ...]:
+    """Return the legend of all figures of curves and of separate *cases*: the marks that are drawn."""
     calibrated, measured = any(c.calibrated for c in curves), any(c.observation for c in curves)
     predicted = [point for c in curves if c.prediction for point in c.prediction.points]
     better = " of the calibrated prediction, or of the other if there is none" if calibrated else ""
@@ -96,15 +117,22 @@ def legend(curves: Sequence[CurveRecords], *, bars: bool) -> tuple[str, ...]:
             any(p.spread > 1 for p in predicted),
         ),
         (f"dots: {_observed(curves)}", measured),
+        ("horizontal lines: observed plateaus; dotted: fitted, with the best sample", measured),
     )
     lines = [text for text, drawn in marks if drawn]
     if not lines:
         return ()
-    if bars:
-        ticks = f"blue ticks: predicted{' (dotted: calibrated)' if calibrated else ''}; shaded: 95 % interval"
-        lines.append(f"bars: {_observed(curves)}; {ticks}" if measured else ticks)
-    above = "above each curve: bottlenecks, midpoints of cliffs (▼) and n90 of tapers (▲)"
-    lines.append(f"{above}{', predicted in blue, observed in orange' if measured else ''}")
+    colours = ", predicted (blue, hollow) and observed (orange, filled)" if measured else ""
+    above = "above each curve: bottlenecks, midpoints of cliffs (▼, line from onset to end) and n90 of tapers (▲)"
+    lines.append(f"{above}{colours}; thick: 95 % interval")
+    if measured:
+        lines.append(
+            "below each curve: the same points and lines / the prediction with the band; arrows: beyond the axis"
+        )
+    if cases:
+        ticks = f"hollow circles: predicted{' (ticks: calibrated)' if calibrated else ''}; shaded: 95 % interval"
+        seen = f"dots: {_observed(curves)}; right: observed value (observed / predicted)"
+        lines.append(f"separate cases: {f'{ticks}; {seen}' if measured else ticks}")
     return tuple(f"{text[:1].upper()}{text[1:]}." for text in lines)
 
 
@@ -130,9 +158,9 @@ def case_caption(curves: Sequence[CurveRecords]) -> str:
 def shape_caption(curves: Sequence[CurveRecords]) -> str:
     """Return the caption of maps of shapes."""
     if not any(curve.observation for curve in curves):
-        return "Predicted rate of each shape relative to the best; darker is faster; dot: best."
+        return "Predicted rate of each shape / rate of the best one; dot: best."
     square = "; square: predicted best" if any(curve.prediction for curve in curves) else ""
-    return f"Rate of each shape relative to the best; darker is faster; dot: best{square}."
+    return f"Observed rate of each shape / rate of the best one; dot: best{square}."
 
 
 def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
@@ -148,6 +176,19 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
     of = f"{len(found)} traces of {each}, each at another size." if len(found) > 1 else f"{each}."
     parts = (of, ramp, steady_clocks(clocks), legend)
     return " ".join(part for part in parts if part)
+
+
+def sample_caption(points: Sequence[SampledPoint]) -> str:
+    """Describe the samples of deviating points."""
+    which = (
+        f"The {len(points)} curves with the largest deviations, each at the point farthest from its prediction."
+        if len(points) > 1
+        else "The point farthest from its prediction."
+    )
+    legend = (
+        "Dots: measured / predicted time; below each name its median. Line and band: prediction with 95 % interval."
+    )
+    return f"{which} {legend}"
 
 
 def _from_to(values: Sequence[float], text: Callable[[float], str]) -> str:
@@ -177,7 +218,10 @@ def steady_clocks(clocks: Iterable[Clock]) -> str:
 def roofline_caption(dots: Sequence[Dot]) -> str:
     """Compare the rates of variants with their predictions."""
     shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
-    text = "At the largest size. Operations are those of the slowest class, without memory accesses."
+    text = (
+        "At the largest size. Operations are those of the slowest class, without memory accesses. Dashed: achievable "
+        "memory bandwidth."
+    )
     if not shares:
         return f"Hollow: predicted; nothing was measured. {text}"
     legend = f"Hollow: predicted; filled: observed. {text}"
@@ -188,15 +232,19 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
     return f"Observed / predicted rate: {ends}. {legend}"
 
 
-def essentials_caption(report: Report) -> str:
+def essentials_caption(drawn: Essentials, report: Report) -> str:
     """Return the caption of the figure of page one."""
-    mark = "Each mark is one value of one curve, with its 95 % interval"
-    limit = (
-        "Above 100 %, the limit is higher than the model assumes, or the kernel needs less of the limiting resource."
-    )
-    if not report.observations:
-        return f"{mark} as predicted from the specification."
-    if report.publication:
-        return f"{mark} as predicted. {limit}"
-    right = "Right: the number that agree within a factor of 1.2, + the number that are only within the 95 % interval."
-    return f"{mark}. {right} {limit}"
+    observed = bool(report.observations)
+    parts = []
+    if drawn.latency or drawn.bandwidth:
+        marks = "above them the observed cliffs: onset, midpoint (▼)" if observed else "above them the midpoints (▼)"
+        parts.append(
+            f"Left: {'dots: observed; ' if observed else ''}dashed: predicted; shaded: predicted transition ranges; "
+            f"dotted: capacities; {marks}."
+        )
+    if drawn.work:
+        where = "Right" if parts else "Lines"
+        triangles = "▲: n90, observed (filled) and predicted (hollow)" if observed else "▲: predicted n90"
+        resident = "; dotted: work-items that can be resident at once" if drawn.resident else ""
+        parts.append(f"{where}: the fastest kernel of each family; {triangles}{resident}.")
+    return " ".join(parts)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice
 from gpureport.records.features import CurveFeature
@@ -12,6 +13,7 @@ from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.figures.style import shorten
 from gpureport.report.run.curves import Group
 from gpureport.units import format_interval, format_percent, format_ratio, format_value
+from gpureport.workloads import all_workloads
 
 MARKS = {
     Verdict.AGREES: "✓",
@@ -143,7 +145,17 @@ def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
 
 def family_name(report: Report, family: str) -> str:
     """Name a family by what its variants' titles share before a comma; or else by its identifier."""
-    titles = [info.title for info in report.workloads.values() if info.family == family]
+    return _common_title(family, [info.title for info in report.workloads.values() if info.family == family])
+
+
+@cache
+def family_title(family: str) -> str:
+    """Name a family of the present workloads, as :func:`family_name` does."""
+    return _common_title(family, [workload.title for workload in all_workloads() if workload.family == family])
+
+
+def _common_title(family: str, titles: Sequence[str]) -> str:
+    """Name a family by what *titles* of its variants share before a comma; or else by its identifier."""
     heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
     return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
 

@@ -1,0 +1,113 @@
+"""The figure of samples: all measured times of the points farthest from their prediction, in the order of time."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.finding import Verdict
+from gpureport.records.measurement import MeasuredPoint
+from gpureport.records.prediction import PredictedPoint
+from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, fitted
+from gpureport.report.figures.theme import Margins, dots, inches, sheet, value_ticks, write_above, write_title
+from gpureport.report.run.curves import CurveRecords
+from gpureport.units import format_ratio
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_PANELS = 12
+
+_COLUMNS = 4
+_FEWEST = 3  # samples of a drawn point
+_PLOT_IN, _HEAD_IN, _FOOT_IN, _GAP_IN = 0.75, 0.3, 0.16, 0.4
+_MARGINS = Margins(left=0.55, right=0.2, top=0.02)
+_AROUND = 1.15  # from the least and the greatest value to the ends of the y axis, as a factor
+
+
+@dataclass(frozen=True)
+class SampledPoint:
+    """The samples of one point, relative to its predicted time."""
+
+    name: str
+    """Name of the curve."""
+    point: str
+    """Label of the point."""
+    at: NDArray[np.float64]
+    """Seconds since the sweep began, or the number of each sample if unknown; shape (n,), n > 0."""
+    timed: bool
+    """Whether *at* are seconds."""
+    ratios: NDArray[np.float64]
+    """Time / predicted time, shape (n,)."""
+    spread: float
+    """Half-width of the prediction's 95 % interval, as a factor."""
+
+    @property
+    def median(self) -> float:
+        """Median of the ratios."""
+        return float(np.median(self.ratios))
+
+    @property
+    def distance(self) -> float:
+        """Deviation of the median from the prediction, as a factor."""
+        return max(self.median, 1 / self.median)
+
+
+def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
+    """Return for each curve with a value that is off its point farthest from the prediction; the farthest first."""
+    worst = []
+    for curve in found:
+        prediction, measured = curve.specification or curve.calibrated, curve.measurement
+        if prediction and measured and any(pair.main.verdict in _ASTRAY for pair in curve.pairs):
+            predicted = {point.point.label: point for point in prediction.points}
+            pairs = ((p, predicted[p.point.label]) for p in measured.points if p.point.label in predicted)
+            points = [_sampled(curve, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
+            worst += [max(points, key=lambda point: point.distance)] if points else []
+    return tuple(sorted(worst, key=lambda point: -point.distance)[:MOST_PANELS])
+
+
+_ASTRAY = (Verdict.OFF, Verdict.ERROR)
+
+
+def _sampled(curve: CurveRecords, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:
+    times = np.asarray(point.samples_s, dtype=float)
+    timed = len(point.taken_at_s) == len(times)
+    at = np.asarray(point.taken_at_s, dtype=float) if timed else np.arange(1.0, len(times) + 1)
+    return SampledPoint(curve.key.workload, point.point.label, at, timed, times / predicted.time_s, predicted.spread)
+
+
+def sample_figure(points: Sequence[SampledPoint]) -> "Figure":
+    """Draw the samples of each of *points* (at least one, at most :data:`MOST_PANELS`) in a panel."""
+    columns = _COLUMNS
+    rows = -(-len(points) // columns)
+    heights = [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
+    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
+    for index, axis in enumerate(axis for row in axes for axis in row):
+        if index >= len(points):
+            axis.remove()
+            continue
+        _draw(axis, points[index])
+        axis.set_ylabel("time / predicted" if index % columns == 0 else "", size=SMALL_PT, labelpad=1)
+        if index + columns >= len(points):
+            axis.set_xlabel("s since the sweep began" if points[index].timed else "sample", size=SMALL_PT, labelpad=1)
+    return figure
+
+
+def _draw(axis: "Axes", sampled: SampledPoint) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = 1 / sampled.spread, sampled.spread
+    axis.axhspan(low, high, color=PREDICTED, alpha=0.15, linewidth=0)
+    axis.axhline(1, color=PREDICTED, linewidth=0.9)
+    dots(axis, sampled.at, sampled.ratios, OBSERVED, 2.2)
+    ends = min(low, *sampled.ratios) / _AROUND, max(high, *sampled.ratios) * _AROUND
+    axis.set(yscale="log", ylim=ends)
+    value_ticks(axis.yaxis, ends, (1.0, ""), logarithmic=True, most=4)
+    axis.xaxis.set_major_locator(MaxNLocator(3))
+    width, _ = inches(axis)
+    write_title(axis, fitted(sampled.name.partition("/")[2] or sampled.name, width + 0.2, 1.1 * FONT_PT), 0.2)
+    text = f"{sampled.point.partition(' (')[0]}: {format_ratio(sampled.median)}"
+    write_above(axis, fitted(text, width + 0.25, SMALL_PT), 0.08)
