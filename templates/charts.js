@@ -236,7 +236,7 @@ function plot(place, chart, log) {
   return made;
 }
 function plotHeight(chart) {
-  return isCases(chart) ? 90 + 20 * chart.at.length : chart.joined ? 280 : 420;
+  return isCases(chart) ? 90 + 20 * chart.at.length : chart.joined ? 280 : 360;
 }
 function toggles(u) {
   return [...u.root.querySelectorAll(".u-legend tr:not(:first-child) th")];
@@ -247,10 +247,10 @@ function pressed(u) {
 
 // The charts of a figure, each in a box that has its size before it is drawn: only charts near the screen are drawn.
 function boxed(chart) {
-  const box = element("div", isCases(chart) || !chart.joined ? "plot wide" : "plot");
+  const box = element("div", isCases(chart) ? "plot wide" : "plot");
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", `${chart.title} ${chart.y.label}`.trim());
-  const rows = chart.joined ? chart.series.length + 2 : 3, texts = marksText(chart);
+  const rows = isCases(chart) ? 3 : chart.series.length + 2, texts = marksText(chart);
   box.style.minHeight = `${plotHeight(chart) + rowHeight * (rows + texts.length)}px`;
   box.append(...texts);
   const state = {chart, box, log: chart.y.spacing === "log10", drawn: null};

@@ -317,7 +317,8 @@ def test_separate_cases_and_rooflines_are_charts(show: "Callable[..., Page]") ->
 def test_headings_sort_tables(show: "Callable[..., Page]") -> None:
     """By numbers with their units; a second click reverses the order."""
     page = show(render_html(make_report(only=("game_of_life",))))
-    table = page.locator("table", has=page.locator("th", has_text="midpoint observed")).first
+    tables = page.locator("table", has=page.locator("th", has_text="midpoint observed")).all()
+    table = max(tables, key=lambda each: each.locator("tbody tr").count())
     head = table.locator("th", has_text="midpoint observed").first
     column = head.evaluate("head => head.cellIndex")
 
@@ -327,7 +328,9 @@ def test_headings_sort_tables(show: "Callable[..., Page]") -> None:
     head.click()
     up = cells()
     head.click()
-    assert [text.partition(" MiB")[0] for text in up] == ["38.5", "49.1"]
+    values = page.evaluate("texts => texts.map(size)", up)
+    assert len(set(values)) >= 2
+    assert values == sorted(values)
     assert cells() == up[::-1]
     texts = ["2^20 cells", "1.5 MiB", "900 KiB", "3.00 µs", "12 ms", "4 M items", "7 matrices", "—"]
     sizes = [2**20, 1.5 * 2**20, 900 * 2**10, pytest.approx(3e-6), 0.012, 4e6, 7, None]
