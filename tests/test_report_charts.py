@@ -90,7 +90,7 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
     assert predicted == [pytest.approx(dot, rel=1e-5) for dot in sorted((d.intensity, d.predicted_per_s) for d in dots)]
     for chart in charts:
         ceilings = [series.values for series in chart.series if series.kind == "ceiling"]
-        assert len(ceilings) == 1 + len(device.caches) + 1
+        assert len(ceilings) == 2 + len(device.caches) + 1
         for intensity, value in known(chart, "specification"):
             here = chart.at.index(intensity)
             assert value <= 1.01 * max(ceiling[here] or 0 for ceiling in ceilings)

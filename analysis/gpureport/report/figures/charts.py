@@ -239,7 +239,7 @@ def _roofline_chart(operations: str, dots: Sequence[Dot], device: Device) -> Cha
 def _ceilings(operations: str, device: Device) -> list[_Ceiling]:
     """Return the bandwidths up to the rate of a class of operations, and this rate from the ridge point of memory."""
     rate, memory = device.rate_per_s(operations), device.memory.bandwidth_bytes_per_s
-    slopes = {"DRAM": memory}
+    slopes = {"DRAM": memory, "DRAM, achievable": memory * device.memory.efficiency}
     slopes |= {cache.name: device.level_bandwidth_bytes_per_s(cache) for cache in reversed(device.caches)}
     bandwidths = (
         _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, rate / slope, slope=slope) for name, slope in slopes.items()
