@@ -21,9 +21,10 @@ def faults(draw: "Callable[[], Figure]") -> list[str]:
     with theme():
         figure = draw()
         figure.draw_without_rendering()
-        texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+        texts = [text for text in figure.findobj(Text) if _shown(text)]
         hidden = {id(label) for label in _hidden_labels(figure)}
         boxes = [(text, text.get_window_extent().padded(-_SLACK)) for text in texts if id(text) not in hidden]
+        upright = [(text, box) for text, box in boxes if text.get_rotation() % 90 == 0]  # the box of others is larger
         sheet = figure.bbox.padded(2 * _SLACK)
         outside = [
             f"outside: {text.get_text()}"
@@ -32,10 +33,14 @@ def faults(draw: "Callable[[], Figure]") -> list[str]:
         ]
         overlapping = [
             f"{one.get_text()} overlaps {other.get_text()}"
-            for (one, first), (other, second) in combinations(boxes, 2)
+            for (one, first), (other, second) in combinations(upright, 2)
             if first.overlaps(second)
         ]
         return [*outside, *overlapping, *(f"small: {t.get_text()}" for t, _ in boxes if t.get_fontsize() < 7)]
+
+
+def _shown(text: "Text") -> bool:
+    return bool(text.get_visible() and text.get_text().strip() and (text.axes is None or text.axes.get_visible()))
 
 
 def _hidden_labels(figure: "Figure") -> "Iterator[Text]":

@@ -317,7 +317,7 @@ def test_page_one_answers() -> None:
         "(predicted: ",
         "Taper (saturation point): ",
         "Efficiency: at their largest sizes, ",
-        "Each mark is one value of one curve",
+        "throughput / plateau",
     ):
         assert words in text
     assert "DRAFT" not in text

@@ -1,7 +1,7 @@
 """The figures of sweeps, with captions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -12,22 +12,14 @@ from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
 from gpureport.report.figures.charts import Chart, sweep_charts
-from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.picture import Picture
+from gpureport.report.grouping import in_figures
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.captions import case_caption, shape_caption, size_caption, trace_caption
 
 R = TypeVar("R", Prediction | None, Observation | None)
 Kind = Literal["sizes", "shapes", "cases", "traces"]
 _FEWEST = 3  # shapes of a curve or a map
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A picture with its caption."""
-
-    svg: str
-    caption: str
 
 
 def kind_of(curve: CurveRecords) -> Kind:

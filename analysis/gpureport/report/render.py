@@ -18,9 +18,9 @@ from gpureport.report import Paper
 from gpureport.report.figures.charts import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.style import brief, shorten
-from gpureport.report.figures.svg import PAGE_FONT, described
+from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf, pdf_problem
-from gpureport.report.pictures import Figure, kind_of
+from gpureport.report.pictures import kind_of
 from gpureport.report.run import answers, appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
 from gpureport.report.run.chapters import chapters
@@ -47,8 +47,8 @@ Content = Mapping[str, object]
 """Variables of the templates."""
 
 _FONTS = (
-    (PAGE_FONT, 400, "Inter-Regular.ttf"),
-    (PAGE_FONT, 600, "Inter-SemiBold.ttf"),
+    (FONT, 400, "Inter-Regular.ttf"),
+    (FONT, 600, "Inter-SemiBold.ttf"),
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
@@ -120,15 +120,11 @@ def filled(template: str, content: Content) -> str:
     """Return a template with its *content*, without control characters and those that change the text's direction."""
     pictures: list[Picture] = []
 
-    def placed(picture: Picture | Figure) -> "Markup":
-        if isinstance(picture, Figure):
-            return _picture(picture)
+    def placed(picture: Picture) -> "Markup":
         pictures.append(picture)
         return _place(len(pictures) - 1)
 
-    env = environment()
-    env.filters["picture"] = placed
-    text = env.get_template(template).render(content)
+    text = environment(placed).get_template(template).render(content)
     found = drawn(pictures)  # after the text: only what the template shows is drawn, several at once
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _PLACE.sub(lambda place: found[int(place[1])], text))
 
@@ -177,8 +173,11 @@ def _content(report: Report) -> Content:
     }
 
 
-def environment() -> "Environment":
-    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors."""
+def environment(place: Callable[[Picture], object] = str) -> "Environment":
+    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors.
+
+    *place* returns what stands for a picture.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(
@@ -204,6 +203,7 @@ def environment() -> "Environment":
         trust=trust,
     )
     env.filters.update(
+        picture=place,
         bandwidth=format_bandwidth,
         bytes=format_bytes,
         frequency=format_frequency,
@@ -241,13 +241,6 @@ def _fonts() -> "Markup":
     folder = data_dir("templates") / "fonts"
     files = ((*font, base64.b64encode((folder / file).read_bytes()).decode()) for *font, file in _FONTS)
     return Markup("".join(rule.format(*font) for font in files))  # noqa: S704 - our own files
-
-
-def _picture(figure: Figure) -> "Markup":
-    """Return a figure as an element of the page."""
-    from markupsafe import Markup
-
-    return Markup(described(figure.svg, figure.caption))  # noqa: S704 - its texts are escaped
 
 
 def _style(name: str) -> "Markup":

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpureport.compare.records import Landmark
-from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.sizes import power_text
 from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, fitted
 from gpureport.report.figures.theme import Margins, across, binary_axis, dots, named, sheet
-from gpureport.report.grouping import grouped
+from gpureport.report.grouping import grouped, in_figures
 from gpureport.units import format_bytes
 
 if TYPE_CHECKING:

@@ -59,8 +59,7 @@ def _described(svg: str, caption: str) -> str:
     for element in root.iter():
         if "d" in element.attrib:
             element.set("d", _short(element.attrib["d"]))
-        if "style" in element.attrib:
-            element.set("style", element.attrib["style"].replace(f"font-family: {_FAMILIES}; ", ""))
+        element.attrib.update(_declarations(element.attrib.pop("style", "")))
         if element.get("transform", "").startswith("rotate(-0 "):
             del element.attrib["transform"]
         element.text, element.tail = (element.text or "").strip() or None, None
@@ -69,6 +68,12 @@ def _described(svg: str, caption: str) -> str:
     root.insert(0, title)
     root.attrib.update({"role": "img", "stroke-linejoin": "round", "font-family": _FAMILIES})
     return ET.tostring(root, encoding="unicode")
+
+
+def _declarations(style: str) -> dict[str, str]:
+    """Return the declarations of a style as attributes, which page layout reads faster; all texts have one font."""
+    pairs = (declaration.partition(":") for declaration in style.split(";") if declaration.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs if name.strip() != "font-family"}
 
 
 def _invisible(element: ET.Element) -> bool:

@@ -1,13 +1,10 @@
 """Style of all figures: colours, sizes, ticks."""
 
 import math
-import re
 from bisect import bisect
 from collections.abc import Sequence
 from itertools import accumulate
 from unicodedata import east_asian_width
-
-from gpureport.units import format_value
 
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
@@ -74,19 +71,6 @@ def mixed(colour: str, share: float) -> str:
 def brief(text: str) -> str:
     """Abbreviate long units."""
     return text.replace(" work-items", " items").replace("instruction", "instr")
-
-
-def tick_text(value: float, unit: str) -> str:
-    """Format a tick's value with its unit, without trailing zeros: ``10 GB/s``."""
-    text = re.sub(r"(\.\d*?)0+(?!\d)", lambda match: match[1].rstrip("."), format_value(value, unit), count=1)
-    return brief(text)
-
-
-def binary_ticks(low: float, high: float, most: int = 9) -> list[float]:
-    """Return at most *most* powers of two within *low* … *high*, evenly spaced in log."""
-    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
-    step = max(1, math.ceil((last - first + 1) / most))
-    return [2.0**exponent for exponent in range(first, last + 1, step)]
 
 
 def decimal_ticks(low: float, high: float, most: int = 8) -> list[float]:

@@ -198,7 +198,7 @@ def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
     logarithmic = not zero and high > 5 * axis.dataLim.minposy
     if logarithmic:
         axis.set_yscale("log")
-    ends = low / 1.2 if logarithmic else 0, high * (1.2 if logarithmic else 1.08)
+    ends = low / 1.2 if logarithmic else 0, high * (1.2 if logarithmic else 1.12)
     axis.set_ylim(*ends)
     label = value_ticks(axis.yaxis, ends, scale_of(high, unit), logarithmic=logarithmic, most=most)
     axis.annotate(

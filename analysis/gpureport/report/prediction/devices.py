@@ -13,10 +13,9 @@ from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
 from gpureport.report import Paper
 from gpureport.report.figures.charts import pair_charts
 from gpureport.report.figures.pairs import MOST_PANELS, Pair, pair_figure
-from gpureport.report.figures.panels import in_figures
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.style import shorten
-from gpureport.report.grouping import grouped
+from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import facts_of
 from gpureport.report.prediction.headline import EQUAL, effects_table, headline
 from gpureport.report.prediction.side_by_side import (
