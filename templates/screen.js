@@ -33,6 +33,31 @@ function onClick(element, act) {
   element.addEventListener("click", () => act(element));
   element.addEventListener("keydown", (event) => event.key === "Enter" && act(element));
 }
+// Contents of a page that has none.
+function listed(heads) {
+  const nav = document.createElement("nav"), list = document.createElement("ol");
+  nav.className = "contents made";
+  nav.setAttribute("aria-label", "Contents");
+  for (const head of heads) {
+    const item = document.createElement("li"), link = document.createElement("a");
+    link.href = `#${head.id}`;
+    link.textContent = head.textContent;
+    item.append(link);
+    list.append(item);
+  }
+  nav.append(list);
+  document.body.prepend(nav);
+  return nav;
+}
+// Mark the part that is on the screen.
+function follow(nav) {
+  const links = [...nav.querySelectorAll("a[href^='#']")];
+  const above = links.filter((link) => document.getElementById(link.hash.slice(1))?.getBoundingClientRect().top < 120);
+  for (const link of links) link.toggleAttribute("aria-current", link === above.at(-1));
+}
 for (const head of document.querySelectorAll("thead th")) onClick(head, sort);
-for (const picture of document.querySelectorAll("figure svg")) onClick(picture, enlarge);
+for (const picture of document.querySelectorAll("figure > svg")) onClick(picture, enlarge);
+const contents = document.querySelector("nav.contents") ?? listed(document.querySelectorAll("h2[id]"));
+addEventListener("scroll", () => follow(contents), {passive: true});
+follow(contents);
 document.documentElement.classList.add("live");

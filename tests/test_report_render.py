@@ -1,7 +1,9 @@
 """The document: page one, contents, escaping, no fetches, nothing outside its page."""
 
 import base64
+import hashlib
 import io
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -209,13 +211,18 @@ def test_page_one_is_one_page(scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", [function.__name__ for function in SCENARIOS])
 def test_the_page_fetches_nothing(scenario: str) -> None:
-    """No address but fragments and data stands in the document, and no script but our own."""
+    """The document has no addresses but fragments and data, and no scripts but ours, whose hashes the policy lists."""
     html = html_of(scenario)
     addresses = re.findall(r'(?:\bsrc|href|action|data)="([^"]*)"|url\(([^)]*)\)', html)
 
     assert all(a.startswith(("#", "data:")) for pair in addresses for a in pair if a)
-    assert html.count("<script") == 1
     assert "@import" not in html
+    scripts = re.findall(r"<script([^>]*)>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == html.count("<script")
+    hashes = [hashlib.sha256(text.encode()).digest() for attributes, text in scripts if not attributes]
+    assert [base64.b64decode(each) for each in re.findall(r"'sha256-([^']*)'", html.partition("</head>")[0])] == hashes
+    data = [(attributes, text) for attributes, text in scripts if attributes]
+    assert all(attributes == ' type="application/json"' and json.loads(text) for attributes, text in data)
 
 
 def test_hostile_names_are_text() -> None:

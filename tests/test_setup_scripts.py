@@ -28,7 +28,7 @@ from tests.fake_backend import PRESENT
 ROOT = Path(__file__).parents[1]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 INTEL_LOCK = "requirements-intel.lock"
-SCRIPTS = ("report", "setup", "test", "lock", "benchmark", "renew_comparisons")
+SCRIPTS = ("report", "setup", "test", "lock", "vendor", "benchmark", "renew_comparisons")
 
 
 @pytest.fixture
@@ -361,10 +361,10 @@ class Machine:
             (self._state / fact).touch()
         return self
 
-    def set_up(self) -> list[str]:
+    def set_up(self, *arguments: str) -> list[str]:
         """Run the script; return its sentences."""
         environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder), "MADE_UP": str(self._state)}
-        line = ["/bin/sh", self.folder / "scripts" / "setup"]
+        line = ["/bin/sh", self.folder / "scripts" / "setup", *arguments]
         done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (0, "")
         return [line.removeprefix("gpureport: ") for line in done.stderr.splitlines() if "creating .venv" not in line]
@@ -398,6 +398,28 @@ def test_a_runtime_that_runs_kernels_is_enough(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "PyPI Debian Intel")
     assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
     assert machine.calls == ["check"]
+
+
+def test_tests_get_a_browser(tmp_path: Path) -> None:
+    """Only the tests need one; if it cannot be installed, a sentence says so."""
+    machine = Machine(tmp_path, "PyPI")
+    assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI", "installing with apt-get: chromium"]
+    assert machine.calls[-1] == "apt-get install --no-install-recommends chromium"
+    assert machine.set_up("dev") == []
+
+
+def test_without_a_browser_tests_are_skipped(tmp_path: Path) -> None:
+    """A sentence says so."""
+    machine = Machine(tmp_path, "PyPI").have("offline")
+    assert "no Chromium" in machine.set_up("dev")[-1]
+
+
+@pytest.mark.parametrize("name", ["chromium", "google-chrome"])
+def test_a_browser_of_the_system_is_enough(tmp_path: Path, name: str) -> None:
+    """Nothing is installed."""
+    machine = Machine(tmp_path, "PyPI")
+    write_program(tmp_path / "bin" / name, "exit 0")
+    assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI"]
 
 
 @pytest.mark.parametrize("root", [True, False])

@@ -69,13 +69,13 @@ def layout(html: str, paper: Paper = "a4") -> "Document":
     from weasyprint import CSS, HTML
     from weasyprint.urls import URLFetcher
 
-    page = HTML(string=_with_break_characters(html), url_fetcher=URLFetcher(allowed_protocols={"data"}))
+    page = HTML(string=_for_paper(html), url_fetcher=URLFetcher(allowed_protocols={"data"}))
     # Style sheets given here are user style sheets, which override the page's own only if they are important.
     return page.render(stylesheets=[CSS(string=f"@page {{ size: {paper} !important }}")], pdf_variant=_VARIANT)
 
 
-def _with_break_characters(html: str) -> str:
-    """Replace the elements that control line breaks by characters, with which WeasyPrint is faster."""
+def _for_paper(html: str) -> str:
+    """Replace elements that control line breaks by characters, with which WeasyPrint is faster."""
     return _UNBROKEN.sub(lambda found: _unbroken(found[1]), html.replace("<wbr>", "\u200b"))
 
 

@@ -11,6 +11,7 @@ from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
+from gpureport.report.figures.charts import Chart, sweep_charts
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import in_figures
 from gpureport.report.run.curves import CurveRecords
@@ -61,7 +62,10 @@ def pictures(
         return tuple(Picture(partial(traces.trace_figure, group), trace_caption(group, clocks)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
-    return tuple(_figure(kind, part, named, first=not number) for number, part in enumerate(_parts(kind, drawn)))
+    return tuple(
+        replace(_figure(kind, part, named, first=not number), charts=_charts(kind, part, named))
+        for number, part in enumerate(_parts(kind, drawn))
+    )
 
 
 def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[CurveRecords]]:
@@ -92,6 +96,11 @@ def _figure(
             shape_caption(part) if first else f"{', '.join(each[-1] for each in titles)}; shades and marks as above.",
         )
     return Picture(partial(sizes.size_figure, drawn, titles), size_caption(part))
+
+
+def _charts(kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]]) -> tuple[Chart, ...]:
+    """Return the data of a figure's charts; maps have none."""
+    return () if kind == "shapes" else sweep_charts(part, [named[c.key][0] for c in part], cases=kind == "cases")
 
 
 def _by_size(curve: CurveRecords) -> CurveRecords:

@@ -16,6 +16,7 @@ from gpureport.findings.key_figures import ComparedValue
 from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
+from gpureport.report.figures.charts import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.figures.theme import FONT
@@ -56,6 +57,7 @@ _FONTS = (
     (FONT, 600, "Inter-SemiBold.ttf"),
     ("gpureport mono", 400, "JetBrainsMono-Regular.ttf"),
 )
+_SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
 _LONG_PART = 18  # most characters of a number that is kept on one line
@@ -218,12 +220,12 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = _style("screen.js")
+    scripts = [_style(name) for name in _SCRIPTS]
     env.globals.update(
         fonts=_fonts(),
         style=_style,
-        script=script,
-        script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
+        scripts=scripts,
+        script_hashes=[_hash(script) for script in scripts],
         tables=tables,
         appendix=appendix,
         statements=statements,
@@ -246,8 +248,22 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         breakable=_breakable,
         sentence=sentence,
         shorten=shorten,
+        chart_data=_chart_data,
     )
     return env
+
+
+def _hash(script: str) -> str:
+    """Return the hash of a script for the page's content security policy."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _chart_data(charts: Sequence[Chart]) -> "Markup":
+    """Return *charts* as an element of the page, which browsers do not run; nothing without charts."""
+    from markupsafe import Markup
+
+    text = f'<script type="application/json">{chart_json(charts)}</script>' if charts else ""
+    return Markup(text)  # noqa: S704 - its texts are escaped
 
 
 def _fonts() -> "Markup":

@@ -7,6 +7,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from gpureport.report.figures.charts import Chart
 from gpureport.report.figures.theme import theme
 from gpureport.report.processes import in_parallel
 
@@ -30,6 +31,8 @@ class Picture:
     draw: "Callable[[], Figure]"
     """Draws it: a function of a module with its arguments (:func:`functools.partial`), for other processes."""
     caption: str
+    charts: tuple[Chart, ...] = ()
+    """Data of its panels, for interactive charts; empty where it stays as it is."""
 
     def svg(self, number: int = 0) -> str:
         """Return the figure as an SVG element with the caption as its title; *number* is its own on the page."""

@@ -11,6 +11,7 @@ from gpureport import __version__
 from gpureport.glossary import terms
 from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
 from gpureport.report import Paper
+from gpureport.report.figures.charts import pair_charts
 from gpureport.report.figures.pairs import MOST_PANELS, Pair, pair_figure
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.style import shorten
@@ -98,7 +99,11 @@ def _figures(first: Side, other: Side, drawn: Sequence[Contrast]) -> tuple[Pictu
     )
     names = [(side.letter, side.device.name) for side in (first, other)]
     return tuple(
-        Picture(partial(pair_figure, part, [pair[0].key.variant for pair in part], names), _caption(part))
+        Picture(
+            partial(pair_figure, part, [pair[0].key.variant for pair in part], names),
+            _caption(part),
+            pair_charts(part, (first.device.name, other.device.name)),
+        )
         for pairs in kinds.values()
         for part in in_figures(pairs, MOST_PANELS)
     )

@@ -6,6 +6,7 @@ from functools import partial
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
+from gpureport.report.figures.charts import roofline_charts
 from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
@@ -128,7 +129,10 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
 
 def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
     dots = roofline_dots(found, report.device)
-    return (Picture(partial(roofline_figure, dots, report.device), roofline_caption(dots)),) if dots else ()
+    if not dots:
+        return ()
+    charts = roofline_charts(dots, report.device)
+    return (Picture(partial(roofline_figure, dots, report.device), roofline_caption(dots), charts),)
 
 
 def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

@@ -1,0 +1,248 @@
+"""Data of interactive charts, which a script draws in place of figures: one chart for each panel of a figure."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+from gpureport.records.keys import Axis, Metric
+from gpureport.records.observation import ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.report.figures.marks import FeatureMark, feature_marks
+from gpureport.report.figures.roofline import Dot, class_text
+from gpureport.report.figures.style import printable
+from gpureport.report.grouping import grouped
+from gpureport.report.run.curves import CurveRecords
+from gpureport.spec.models import Device
+from gpureport.units import format_bandwidth, format_bytes, format_value
+
+Kind = Literal["specification", "calibrated", "observed", "first", "second", "ceiling"]
+"""What the values of a series are: predictions, observations, those of two devices, or limits of a roofline."""
+Spacing = Literal["linear", "log2", "log10", "categories"]
+Point = PredictedPoint | ObservedPoint
+Number = float | None
+
+_WIDE = 5.0
+"""Largest / smallest value from which the y axis is logarithmic at first."""
+_REACH = 4.0
+"""Of a roofline beyond its dots and the ridge point of memory, as a factor."""
+_LARGEST_WHOLE = 1e15
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One axis of a chart."""
+
+    label: str
+    unit: str
+    """An SI base unit, or what is counted; empty for plain numbers."""
+    spacing: Spacing
+    """Of the y axis: only how it is at first."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values at the common x of a chart; ``None`` where there is none."""
+
+    name: str
+    kind: Kind
+    values: tuple[Number, ...]
+    low: tuple[Number, ...] = ()
+    """Lower ends of 95 % intervals of observations; empty without intervals."""
+    high: tuple[Number, ...] = ()
+    spread: tuple[Number, ...] = ()
+    """Half-widths of 95 % intervals of predictions, as factors; empty without intervals."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The position of a cliff or taper."""
+
+    text: str
+    kind: Kind
+    """Of the series that shows it."""
+    x: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One panel of a figure: series over a common x."""
+
+    title: str
+    x: Scale
+    y: Scale
+    at: tuple[float, ...]
+    """The common x, ascending; of categories: 0, 1, …"""
+    labels: tuple[str, ...]
+    """Name of each x, or empty text; none at all if they would only repeat the values of x."""
+    series: tuple[Series, ...]
+    joined: bool
+    """Whether lines join the predictions."""
+    marks: tuple[Mark, ...] = ()
+
+
+def chart_json(charts: Sequence[Chart]) -> str:
+    """Return *charts* as JSON that can be the content of an element ``script``."""
+    text = json.dumps([asdict(chart) for chart in charts], ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def sweep_charts(curves: Sequence[CurveRecords], titles: Sequence[str], *, cases: bool = False) -> tuple[Chart, ...]:
+    """Return a chart for each sweep (at least one value is above 0): over sizes above 0, or of separate *cases*."""
+    return tuple(_sweep_chart(curve, title, cases=cases) for curve, title in zip(curves, titles, strict=True))
+
+
+def _sweep_chart(curve: CurveRecords, title: str, *, cases: bool) -> Chart:
+    predictions = (
+        ("predicted from the specification", curve.specification),
+        ("predicted, calibrated", curve.calibrated),
+    )
+    records = [_Record(name, p.kind, p.points, intervals=p is curve.prediction) for name, p in predictions if p]
+    if curve.observation:
+        records.append(_Record("observed", "observed", curve.observation.points))
+    chart = _chart(title, curve.axis, curve.metric, records, cases=cases)
+    return chart if cases or curve.is_work_group else replace(chart, marks=_marks(curve))
+
+
+def _marks(curve: CurveRecords) -> tuple[Mark, ...]:
+    """Return the marks that the figure of a sweep over sizes shows."""
+    predicted = curve.specification or curve.calibrated
+    found: list[tuple[Kind, FeatureMark]] = []
+    if predicted:
+        found += [(predicted.kind, mark) for mark in feature_marks(predicted.features, predicted.points)]
+    if curve.observation:
+        found += [("observed", mark) for mark in feature_marks(curve.observation.features, curve.observation.points)]
+    return tuple(Mark(printable(mark.texts[0]), kind, _number(mark.main)) for kind, mark in found)
+
+
+def pair_charts(pairs: Sequence[tuple[Prediction, Prediction]], names: tuple[str, str]) -> tuple[Chart, ...]:
+    """Return a chart for each sweep that was predicted for two devices, which have these *names*."""
+    return tuple(
+        _chart(
+            first.key.variant,
+            first.axis,
+            first.metric,
+            [_Record(names[0], "first", first.points), _Record(names[1], "second", second.points)],
+        )
+        for first, second in pairs
+    )
+
+
+@dataclass(frozen=True)
+class _Record:
+    """Points of a series, with or without intervals."""
+
+    name: str
+    kind: Kind
+    points: Sequence[Point]
+    intervals: bool = True
+
+
+def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *, cases: bool = False) -> Chart:
+    """Return the chart of *records*, without points that do not fit on logarithmic axes."""
+    shown = [(r, {_place(p): p for p in r.points if p.value > 0 and (cases or p.point.x > 0)}) for r in records]
+    places = sorted({place for _, points in shown for place in points})
+    values = [point.value for _, points in shown for point in points.values()]
+    return Chart(
+        title=printable(title),
+        x=Scale(
+            printable(axis.label), "" if cases else _X_UNITS.get(axis.quantity, ""), "categories" if cases else "log2"
+        ),
+        y=Scale(printable(metric.label), metric.value_unit, "log10" if max(values) > _WIDE * min(values) else "linear"),
+        at=tuple(map(float, range(len(places)))) if cases else tuple(_number(x) for x, _ in places),
+        labels=() if all(label == format_bytes(x) for x, label in places) else tuple(printable(n) for _, n in places),
+        series=tuple(_series(r, [points.get(place) for place in places]) for r, points in shown if points),
+        joined=not cases,
+    )
+
+
+_X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
+
+
+def _place(point: Point) -> tuple[float, str]:
+    return point.point.x, point.point.label
+
+
+def _series(record: _Record, points: Sequence[Point | None]) -> Series:
+    """Return the series of a record's *points* at each x."""
+    return Series(
+        name=printable(record.name),
+        kind=record.kind,
+        values=_column(point.value if point else None for point in points),
+        low=_column(point.ci_low if isinstance(point, ObservedPoint) else None for point in points),
+        high=_column(point.ci_high if isinstance(point, ObservedPoint) else None for point in points),
+        spread=_column(
+            point.spread if record.intervals and isinstance(point, PredictedPoint) else None for point in points
+        ),
+    )
+
+
+def _column(values: Iterable[Number]) -> tuple[Number, ...]:
+    """Return *values* rounded; empty if there are none."""
+    column = tuple(None if value is None else _number(value) for value in values)
+    return column if any(value is not None for value in column) else ()
+
+
+def _number(value: float) -> float:
+    """Return *value* with six significant digits, as reports store it; whole numbers have a shorter text."""
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < _LARGEST_WHOLE else rounded
+
+
+@dataclass(frozen=True)
+class _Ceiling:
+    """A line of a roofline between two intensities, through rate + slope x intensity."""
+
+    name: str
+    start: float
+    end: float
+    rate: float = 0.0
+    slope: float = 0.0
+
+    def at(self, intensity: float) -> Number:
+        """Operations/s; ``None`` beyond its ends."""
+        return self.rate + self.slope * intensity if self.start <= intensity <= self.end else None
+
+
+def roofline_charts(dots: Sequence[Dot], device: Device) -> tuple[Chart, ...]:
+    """Return a chart for each class of operations: its *dots* under the ceilings of memory, caches and the class."""
+    classes = grouped((dot.operations, dot) for dot in dots)
+    return tuple(_roofline_chart(name, members, device) for name, members in classes.items())
+
+
+def _roofline_chart(operations: str, dots: Sequence[Dot], device: Device) -> Chart:
+    ceilings = _ceilings(operations, device)
+    bends = [x for c in ceilings for x in (c.start, c.end) if 0 < x < math.inf]
+    reach = [max(bends), *(dot.intensity for dot in dots)]
+    low, high = min(reach) / _REACH, max(reach) * _REACH
+    corners: list[tuple[float, Dot | None]] = [(x, None) for x in {low, high, *bends} if low <= x <= high]
+    places = sorted([*corners, *((dot.intensity, dot) for dot in dots)], key=lambda place: place[0])
+    series: list[tuple[str, Kind, list[Number]]] = [
+        ("predicted", "specification", [dot.predicted_per_s if dot else None for _, dot in places]),
+        ("observed", "observed", [dot.observed_per_s if dot else None for _, dot in places]),
+    ]
+    series += [(c.name, "ceiling", [c.at(x) for x, _ in places]) for c in ceilings]
+    return Chart(
+        title=class_text(operations),
+        x=Scale("arithmetic intensity", "op/B", "log10"),
+        y=Scale("operations per second", "op/s", "log10"),
+        at=tuple(_number(x) for x, _ in places),
+        labels=tuple(printable(dot.name) if dot else "" for _, dot in places),
+        series=tuple(
+            Series(printable(name), kind, column) for name, kind, values in series if (column := _column(values))
+        ),
+        joined=False,
+    )
+
+
+def _ceilings(operations: str, device: Device) -> list[_Ceiling]:
+    """Return the bandwidths up to the rate of a class of operations, and this rate from the ridge point of memory."""
+    rate, memory = device.rate_per_s(operations), device.memory.bandwidth_bytes_per_s
+    slopes = {"DRAM": memory, "DRAM, achievable": memory * device.memory.efficiency}
+    slopes |= {cache.name: device.level_bandwidth_bytes_per_s(cache) for cache in reversed(device.caches)}
+    bandwidths = (
+        _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, rate / slope, slope=slope) for name, slope in slopes.items()
+    )
+    text = f"{class_text(operations)}: {format_value(rate, 'op/s')}"
+    return [*bandwidths, _Ceiling(text, rate / memory, math.inf, rate=rate)]

@@ -1,0 +1,422 @@
+"""The HTML in Chromium: charts, tables, colours and widths; it fetches nothing, and reports no error."""
+
+import csv
+import os
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.records.finding import Verdict
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import Prediction
+from gpureport.records.report import Report
+from gpureport.report.render import render_html
+from tests.make_report import make_report, many_variants
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Locator, Page
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FEW = ["-w", "memory/read", "-w", "memory/latency"]
+WIDE, PHONE = 1400, 390
+FOUR_DIGITS = 6e-4
+"""Relative error of values with four significant digits."""
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "B": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "": 1}
+FIGURE = "figure:has(.charts)"
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium (Debian: apt-get install chromium)")
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """A browser without a window."""
+    with sync_api.sync_playwright() as playwright:
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=options)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def show(browser: "Browser", tmp_path: Path) -> "Iterator[Callable[..., Page]]":
+    """Show HTML, without a network; afterwards nothing was fetched, refused or wrong."""
+    found: list[str] = []
+
+    def shown(html: str, *, width: int = WIDE, scripts: bool = True, scheme: str = "light") -> "Page":
+        (tmp_path / "page.html").write_text(html, encoding="utf-8")
+        address = (tmp_path / "page.html").as_uri()
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, java_script_enabled=scripts, color_scheme=scheme
+        )
+        page = context.new_page()
+        page.on("console", lambda message: found.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: found.append(str(error)))
+        page.on("request", lambda request: found.append(request.url) if request.url != address else None)
+        page.route("**/*", lambda route: route.continue_() if route.request.url == address else route.abort())
+        page.goto(address)
+        return page
+
+    yield shown
+    for context in browser.contexts:
+        context.close()
+    assert not [text for text in found if not text.startswith(("data:", "blob:"))]
+
+
+@cache
+def report() -> Report:
+    """A small report with one sweep of each kind; its separate cases are not as predicted, so that they are drawn."""
+    made = many_variants(families=2, each=1)
+    changed = {"verdict": Verdict.OFF}
+    findings = (f.model_copy(update=changed) if f.position == "case" else f for f in made.findings)
+    return made.model_copy(
+        update={"findings": tuple(findings), "predictions": tuple(map(with_bands, made.predictions))}
+    )
+
+
+def with_bands(prediction: Prediction) -> Prediction:
+    """Return a prediction with 95 % intervals."""
+    points = (point.model_copy(update={"spread": 1.25}) for point in prediction.points)
+    return prediction.model_copy(update={"points": tuple(points)})
+
+
+@cache
+def html() -> str:
+    """Its page."""
+    return render_html(report())
+
+
+def a_curve() -> tuple[Prediction, Observation]:
+    """The first sweep over sizes, as predicted and as observed."""
+    observation = next(o for o in report().observations if o.axis.quantity == "working_set")
+    return next(p for p in reversed(report().predictions) if p.key == observation.key), observation
+
+
+def figure_of(page: "Page", label: str) -> "Locator":
+    """Return the first figure with charts that have this x axis, after they are drawn."""
+    figures = page.locator(FIGURE)
+    for number in range(figures.count()):
+        figures.nth(number).scroll_into_view_if_needed()
+        figures.nth(number).locator(".plot canvas").first.wait_for()
+        if label in (figures.nth(number).locator(".u-legend").first.text_content() or ""):
+            return figures.nth(number)
+    raise AssertionError(f"no chart against {label}")
+
+
+def the_figure(page: "Page") -> "Locator":
+    """Return the figure of :func:`a_curve`."""
+    return figure_of(page, a_curve()[1].axis.label)
+
+
+def hover(page: "Page", figure: "Locator", across: float, up: float = 0.5) -> dict[str, str]:
+    """Return the values of the first chart at a share of its width, by name."""
+    box = figure.locator(".u-over").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"])
+    rows = figure.locator(".u-legend").first.locator("tr").all()
+    return {(row.locator("th").text_content() or ""): (row.locator("td").text_content() or "") for row in rows}
+
+
+def numbers(text: str) -> list[float]:
+    """Read ``1.5 Gcell/s (1.4 to 1.6)`` in base units."""
+    found = re.fullmatch(r"([\d.]+)(?: (KiB|MiB|GiB|B(?!/)|[kMGT]?)[^(]*)?(?:\(([\d.]+) to ([\d.]+)\))?", text)
+    assert found, text
+    scale = UNITS[found[2] or ""]
+    return [float(each) * scale for each in (found[1], found[3], found[4]) if each]
+
+
+def at(points: "tuple[ObservedPoint, ...]", x: float) -> ObservedPoint:
+    """Return the point at x, which has four digits."""
+    (point,) = (point for point in points if point.point.x == pytest.approx(x, rel=FOUR_DIGITS))
+    return point
+
+
+@pytest.mark.parametrize("across", [0.2, 0.5, 0.9])
+def test_hovering_shows_the_values_of_the_report(show: "Callable[..., Page]", across: float) -> None:
+    """Size, predicted and observed value, with their intervals."""
+    prediction, observation = a_curve()
+    page = show(html())
+    shown = hover(page, the_figure(page), across)
+
+    x, *_ = numbers(shown[observation.axis.label].partition("(")[2].rstrip(")") or shown[observation.axis.label])
+    seen = at(observation.points, x)
+    predicted = next(p for p in prediction.points if p.point == seen.point)
+    assert numbers(shown["observed"]) == pytest.approx([seen.value, seen.ci_low, seen.ci_high], rel=FOUR_DIGITS)
+    band = [predicted.value, predicted.value / predicted.spread, predicted.value * predicted.spread]
+    name = "predicted, calibrated" if prediction.kind == "calibrated" else "predicted from the specification"
+    assert numbers(shown[name]) == pytest.approx(band, rel=FOUR_DIGITS)
+
+
+def pixels(figure: "Locator", name: str) -> int:
+    """Return how many pixels of the first chart have the colour of a CSS variable."""
+    return int(
+        figure.locator("canvas").first.evaluate(
+            """(canvas, name) => {
+                const probe = document.createElement("p");
+                probe.style.color = `var(${name})`;
+                document.body.append(probe);
+                const [r, g, b] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+                probe.remove();
+                const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                let count = 0;
+                for (let i = 0; i < data.length; i += 4) {
+                    count += data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255;
+                }
+                return count;
+            }""",
+            name,
+        )
+    )
+
+
+def test_names_hide_and_show_their_series(show: "Callable[..., Page]") -> None:
+    """By mouse and by keyboard."""
+    page = show(html())
+    figure = the_figure(page)
+    name = figure.locator(".u-legend").first.locator("th", has_text="observed")
+    dots = pixels(figure, "--observed")
+    assert dots > 100
+    name.click()
+    page.wait_for_timeout(100)
+    assert name.get_attribute("aria-pressed") == "false"
+    assert pixels(figure, "--observed") == 0
+    name.press("Enter")
+    page.wait_for_timeout(100)
+    assert name.get_attribute("aria-pressed") == "true"
+    assert pixels(figure, "--observed") == dots
+
+
+def heights(page: "Page", figure: "Locator") -> list[tuple[float, float]]:
+    """Return the observed value and its height above the x axis in pixels, at both ends of the first chart."""
+    found = []
+    for across in (0.6, 0.9):
+        value = numbers(hover(page, figure, across)["observed"])[0]
+        dot, box = figure.locator(".u-cursor-pt").last.bounding_box(), figure.locator(".u-over").first.bounding_box()
+        assert dot
+        assert box
+        found.append((value, box["y"] + box["height"] - dot["y"] - dot["height"] / 2))
+    return found
+
+
+def test_the_y_axis_is_linear_or_logarithmic(show: "Callable[..., Page]") -> None:
+    """On a linear axis from 0, heights are in the ratio of the values."""
+    page = show(html())
+    figure = the_figure(page)
+    switch = figure.get_by_role("button", name="Logarithmic y axis")
+    if switch.get_attribute("aria-pressed") == "true":
+        switch.click()
+    (low, low_height), (high, high_height) = heights(page, figure)
+    assert high_height / low_height == pytest.approx(high / low, rel=0.05)
+    switch.click()
+    assert switch.get_attribute("aria-pressed") == "true"
+    (low, low_height), (high, high_height) = heights(page, figure)
+    assert high_height / low_height != pytest.approx(high / low, rel=0.2)
+
+
+def test_the_download_contains_the_values_of_the_report(show: "Callable[..., Page]", tmp_path: Path) -> None:
+    """One row for each value, in base units."""
+    observation = a_curve()[1]
+    page = show(html())
+    with page.expect_download() as started:
+        the_figure(page).get_by_role("button", name="Download CSV").click()
+    assert started.value.suggested_filename.endswith(".csv")
+    started.value.save_as(tmp_path / "data.csv")
+
+    with (tmp_path / "data.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    mine = [row for row in rows if row["series"] == "observed"]
+    points = sorted(observation.points, key=lambda point: point.point.x)
+    assert [float(row["x"]) for row in mine] == pytest.approx([point.point.x for point in points], rel=1e-5)
+    for column, values in (
+        ("value", [point.value for point in points]),
+        ("low", [point.ci_low for point in points]),
+        ("high", [point.ci_high for point in points]),
+    ):
+        assert [float(row[column]) for row in mine] == pytest.approx(values, rel=1e-5)
+    assert {(row["unit of x"], row["unit of value"]) for row in mine} == {("B", observation.metric.value_unit)}
+
+
+def test_dragging_zooms_and_a_double_click_resets(show: "Callable[..., Page]") -> None:
+    """The left edge is at a larger x after zooming into the middle."""
+    label = a_curve()[1].axis.label
+    page = show(html())
+    figure = the_figure(page)
+    before = hover(page, figure, 0.01)[label]
+    box = figure.locator(".u-over").first.bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.4 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], middle)
+    page.mouse.move(box["x"] + 0.8 * box["width"], middle)
+    page.mouse.up()
+    assert hover(page, figure, 0.01)[label] != before
+    page.mouse.dblclick(box["x"] + 0.5 * box["width"], middle)
+    assert hover(page, figure, 0.01)[label] == before
+
+
+def test_charts_have_the_colours_of_the_scheme(show: "Callable[..., Page]") -> None:
+    """They change with it, without reloading."""
+    page = show(html(), scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 22, 22)"
+    figure = the_figure(page)
+    assert pixels(figure, "--observed") > 100
+    dark = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--observed')")
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(200)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--observed')") != dark
+    assert pixels(figure, "--observed") > 100
+
+
+def test_the_static_figure_returns(show: "Callable[..., Page]") -> None:
+    """On demand, and in print."""
+    page = show(html())
+    figure = the_figure(page)
+    drawing, charts = figure.locator("> svg"), figure.locator("> .charts")
+    assert [drawing.is_visible(), charts.is_visible()] == [False, True]
+    figure.get_by_role("button", name="Static figure").click()
+    assert [drawing.is_visible(), charts.is_visible()] == [True, False]
+    figure.get_by_role("button", name="Static figure").click()
+    page.emulate_media(media="print")
+    assert [drawing.is_visible(), charts.is_visible()] == [True, False]
+
+
+def test_without_scripts_figures_are_drawings(show: "Callable[..., Page]") -> None:
+    """Nothing interactive is shown."""
+    page = show(html(), scripts=False)
+    assert page.locator("figure > svg").first.is_visible()
+    assert page.locator(".charts, .tools").count() == 0
+
+
+def test_separate_cases_and_rooflines_are_charts(show: "Callable[..., Page]") -> None:
+    """Each dot has a name."""
+    page = show(html())
+    cases = next(o for o in report().observations if o.axis.quantity == "case")
+    shown = hover(page, figure_of(page, cases.axis.label), 0.5)
+    assert shown[cases.axis.label] in {point.point.label for point in cases.points}
+    point = next(point for point in cases.points if point.point.label == shown[cases.axis.label])
+    assert numbers(shown["observed"])[0] == pytest.approx(point.value, rel=FOUR_DIGITS)
+
+    roofline = page.locator(FIGURE).filter(has=page.locator(".plot[aria-label$='operations per second']")).first
+    roofline.scroll_into_view_if_needed()
+    roofline.locator("canvas").first.wait_for()
+    shown = hover(page, roofline, 0.5)
+    assert shown["arithmetic intensity"].partition(" (")[0] in {p.key.variant for p in report().predictions}
+    assert numbers(shown["predicted"])
+
+
+def test_headings_sort_tables(show: "Callable[..., Page]") -> None:
+    """By numbers with their units; a second click reverses the order."""
+    page = show(render_html(make_report(only=("game_of_life",))))
+    tables = page.locator("table", has=page.locator("th", has_text="midpoint observed")).all()
+    table = max(tables, key=lambda each: each.locator("tbody tr").count())
+    head = table.locator("th", has_text="midpoint observed").first
+    column = head.evaluate("head => head.cellIndex")
+
+    def cells() -> list[str]:
+        return [row.locator("td").nth(column).inner_text().strip() for row in table.locator("tbody tr").all()]
+
+    head.click()
+    up = cells()
+    head.click()
+    values = page.evaluate("texts => texts.map(size)", up)
+    assert len(set(values)) >= 2
+    assert values == sorted(values)
+    assert cells() == up[::-1]
+    texts = ["2^20 cells", "1.5 MiB", "900 KiB", "3.00 µs", "12 ms", "4 M items", "7 matrices", "—"]
+    sizes = [2**20, 1.5 * 2**20, 900 * 2**10, pytest.approx(3e-6), 0.012, 4e6, 7, None]
+    assert page.evaluate("texts => texts.map(size)", texts) == sizes
+
+
+def test_a_click_enlarges_a_drawing(show: "Callable[..., Page]") -> None:
+    """It fills the window until the next click."""
+    page = show(html())
+    page.locator("figure:not(.interactive) > svg").first.click()
+    assert page.locator("dialog[open] svg").is_visible()
+    page.locator("dialog").click()
+    assert page.locator("dialog").count() == 0
+
+
+def test_no_other_script_runs(browser: "Browser", tmp_path: Path) -> None:
+    """The policy allows only our scripts, by their hashes."""
+    path = tmp_path / "page.html"
+    path.write_text(html().replace("</body>", "<script>document.title = 'taken over'</script></body>"))
+    page = browser.new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(path.as_uri())
+    assert page.title() == "NVIDIA H200 SXM: predicted and observed"
+    assert len(refused) == 1
+    assert "Content Security Policy" in refused[0]
+
+
+def test_the_policy_allows_nothing_from_elsewhere() -> None:
+    """Styles, fonts, figures and scripts are in the page."""
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html())
+    assert policy
+    assert policy[1].startswith("default-src 'none'; ")
+    assert html().count("<script>") == policy[1].count("sha256-")
+    body = re.sub(r"<script>.*?</script>", "", html().partition("</style>")[2], flags=re.DOTALL)
+    assert not re.search(r"https?://(?!www\.w3\.org/)", body)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """One page of each kind of document."""
+    folder = tmp_path_factory.mktemp("kinds")
+    for name in ("one", "two"):
+        made = make_report(name=f"Device {name}", seed=len(name), only=("memory",))
+        (folder / f"{name}.json").write_text(made.model_dump_json())
+    published = Path(__file__).parents[1] / "reports" / "published" / "a40_memory.yaml"
+    commands = {
+        "predicted": ["predict", "h200", *FEW, "--pdf"],
+        "devices": ["predict", "h200", "rx7900xt", *FEW, "--pdf"],
+        "comparison": ["compare", str(folder / "one.json"), str(folder / "two.json"), "--no-pdf"],
+        "published": ["render", str(published), "--no-pdf"],
+    }
+    found = {"run": html()}
+    for kind, command in commands.items():
+        assert main([*command, "-o", str(folder / kind)]) == 0
+        (page,) = (folder / kind).rglob("*.html")
+        found[kind] = page.read_text(encoding="utf-8")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["run", "predicted", "devices", "comparison", "published"])
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_every_document_fits_the_screen(
+    show: "Callable[..., Page]", pages: dict[str, str], kind: str, width: int
+) -> None:
+    """Only tables and drawings are wider, each in its own scrolling box, with a hint on phones."""
+    page = show(pages[kind], width=width)
+    for _ in range(20):
+        page.mouse.wheel(0, 900)
+        page.wait_for_timeout(20)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    contents = page.locator("nav.contents")
+    beside = contents.evaluate("nav => getComputedStyle(nav).position === 'fixed'")
+    assert beside is (width == WIDE)
+    assert contents.is_visible() or width == PHONE
+    assert contents.locator("a").count() >= 2
+    hints = page.evaluate("getComputedStyle(document.querySelector('.scroll'), '::before').content")
+    assert ("sideways" in hints) is (width == PHONE)
+
+
+@pytest.mark.parametrize("kind", ["run", "predicted", "devices", "published"])
+def test_every_document_has_charts(show: "Callable[..., Page]", pages: dict[str, str], kind: str) -> None:
+    """They are drawn when they come near the screen."""
+    page = show(pages[kind])
+    figure = page.locator(FIGURE).first
+    figure.scroll_into_view_if_needed()
+    figure.locator("canvas").first.wait_for()
+    shown = hover(page, figure, 0.5)
+    assert len([text for text in shown.values() if re.match(r"\d", text)]) >= 2
