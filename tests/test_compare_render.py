@@ -148,7 +148,7 @@ def _difference(machine: str, number: int) -> Difference:
 @pytest.mark.parametrize("machines", [3, 40])
 def test_nothing_leaves_its_page(machines: int) -> None:
     """Texts, tables and pictures lie between the margins, and texts within their cells; markup stays text."""
-    html = filled("comparison.html.j2", content(made(machines)))
+    (html,) = filled("comparison.html.j2", content(made(machines)))
 
     assert "<b>" not in html
     assert list(strays(layout(html))) == []

@@ -12,8 +12,7 @@ import pytest
 from gpureport.records.report import Report
 from gpureport.report.figures.charts import Chart, chart_json, pair_charts, roofline_charts, sweep_charts
 from gpureport.report.figures.roofline import roofline_dots
-from gpureport.report.pdf import layout
-from gpureport.report.render import render_html
+from gpureport.report.render import write_report
 from gpureport.report.run.curves import CurveRecords, curves
 from tests.make_report import many_variants
 
@@ -119,27 +118,21 @@ def test_names_cannot_leave_their_element() -> None:
     assert json.loads(text)[0]["title"] == "</script><b> "
 
 
-def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One element for each figure with charts; WeasyPrint gets no scripts."""
-    html = render_html(report())
-    data = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
-    assert len(data) >= 4
-    assert all(json.loads(text) for text in data)
-
+def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One element for each figure with charts; pages for the PDFs have no scripts."""
     given: list[str] = []
 
-    class Stop(Exception):  # noqa: N818 - ends the layout
-        pass
+    def taken(pages: list[str], _: str) -> list[bytes]:
+        given.extend(pages)
+        return []
 
-    def taken(*_: object, string: str, **__: object) -> None:
-        given.append(string)
-        raise Stop
-
-    monkeypatch.setattr("weasyprint.HTML", taken)
-    with pytest.raises(Stop):
-        layout(html)
-    assert "<script" not in given[0]
-    assert "</figure>" in given[0]
+    monkeypatch.setattr("gpureport.report.render.pdfs", taken)
+    (file,) = write_report(report(), tmp_path)
+    data = re.findall(r'<script type="application/json">(.*?)</script>', file.read_text(), re.DOTALL)
+    assert len(data) >= 4
+    assert all(json.loads(text) for text in data)
+    assert len(given) == 2
+    assert not any("<script" in page for page in given)
 
 
 def test_vendored_files_are_those_of_the_locked_version() -> None:

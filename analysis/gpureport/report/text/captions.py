@@ -242,17 +242,17 @@ def roofline_caption(dots: Sequence[Dot]) -> str:
 
 def essentials_caption(drawn: Essentials, report: Report) -> str:
     """Return the caption of the figure of page one."""
-    observed = bool(report.observations)
+    observed, seen = bool(report.observations), "published" if report.publication else "observed"
     parts = []
     if drawn.latency or drawn.bandwidth:
-        marks = "above them the observed cliffs: onset, midpoint (▼)" if observed else "above them the midpoints (▼)"
+        marks = f"above them the {seen} cliffs: onset, midpoint (▼)" if observed else "above them the midpoints (▼)"
         parts.append(
-            f"Left: {'dots: observed; ' if observed else ''}dashed: predicted; shaded: predicted transition ranges; "
+            f"Left: {f'dots: {seen}; ' if observed else ''}dashed: predicted; shaded: predicted transition ranges; "
             f"dotted: capacities; {marks}."
         )
     if drawn.work:
         where = "Right" if parts else "Lines"
-        triangles = "▲: n90, observed (filled) and predicted (hollow)" if observed else "▲: predicted n90"
+        triangles = f"▲: n90, {seen} (filled) and predicted (hollow)" if observed else "▲: predicted n90"
         resident = "; dotted: work-items that can be resident at once" if drawn.resident else ""
         parts.append(f"{where}: the fastest kernel of each family; {triangles}{resident}.")
     return " ".join(parts)
