@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpureport.compare.records import Comparison, Condition, Contest, Entrant, RatioEstimate, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
-from gpureport.compare.summary import APPLIED, MeanRatio, families, mean_speed, overall, works
+from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, families, mean_speed, overall, works
 from gpureport.report.comparison.words import work_name
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.grouping import grouped
@@ -108,7 +108,8 @@ def _works_of_many(comparison: Comparison) -> Table:
     rows = []
     for work in works(comparison):
         found = {m.name: mean_speed(work.contests, m.name) for m in comparison.machines}
-        known = {name: mean for name, mean in found.items() if mean}
+        kernels = len({contest.workload for contest in work.contests})
+        known = {name: mean for name, mean in found.items() if mean and len(mean.kernels) >= min(SEVERAL, kernels)}
         if len(known) > 1:
             fastest, slowest = (pick(known, key=lambda name: known[name].ratio.value) for pick in (max, min))
             best = work.best(comparison.baseline)
@@ -116,7 +117,7 @@ def _works_of_many(comparison: Comparison) -> Table:
                 (
                     work_name(work),
                     short_regime(work.regime),
-                    str(len({contest.workload for contest in work.contests})),
+                    str(kernels),
                     brief(format_value(best.value if best else None, work.unit)),
                     *(
                         text

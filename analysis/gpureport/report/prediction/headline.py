@@ -86,9 +86,9 @@ def headline(first: Side, other: Beside) -> Iterator[str]:
     same = [effect.bottleneck for effect in found if effect.is_equal]
     if same:
         more = len(same) - _MOST_EQUAL
-        names = [*same[:_MOST_EQUAL], f"{more} other limits"] if more > 1 else same
+        names = [*same[:_MOST_EQUAL], f"{more} others"] if more > 1 else same
         both = f"{first.letter} and {other.side.letter}"
-        yield f"Kernels that {listed(names)} limit on {first.letter} are equally fast on {both} (within 5 %)."
+        yield f"Kernels limited on {first.letter} by {listed(names)} are equally fast on {both} (within 5 %)."
 
 
 def _weight(effect: Effect) -> float:
