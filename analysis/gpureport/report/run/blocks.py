@@ -18,7 +18,13 @@ from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import CLIFFS, SEARCHES
 from gpureport.report.run.sweep_blocks import Block
-from gpureport.report.text.captions import block_title, essentials_caption, roofline_caption, sample_caption
+from gpureport.report.text.captions import (
+    block_title,
+    essentials_caption,
+    roofline_caption,
+    roofline_note,
+    sample_caption,
+)
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_name
 from gpureport.units import format_ratio
@@ -118,21 +124,23 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     figures = tuple(
         figure
         for family in families
-        for figure in _roofline(report, [curve for curve in found if curve.key.family == family])
+        for figure in _roofline(report, family, [curve for curve in found if curve.key.family == family])
     )
     table = limits_table(known, observed=observed)
+    notes = (roofline_note(observed=observed),)
     return [
-        *([Block("rooflines", "Rooflines", figures, numbers="numbers")] if figures else []),
+        *([Block("rooflines", "Rooflines", figures, notes=notes, numbers="numbers")] if figures else []),
         *_table_block("kernels", "Bottleneck of each kernel", table, caption),
     ]
 
 
-def _roofline(report: Report, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
+def _roofline(report: Report, family: str, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
     dots = roofline_dots(found, report.device)
     if not dots:
         return ()
     charts = roofline_charts(dots, report.device)
-    return (Picture(partial(roofline_figure, dots, report.device), roofline_caption(dots), charts),)
+    caption = roofline_caption(family_name(report, family), dots)
+    return (Picture(partial(roofline_figure, dots, report.device), caption, charts),)
 
 
 def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

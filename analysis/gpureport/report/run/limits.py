@@ -111,7 +111,7 @@ def _row(limit: Limit, *, observed: bool) -> tuple[str, ...]:
     value = format_interval(seen.value, seen.ci_low, seen.ci_high, limit.unit) if seen else UNKNOWN
     share = limit.share if observed else limit.predicted_share
     return (
-        limit.key.variant,
+        limit.key.workload,
         point.point.label.partition(" (")[0],
         *((value,) if observed else ()),
         format_predicted(point.value, point.value / point.spread, point.value * point.spread, limit.unit),

@@ -223,21 +223,24 @@ def steady_clocks(clocks: Iterable[Clock]) -> str:
     return f"No clock ramp was observed: {names} had the same value after every workload."
 
 
-def roofline_caption(dots: Sequence[Dot]) -> str:
-    """Compare the rates of variants with their predictions."""
-    shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
-    text = (
-        "At the largest size. Operations are those of the class that takes longest; memory accesses do not count. "
-        "Dashed: bandwidth of a copy, whose reads and writes alternate; pure reads or pure writes may be faster."
+def roofline_note(*, observed: bool) -> str:
+    """Explain all rooflines."""
+    marks = "Hollow: predicted; filled: observed." if observed else "Hollow: predicted; nothing was measured."
+    return (
+        f"{marks} Each kernel at its largest size. Operations are those of the class that takes longest; memory "
+        "accesses do not count. Dashed: bandwidth of a copy, whose reads and writes alternate; pure reads or writes may "
+        "be faster."
     )
+
+
+def roofline_caption(family: str, dots: Sequence[Dot]) -> str:
+    """Compare the rates of a family's variants with their predictions."""
+    shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
     if not shares:
-        return f"Hollow: predicted; nothing was measured. {text}"
-    legend = f"Hollow: predicted; filled: observed. {text}"
+        return f"{family}."
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-    if least == most:
-        return f"Observed / predicted rate: {format_percent(shares[least])} ({least}). {legend}"
-    ends = f"{format_percent(shares[least])} ({least}) to {format_percent(shares[most])} ({most})"
-    return f"Observed / predicted rate: {ends}. {legend}"
+    ends = dict.fromkeys(f"{format_percent(shares[name])} ({name})" for name in (least, most))
+    return f"{family}. Observed / predicted rate: {' to '.join(ends)}."
 
 
 def essentials_caption(drawn: Essentials, report: Report) -> str:
