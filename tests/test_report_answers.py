@@ -263,7 +263,7 @@ def test_the_table_of_limits_has_bottleneck_efficiency_and_occupancy() -> None:
     table = limits_table(limits(curves(report)), observed=True)
 
     assert table.columns == ("kernel", "size", "observed (95 %)", "predicted", "bottleneck", "efficiency", "occupancy")
-    assert (table.rows[0][0], *table.rows[0][4:]) == ("read", "memory bandwidth", "93 %", "100 %")
+    assert (table.rows[0][0], *table.rows[0][4:]) == ("memory/read", "memory bandwidth", "93 %", "100 %")
 
 
 def test_nothing_is_said_of_limits_where_there_is_no_prediction() -> None:

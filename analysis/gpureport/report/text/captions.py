@@ -228,8 +228,8 @@ def roofline_note(*, observed: bool) -> str:
     marks = "Hollow: predicted; filled: observed." if observed else "Hollow: predicted; nothing was measured."
     return (
         f"{marks} Each kernel at its largest size. Operations are those of the class that takes longest; memory "
-        "accesses do not count. Dashed: bandwidth of a copy, whose reads and writes alternate; pure reads or writes may "
-        "be faster."
+        "accesses do not count. Dashed: bandwidth of a copy, whose reads and writes alternate; pure reads or writes "
+        "may be faster."
     )
 
 
