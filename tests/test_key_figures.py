@@ -47,7 +47,11 @@ def test_figures_are_those_of_the_findings_and_of_the_entry() -> None:
 def test_kept_reports_have_every_figure_of_their_device(kept: Report) -> None:
     figures = by_name(kept)
     levels = {f"Latency of {cache.name}" for cache in kept.device.caches} | {"Latency of memory"}
-    others = {"Memory write", "Launch cost, isolated", "Launch cost, back to back"}  # a quick run leaves them out
+    others = {
+        "Memory write",
+        "Empty kernel, single launch",
+        "Empty kernel, back to back",
+    }  # a quick run leaves them out
 
     assert {"Memory read", "Memory copy", *levels, "fp32 FMA rate", "int32 add rate"} <= set(figures)
     assert others & set(figures) == (set() if kept.settings.quick else others)
@@ -94,7 +98,7 @@ def test_a_predicted_device_has_predictions_and_no_measurement() -> None:
     report = predicted_report(MEMORY.device, select(("memory", "launch/queued")), quick=True)
     figures = key_figures(report)
 
-    assert {"Memory copy", "L1 read", "Latency of L1", "Launch cost, isolated"} <= {each.name for each in figures}
+    assert {"Memory copy", "L1 read", "Latency of L1", "Empty kernel, single launch"} <= {each.name for each in figures}
     assert all(each.measured is each.efficiency is each.unpredicted is each.unusual is None for each in figures)
     assert all(each.predicted for each in figures if each.origin)
 

@@ -147,7 +147,8 @@ def test_the_working_set_is_that_of_the_onset() -> None:
         cliff("plateau", 2e12, "DRAM", unit="B/s"),
     )
 
-    assert text == "Keep the working set below 40 MiB in total to stay in L2 (at 50 MiB bandwidth is down to 50 %)."
+    beyond = "beyond, read bandwidth falls to 25 %; half-way at 50 MiB"
+    assert text == f"Keep the working set below 40 MiB in total to stay in L2 ({beyond})."
 
 
 def test_a_wide_interval_of_an_onset_is_written() -> None:
@@ -158,7 +159,7 @@ def test_missing_and_unexplained_transitions_are_reported() -> None:
     text = working_set_of(cliff("onset", None), cliff("onset", 30 * MIB, Level.unexplained(32 * MIB)))
 
     assert "Keep" not in text
-    assert "No transition of the L2 was observed (predicted from 60 MiB in total)." in text
+    assert "Read bandwidth shows no transition of the L2 (predicted from 60 MiB in total)." in text
     assert "also falls from 30 MiB in total, which matches no cache" in text
 
 
@@ -177,7 +178,7 @@ def test_predictions_are_labelled() -> None:
 def test_one_size_is_given_with_its_largest_losses() -> None:
     text = work_group_size(BASE)
 
-    assert " work-items are within 3 % of the best size in " in text
+    assert " work-items, in the best shape of each kernel, are within 3 % of the best size, " in text
     assert work_group_size(UNMEASURED).startswith("Predicted: ")
     assert work_group_size(BASE.model_copy(update={"observations": (), "predictions": ()})) == ""
 
@@ -227,7 +228,10 @@ def test_trust_counts_each_feature_once() -> None:
 
     points = sum(len(o.points) for o in BASE.observations)
     assert first.count(f"({points} points)") == 2
-    assert f" of {len(pairs)} features are within a factor of 1.2 of the prediction, 0 more only within" in features
+    assert (
+        f" of {len(pairs)} compared features are within a factor of 1.2 of the prediction, 0 more only within"
+        in features
+    )
     assert own == []
 
 

@@ -199,7 +199,7 @@ def test_without_any_measurement_predictions_are_reported() -> None:
     assert tapers.startswith("Taper (saturation point): kernels are predicted to reach 90 %")
     assert "with 610 k (" in tapers
     assert "kernels are predicted to reach" in limit
-    assert "memory bandwidth (3 of 3 kernels)" in limit
+    assert "memory bandwidth (3 of 3 kernels" in limit
     assert every(bare) == ([], [], [])
 
 

@@ -83,7 +83,7 @@ def test_page_one_says_which_workloads_were_disturbed_and_what_to_do() -> None:
     text = load_sentences(report)
     assert text.startswith("Other processes used the device during ")
     assert (
-        " of the samples of 4 of 6 workloads: family_01/only, family_02/only, family_03/only and family_04/only."
+        " of the samples of 4 of 5 workloads: family_01/only, family_02/only, family_03/only and family_04/only."
         in text
     )
     assert text.endswith("Measure again while nothing else uses the device.")

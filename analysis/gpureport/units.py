@@ -220,10 +220,15 @@ def format_half_width(low: float | None, high: float | None) -> str:
 
 
 def format_measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with the half-width of its interval, or with both ends if it is more than 10 % off their middle."""
+    """Write a value with the half-width of its interval, or with both ends if one side is much wider.
+
+    That is a side above 1 % and above 1.3 times the half-width, on a logarithmic scale, or a value 10 % off the middle.
+    """
     whole = format_interval(value, low, high, unit)
-    if value and low and high and max(high / value, value / low) > 1.1 * math.sqrt(high / low):
-        return whole
+    if value and low and high:
+        side, half = max(high / value, value / low), math.sqrt(high / low)
+        if side > max(1.01, half**1.3) or side > 1.1 * half:
+            return whole
     return whole.partition(" (")[0] + format_half_width(low, high)
 
 

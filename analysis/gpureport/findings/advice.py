@@ -1,7 +1,7 @@
 """Advice on work-group sizes: the best and the worst shape, and the fewest shapes that suit a family."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from gpureport.records.keys import PointKey, SweepKey
@@ -69,6 +69,21 @@ class FamilyAdvice:
 
 
 @dataclass(frozen=True)
+class WorstShape:
+    """The slowest shape of a work-group size over all searches.
+
+    Attributes:
+        key: its search.
+        sides: the shape, without trailing ones.
+        loss: 1 - its rate / best rate of the search.
+    """
+
+    key: SweepKey
+    sides: tuple[int, ...]
+    loss: float
+
+
+@dataclass(frozen=True)
 class OneSize:
     """One work-group size for all searches.
 
@@ -76,11 +91,13 @@ class OneSize:
         size: work-items of a work-group.
         losses: by search, 1 - rate of the best shape of this size / best rate; 0 if their intervals overlap.
         without: number of searches that lack the size.
+        shape: the slowest shape of this size.
     """
 
     size: int
     losses: Mapping[SweepKey, float]
     without: int = 0
+    shape: WorstShape | None = None
 
     @property
     def worst(self) -> float:
@@ -99,8 +116,9 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
 
     A size in more searches comes first, then one with fewer losses above :data:`WITHIN`, then the smallest worst loss.
     """
+    every = tuple(curves)
     searches = {
-        curve.key: found for curve in curves if curve.axis.quantity == "work_group" and len(found := _losses(curve)) > 1
+        curve.key: found for curve in every if curve.axis.quantity == "work_group" and len(found := _losses(curve)) > 1
     }
     sizes = sorted({size for losses in searches.values() for size in losses})
     candidates = [
@@ -108,7 +126,24 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
         for size in sizes
         if (losses := {key: losses[size] for key, losses in searches.items() if size in losses})
     ]
-    return min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
+    best = min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
+    return best and replace(best, shape=_worst_shape([curve for curve in every if curve.key in searches], best.size))
+
+
+def _worst_shape(curves: Iterable[Observation | Prediction], size: int) -> WorstShape | None:
+    """Return the shape of *size* that is slowest relative to the best of its search."""
+    found = []
+    for curve in curves:
+        rates = {
+            shape: _rate(point, slow=curve.metric.kind == "time")[0]
+            for point in curve.points
+            if (shape := shape_of(point.point))
+        }
+        of_size = {shape: rate for shape, rate in rates.items() if prod(shape) == size}
+        if of_size:
+            slowest = min(of_size, key=of_size.__getitem__)
+            found.append(WorstShape(curve.key, slowest, 1 - of_size[slowest] / max(rates.values())))
+    return max(found, key=lambda each: each.loss, default=None)
 
 
 def _losses(curve: Observation | Prediction) -> dict[int, float]:

@@ -192,8 +192,8 @@ def _wanted(report: Report) -> Iterator[_Wanted]:
     yield from _latencies(device)
     yield from _rates(device)
     for name, sweep, launch_s in (
-        ("Launch cost, isolated", "isolated", device.launch.single_s),
-        ("Launch cost, back to back", "batched", device.launch.batched_s),
+        ("Empty kernel, single launch", "isolated", device.launch.single_s),
+        ("Empty kernel, back to back", "batched", device.launch.batched_s),
     ):
         yield _Wanted(name, "s", "launch/queued", sweep, "case", Level(name="1 group"), launch_s, limit=False)
 

@@ -114,10 +114,16 @@ def _n90(curve: CurveRecords) -> CurveFeature | None:
     return next((f for f in found if record and place(f.value, f.unit, record.points)), None)
 
 
+def _best(curve: CurveRecords) -> float:
+    """Return the best value of the record that is drawn."""
+    record = _record(curve)
+    return max(point.value for point in record.points) if record and record.points else 0.0
+
+
 def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
     """Return the line of the fastest of a family's curves (at least one), all with an n90."""
     same = [curve for curve in of if curve.value_unit == of[0].value_unit]
-    fastest = max(same, key=lambda curve: max(point.value for point in curve.points))
+    fastest = max(same, key=_best)
     record, n90 = _record(fastest), _n90(fastest)
     assert record is not None and n90 is not None  # noqa: S101, PT018 - by the choice of curves
     values = {float(p.point.work_items): p.value for p in record.points if p.value > 0 and p.point.work_items > 0}

@@ -225,9 +225,8 @@ def near_limits(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
     reach = "reach" if seen else "are predicted to reach"
     middle = f"{format_percent(median(shares.values()))} of their limits in the median (range: {ends})"
-    frequent = (
-        f"According to the model, the most frequent bottleneck is {bottleneck} ({count} of {len(shares)} kernels)."
-    )
+    kernels = f"{count} of {len(shares)} kernels, microbenchmarks included"
+    frequent = f"According to the model, the most frequent bottleneck is {bottleneck} ({kernels})."
     return [
         f"Efficiency: at their largest sizes, kernels {reach} {middle}. {frequent}",
         f"Lowest efficiency: {lowest}.",

@@ -31,6 +31,8 @@ _REMEDIES = {
     Cause.SLOWDOWN: "check the cooling and the power supply",
     Cause.STEAL: "measure again on a machine that no other virtual machine uses",
 }
+_RARE = 0.1
+"""A cause in a smaller share of the affected workloads is not named."""
 _REMEDY = "measure again while nothing else uses the device"
 
 
@@ -99,8 +101,9 @@ def load_sentences(report: Report) -> str:
     if not affected:
         return ""
     share = sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected)
-    causes = list(dict.fromkeys(cause for workload in affected for cause in workload.causes))
-    count = f"{len(affected)} of {len(report.workloads)} workloads"
+    counts = Counter(cause for workload in affected for cause in workload.causes)
+    causes = [cause for cause, number in counts.items() if number >= _RARE * len(affected)]
+    count = f"{len(affected)} of {sum(not info.skipped for info in report.workloads.values())} workloads"
     names = listed(shortlist([each.name for each in affected]))
     what = sentence(f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {names}")
     remedies = dict.fromkeys(_REMEDIES.get(cause, _REMEDY) for cause in causes)

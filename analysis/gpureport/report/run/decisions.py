@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from statistics import median
 
 from gpureport.findings.advice import WITHIN, OneSize, one_size
@@ -26,6 +25,8 @@ from gpureport.workloads import all_workloads
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
 _FEW = 3  # the most names in a list
 _WIDE = 1.5
+_MUCH = 0.1
+"""A loss by the wrong shape that is worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _cliff(cache: Cache, found: Sequence[CurveRecords], *, measured: bool) -> _C
         values = _values(curve, measured=measured)
         onset = values.get(("onset", level))
         if onset:
-            return _Cliff(_with_wide_interval(onset), _beyond(values, level))
+            return _Cliff(_with_wide_interval(onset), _beyond(values, level, _readers(curve)))
     return None
 
 
@@ -132,8 +133,14 @@ def _with_wide_interval(value: Finding | CurveFeature) -> str:
     return _text(value)
 
 
-def _beyond(values: _Values, level: Level) -> str:
-    """Write the speed at the midpoint, which is halfway between two plateaus on a logarithmic axis."""
+def _readers(curve: CurveRecords) -> str:
+    """Say how many work-groups read, if the sweep has a fixed number: not all compute units may take part."""
+    groups = {point.point.parameters.get("groups") for point in curve.points}
+    return f" of {groups.pop()} reading work-groups" if len(groups) == 1 and None not in groups else ""
+
+
+def _beyond(values: _Values, level: Level, readers: str) -> str:
+    """Write the speed beyond the cliff, and the midpoint, which is halfway between both on a logarithmic axis."""
     middle, upper = values.get(("midpoint", level)), values.get(("plateau", level))
     if middle is None or upper is None:
         return ""
@@ -141,9 +148,11 @@ def _beyond(values: _Values, level: Level) -> str:
     plateaus = [_number(value) for (position, _), value in values.items() if position == "plateau"]
     if upper.unit == "s":
         slower = min((value for value in plateaus if value > top), default=0.0)
-        return f" (latency is {format_ratio(sqrt(slower / top))} times as long at {_text(middle)})" if slower else ""
+        longer = f"beyond, latency is {format_ratio(slower / top)} times as long" if slower else ""
+        return f" ({longer}; half-way at {_text(middle)})" if slower else ""
     lower = max((value for value in plateaus if value < top), default=0.0)
-    return f" (at {_text(middle)} bandwidth is down to {format_percent(sqrt(lower / top))})" if lower else ""
+    falls = f"beyond, read bandwidth{readers} falls to {format_percent(lower / top)}" if lower else ""
+    return f" ({falls}; half-way at {_text(middle)})" if lower else ""
 
 
 def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> str:
@@ -156,7 +165,7 @@ def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> str:
     if not missing:
         return ""
     size = f"{format_bytes(missing[0].predicted)}{_each(cache)}"
-    return f"No transition of the {cache.name} was observed (predicted from {size})."
+    return f"Read bandwidth shows no transition of the {cache.name} (predicted from {size})."
 
 
 def _unexplained(found: Sequence[CurveRecords]) -> list[str]:
@@ -182,8 +191,9 @@ def work_group_size(report: Report) -> str:
     of_all = f"{count} search{'es' if searches > 1 else ''}" + (
         f" ({best.without} more lack it)" if best.without else ""
     )
-    good = f"{label}{best.size} work-items are within {format_percent(WITHIN)} of the best size in {of_all}"
-    return f"{good}{_losses(report, best)}."
+    near = f"within {format_percent(WITHIN)} of the best size, or not distinguishable from it"
+    good = f"{label}{best.size} work-items, in the best shape of each kernel, are {near}, in {of_all}"
+    return f"{good}{_losses(report, best)}.{_worst_shape(report, best)}"
 
 
 def _losses(report: Report, best: OneSize) -> str:
@@ -195,7 +205,15 @@ def _losses(report: Report, best: OneSize) -> str:
         f"{family_name(report, family)}, {format_percent(best.losses[keys[0]])} ({keys[0].variant})"
         for family, keys in list(families.items())[:_FEW]
     ]
-    return f". Largest losses: {listed(texts)}"
+    return f". Largest losses in the best shape: {listed(texts)}"
+
+
+def _worst_shape(report: Report, best: OneSize) -> str:
+    """Warn of the slowest shape of the recommended size; empty if shapes hardly differ."""
+    if best.shape is None or best.shape.loss < _MUCH:
+        return ""
+    sides, kernel = " x ".join(map(str, best.shape.sides)), kernel_name(report, best.shape.key)
+    return f" The wrong shape of this size loses up to {format_percent(best.shape.loss)} ({sides}, {kernel})."
 
 
 def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
@@ -209,10 +227,10 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     middle = format_value(median(value for value, _ in work), "")
     ends = f"{format_value(least, '')} ({name_of_least}) to {format_value(most, 'work-items')} ({name_of_most})"
     reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
-    span = f"{reach} 90 % of peak throughput at {ends}, median {middle}."
+    span = f"{reach} 90 % of their first throughput plateau at {ends}, median {middle}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
-        span += f" In {above} of {len(work)} sweeps this exceeds the resident capacity: the work amortises launch cost."
+        span += f" In {above} of {len(work)} sweeps this exceeds the resident capacity, to amortise the launch cost."
     return f"{fills}{span}"
 
 
@@ -261,7 +279,7 @@ def _reached(known: Iterable[Limit], figures: Iterable[KeyFigure], device_bandwi
         return ""
     shares = [rate / (copy * device_bandwidth) for rate in rates]
     span = low_to_high(format_percent(min(shares)), format_percent(max(shares)))
-    return f"Kernels that memory limits reach {span} of copy bandwidth (median {format_percent(median(shares))})."
+    return f"Memory-bound kernels reach {span} of copy bandwidth (median {format_percent(median(shares))})."
 
 
 def _efficiency(known: Sequence[Limit]) -> str:

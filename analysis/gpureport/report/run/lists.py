@@ -69,7 +69,7 @@ def level_table(report: Report, found: Iterable[CurveRecords]) -> Table:
         "midpoint predicted",
         f"midpoint {seen}",
         "agree",
-        "largest deviation",
+        "largest that is off",
     )
     rows = tuple(
         (
@@ -105,7 +105,7 @@ def verdict_text(verdict: Verdict) -> str:
 def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     """List the range of work that kernels of a family need for 90 % of their first plateau."""
     families = grouped((f.key.family, f) for f in specified_values(found, "n90"))
-    columns = ("family", "curves", "predicted", "observed", "agree", "largest deviation")
+    columns = ("family", "curves", "predicted", "observed", "agree", "largest that is off")
     rows = (
         (
             family_name(report, family),

@@ -25,9 +25,12 @@ from gpureport.units import (
     format_value,
 )
 
+_COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.OFF, Verdict.ERROR)
 _NAMED = 2  # the most figures that a sentence names
 _SLOW_CLOCK = 0.95
 """A median clock below this share of the entry's is reported."""
+_ABOVE = 1.02
+"""An efficiency above this is explained."""
 _KINDS = {"specification": "from the specification", "calibrated": "after calibration"}
 
 
@@ -68,16 +71,21 @@ def page_one(report: Report, found: Sequence[CurveRecords], others: Sequence[Seq
         others=len(others),
         decisions=decisions(report, found, figures),
         trust=" ".join(trust_sentences(report)),
-        note=_note(report, len(others)) if shown else "",
+        note=_note(report, shown, len(others)) if shown else "",
     )
 
 
-def _note(report: Report, others: int) -> str:
+def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     """Explain the columns of the table."""
-    texts = ["Specification: from the database entry."]
+    assumed = report.device.provenance.get("memory.bandwidth")
+    guess = ", which assumes the memory bandwidth" if assumed and assumed.kind == "assumed" else ""
+    texts = [f"Specification: from the database entry{guess}."]
     if not report.only_predicted:
-        outside = "the predicted interval or the range of the others" if others else "the predicted interval"
-        texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} outside {outside}.")
+        apart = "the predicted and the measured interval do not overlap"
+        mark = f"{apart}, or the value is outside the range of the others" if others else apart
+        texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} {mark}.")
+    if any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
+        texts.append("Above 100 %: the device does more than the entry says, for example at a higher clock.")
     if others:
         texts.append(f"Others: kept reports of the same model ({others}).")
     if report.device.architecture.write_allocate:
@@ -202,9 +210,12 @@ def trust_sentences(report: Report) -> Iterator[str]:
         seen = "published" if report.publication else "measured"
         yield f"Errors of predicted times at {seen} points: {'; '.join(errors)}."
     counts = Counter(pair.main.verdict for pair in specified(report))
-    if counts:
-        agree = f"{counts[Verdict.AGREES]} of {counts.total()} features are within a factor of {AGREEMENT}"
+    compared = sum(counts[verdict] for verdict in _COMPARED)
+    if compared:
+        agree = f"{counts[Verdict.AGREES]} of {compared} compared features are within a factor of {AGREEMENT}"
         yield f"{agree} of the prediction, {counts[Verdict.WITHIN]} more only within the 95 % interval."
+    if counts.total() > compared:
+        yield f"{counts.total() - compared} others could not be compared, mostly because only one side has them."
     yield from trust.own_values(report)
 
 
@@ -214,7 +225,7 @@ def _errors(report: Report) -> Iterator[str]:
         found = error_statistics(list(time_errors(predictions, report.observations)))
         if found:
             middle, mean, p90 = map(_percent, (found.median, found.mean, found.p90))
-            yield f"{name}, median {middle}, mean {mean}, 90th percentile {p90} ({found.n} points)"
+            yield f"{name}, median {middle}, mean {mean}, one in ten above {p90} ({found.n} points)"
 
 
 def _percent(share: float) -> str:

@@ -61,8 +61,8 @@ def sensitivity_caption(table: Table) -> str:
     calibrated = " Cal.: the same for calibrated predictions. Kind “here”: measured by this run."
     return (
         "Std. dev.: assumed standard deviation of the input. Effect: change of a predicted time if the input changes "
-        "by this much (median of the times that depend on it). Share: contribution to the variance of the "
-        "predictions, as a mean over all sweeps."
+        "by this much (median over the sweeps in which it causes at least 1 % of the variance). Share: contribution to "
+        "the variance of the predictions, as a mean over all sweeps."
         f"{calibrated if table.columns[-1] == _CALIBRATED[-1] else ''}"
     )
 

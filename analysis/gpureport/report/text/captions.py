@@ -228,8 +228,7 @@ def roofline_note(*, observed: bool) -> str:
     marks = "Hollow: predicted; filled: observed." if observed else "Hollow: predicted; nothing was measured."
     return (
         f"{marks} Each kernel at its largest size. Operations are those of the class that takes longest; memory "
-        "accesses do not count. Dashed: bandwidth of a copy, whose reads and writes alternate; pure reads or writes "
-        "may be faster."
+        "accesses do not count. Dashed: the share of the memory bandwidth that the model expects kernels to reach."
     )
 
 
@@ -248,14 +247,15 @@ def essentials_caption(drawn: Essentials, report: Report) -> str:
     observed, seen = bool(report.observations), "published" if report.publication else "observed"
     parts = []
     if drawn.latency or drawn.bandwidth:
-        marks = f"above them the {seen} cliffs: onset, midpoint (▼)" if observed else "above them the midpoints (▼)"
+        marks = f"▼: midpoint of the {seen} cliff of a cache, after its onset if there are two numbers"
+        marks = marks if observed else "▼: predicted midpoints of cliffs"
         parts.append(
             f"Left: {f'dots: {seen}; ' if observed else ''}dashed: predicted; shaded: predicted transition ranges; "
-            f"dotted: capacities; {marks}."
+            f"dotted: capacities; numbers at curves: plateaus; {marks}."
         )
     if drawn.work:
         where = "Right" if parts else "Lines"
         triangles = f"▲: n90, {seen} (filled) and predicted (hollow)" if observed else "▲: predicted n90"
         resident = "; dotted: work-items that can be resident at once" if drawn.resident else ""
-        parts.append(f"{where}: the fastest kernel of each family; {triangles}{resident}.")
+        parts.append(f"{where}: the fastest kernel with a taper of each family; {triangles}{resident}.")
     return " ".join(parts)
