@@ -113,7 +113,8 @@ function axesOptions(chart, log) {
   const values = (unit) => (_, found) => found.map((value) => (value == null ? null : value ? quantity(value, unit, 3) : "0"));
   const width = (texts) => 10 + 6.6 * Math.max(0, ...texts.map((text) => text?.length ?? 0));
   const y = {...common, scale: "y", label: chart.y.label, size: (_, texts) => width(texts ?? []), values: values(chart.y.unit)};
-  const x = {...common, label: chart.x.label, size: 30, space: 64, values: values(chart.x.unit)};
+  const unit = chart.x.unit === "work-items" ? "" : chart.x.unit; // the label has the word
+  const x = {...common, label: chart.x.label, size: 30, space: 64, values: values(unit)};
   if (!isCases(chart)) {
     return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, ...tickOptions(log && 10, 30, "height")}];
   }
@@ -210,7 +211,7 @@ function plot(place, chart, log) {
         fill: (u, number) => (chart.series[number - 1].kind === "observed" ? u.series[number].stroke() : null),
       },
     },
-    cursor: {drag: {x: true, y: !isCases(chart), uni: 20}, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
+    cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart), uni: 20}, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
     scales: scaleOptions(chart, log),
     axes: axesOptions(chart, log),
     series: [

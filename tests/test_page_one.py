@@ -178,7 +178,7 @@ def test_predictions_are_labelled() -> None:
 def test_one_size_is_given_with_its_largest_losses() -> None:
     text = work_group_size(BASE)
 
-    assert " work-items, in the best shape of each kernel, are within 3 % of the best size, " in text
+    assert " work-items, in the best shape, are within 3 % of the best size " in text
     assert work_group_size(UNMEASURED).startswith("Predicted: ")
     assert work_group_size(BASE.model_copy(update={"observations": (), "predictions": ()})) == ""
 

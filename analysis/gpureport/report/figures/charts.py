@@ -144,12 +144,13 @@ def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *
     shown = [(r, {_place(p): p for p in r.points if p.value > 0 and (cases or p.point.x > 0)}) for r in records]
     places = sorted({place for _, points in shown for place in points})
     values = [point.value for _, points in shown for point in points.values()]
+    linear = max(values) <= _WIDE * min(values) or (metric.kind == "rate" and not cases)  # as in the static figure
     return Chart(
         title=printable(title),
         x=Scale(
             printable(axis.label), "" if cases else _X_UNITS.get(axis.quantity, ""), "categories" if cases else "log2"
         ),
-        y=Scale(printable(metric.label), metric.value_unit, "log10" if max(values) > _WIDE * min(values) else "linear"),
+        y=Scale(printable(metric.label), metric.value_unit, "linear" if linear else "log10"),
         at=tuple(map(float, range(len(places)))) if cases else tuple(_number(x) for x, _ in places),
         labels=() if all(label == format_bytes(x) for x, label in places) else tuple(printable(n) for _, n in places),
         series=tuple(_series(r, [points.get(place) for place in places]) for r, points in shown if points),

@@ -222,7 +222,7 @@ def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: st
                 taken.append((middle - width / 2, middle + width / 2, at))
                 place = (middle / width_in, at / height_in)
                 written = axis.text(*place, text, transform=axis.transAxes, size=SMALL_PT, color=colour)
-                written.set(ha="center", va="center", bbox=_CLEAR)
+                written.set(ha="center", va="center", bbox=_CLEAR, zorder=1.5)  # below the data
                 break
 
 

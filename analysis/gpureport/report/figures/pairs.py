@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[Prediction, Prediction]
 """One sweep of the first and of the second device."""
-MOST_PANELS = 6
+MOST_PANELS = 3
 
 _COLUMNS = 2
 _PLOT_IN = {1: 1.9, 2: 1.5}

@@ -108,6 +108,6 @@ def _draw(axis: "Axes", sampled: SampledPoint) -> None:
     value_ticks(axis.yaxis, ends, (1.0, ""), logarithmic=True, most=4)
     axis.xaxis.set_major_locator(MaxNLocator(3))
     width, _ = inches(axis)
-    write_title(axis, fitted(sampled.name.partition("/")[2] or sampled.name, width + 0.2, 1.1 * FONT_PT), 0.2)
+    write_title(axis, fitted(sampled.name, width + 0.2, 1.1 * FONT_PT), 0.2)
     text = f"{sampled.point.partition(' (')[0]}: {format_ratio(sampled.median)}"
     write_above(axis, fitted(text, width + 0.25, SMALL_PT), 0.08)

@@ -25,6 +25,8 @@ from gpureport.workloads import all_workloads
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
 _FEW = 3  # the most names in a list
 _WIDE = 1.5
+_UNCERTAIN = 4.0
+"""An onset whose interval spans this factor gives no advice."""
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 
@@ -52,7 +54,9 @@ def decisions(report: Report, found: Sequence[CurveRecords], figures: Sequence[K
 def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     """Say below which working set each cache serves the reads, and how far bandwidth falls beyond."""
     measured = bool(report.observations)
-    known = [(cache, _cliff(cache, found, measured=measured)) for cache in report.device.caches]
+    known = [
+        (cache, _cliff(cache, found, report.device.compute_units, measured=measured)) for cache in report.device.caches
+    ]
     kept = [
         f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff
     ]
@@ -86,15 +90,15 @@ def _sizes(found: Iterable[CurveRecords], workload: str) -> list[CurveRecords]:
 _Values = Mapping[tuple[Position, Level], Finding | CurveFeature]
 
 
-def _cliff(cache: Cache, found: Sequence[CurveRecords], *, measured: bool) -> _Cliff | None:
+def _cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, measured: bool) -> _Cliff | None:
     """Describe the cliff of *cache*: of its bandwidth, or of the latency if no bandwidth sweep covers it."""
     level = Level(name=cache.name)
     bandwidth = [curve for curve in _sizes(found, _read_by(cache)) if _covers(curve, level)]
     for curve in bandwidth or _sizes(found, _LATENCY):
         values = _values(curve, measured=measured)
         onset = values.get(("onset", level))
-        if onset:
-            return _Cliff(_with_wide_interval(onset), _beyond(values, level, _readers(curve)))
+        if onset and _is_certain(onset):
+            return _Cliff(_with_wide_interval(onset), _beyond(values, level, _readers(curve, units)))
     return None
 
 
@@ -125,6 +129,11 @@ def _text(value: Finding | CurveFeature) -> str:
     return format_value(value.value, value.unit) if isinstance(value, CurveFeature) else value_text(value)
 
 
+def _is_certain(onset: Finding | CurveFeature) -> bool:
+    """Whether the interval of an onset is narrow enough for advice."""
+    return not onset.ci_low or not onset.ci_high or onset.ci_high < _UNCERTAIN * onset.ci_low
+
+
 def _with_wide_interval(value: Finding | CurveFeature) -> str:
     """Write a value, with its interval if that spans a factor of :data:`_WIDE` or more."""
     low, high = value.ci_low, value.ci_high
@@ -133,10 +142,10 @@ def _with_wide_interval(value: Finding | CurveFeature) -> str:
     return _text(value)
 
 
-def _readers(curve: CurveRecords) -> str:
-    """Say how many work-groups read, if the sweep has a fixed number: not all compute units may take part."""
-    groups = {point.point.parameters.get("groups") for point in curve.points}
-    return f" of {groups.pop()} reading work-groups" if len(groups) == 1 and None not in groups else ""
+def _readers(curve: CurveRecords, units: int) -> str:
+    """Say how many of the compute *units* read, if one work-group on each of fewer reads at all points."""
+    groups = {point.point.parameters.get("groups", units) for point in curve.points}
+    return f" of {groups.pop()} compute units" if len(groups) == 1 and max(groups) < units else ""
 
 
 def _beyond(values: _Values, level: Level, readers: str) -> str:
@@ -191,8 +200,8 @@ def work_group_size(report: Report) -> str:
     of_all = f"{count} search{'es' if searches > 1 else ''}" + (
         f" ({best.without} more lack it)" if best.without else ""
     )
-    near = f"within {format_percent(WITHIN)} of the best size, or not distinguishable from it"
-    good = f"{label}{best.size} work-items, in the best shape of each kernel, are {near}, in {of_all}"
+    near = f"within {format_percent(WITHIN)} of the best size or not distinguishable from it"
+    good = f"{label}{best.size} work-items, in the best shape, are {near} in {of_all}"
     return f"{good}{_losses(report, best)}.{_worst_shape(report, best)}"
 
 
@@ -205,7 +214,7 @@ def _losses(report: Report, best: OneSize) -> str:
         f"{family_name(report, family)}, {format_percent(best.losses[keys[0]])} ({keys[0].variant})"
         for family, keys in list(families.items())[:_FEW]
     ]
-    return f". Largest losses in the best shape: {listed(texts)}"
+    return f". Largest losses: {listed(texts)}"
 
 
 def _worst_shape(report: Report, best: OneSize) -> str:
@@ -295,7 +304,7 @@ def another_device(report: Report) -> str:
     """Name the commands that compare the device with others."""
     ways = []
     if report.match.entry:
-        ways.append(f"“gpureport predict {report.match.entry} OTHER” predicts speed-ups from the database.")
+        ways.append(f"“gpureport predict {report.match.entry} OTHER” (from the database)")
     if not report.only_predicted:
-        ways.append("“gpureport compare” compares this report with one of another device.")
-    return " ".join(ways)
+        ways.append("“gpureport compare” (reports)")
+    return f"Compare with {' or '.join(ways)}." if ways else ""

@@ -79,10 +79,11 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     """Explain the columns of the table."""
     assumed = report.device.provenance.get("memory.bandwidth")
     guess = ", which assumes the memory bandwidth" if assumed and assumed.kind == "assumed" else ""
-    texts = [f"Specification: from the database entry{guess}."]
+    entry = "database entry" if report.match.entry else "drafted entry"
+    texts = [f"Specification: from the {entry}{guess}."]
     if not report.only_predicted:
-        apart = "the predicted and the measured interval do not overlap"
-        mark = f"{apart}, or the value is outside the range of the others" if others else apart
+        apart = "intervals do not overlap"
+        mark = f"{apart}, or outside the range of the others" if others else apart
         texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} {mark}.")
     if any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
         texts.append("Above 100 %: the device does more than the entry says, for example at a higher clock.")
@@ -213,9 +214,8 @@ def trust_sentences(report: Report) -> Iterator[str]:
     compared = sum(counts[verdict] for verdict in _COMPARED)
     if compared:
         agree = f"{counts[Verdict.AGREES]} of {compared} compared features are within a factor of {AGREEMENT}"
-        yield f"{agree} of the prediction, {counts[Verdict.WITHIN]} more only within the 95 % interval."
-    if counts.total() > compared:
-        yield f"{counts.total() - compared} others could not be compared, mostly because only one side has them."
+        others = f"; {counts.total() - compared} have no counterpart" if counts.total() > compared else ""
+        yield f"{agree} of the prediction, {counts[Verdict.WITHIN]} more only within the 95 % interval{others}."
     yield from trust.own_values(report)
 
 

@@ -33,9 +33,12 @@ class Block:
 def chapter_blocks(report: Report, anchor: str, curves: Iterable[CurveRecords]) -> list[Block]:
     """Draw the typical and the deviating curves of a chapter."""
     chosen = selection(curves)
+    traces = [curve for curve in (*chosen.typical, *chosen.deviating) if kind_of(curve) == "traces"]
+    typical, deviating = ([c for c in some if c not in traces] for some in (chosen.typical, chosen.deviating))
     planned = (
-        ("typical", "Typical curves", chosen.typical),
-        ("deviations", "Curves that deviate from the prediction", chosen.deviating),
+        ("typical", "Typical curves", typical),
+        ("deviations", "Curves that deviate from the prediction", deviating),
+        ("traces", "Successive dispatches", traces),
     )
     blocks = (
         Block(f"{anchor}-{name}", title, _pictures(report, found), numbers="numbers") for name, title, found in planned
