@@ -65,7 +65,7 @@ def test_options_before_a_subcommand_are_refused(arguments: list[str], early: st
     ("arguments", "sentence"),
     [
         (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
-        (["nonsense"], "No such command 'nonsense'."),
+        (["nonsense"], "there is no command 'nonsense'; gpureport --help lists the commands"),
         (["--xyz"], "No such option: --xyz"),
         (["predict"], "the argument DEVICE is missing; add it (--help shows examples)"),
         (["--seed", "-1"], "--seed: must be greater than or equal to 0"),
@@ -100,3 +100,19 @@ def test_a_long_name_is_cut_in_messages(capsys: Captured) -> None:
     error = capsys.readouterr().err
     assert error.startswith(f"gpureport: no workload is called '{'x' * 59}…'; there are: ")
     assert len(error) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-o", ""], "-o: the path is empty"),
+        (["measure", "-o", "."], ".: is a folder"),
+        (["devices", "--known", "RTX", "40"], "put a TEXT of several words in quotes"),
+        (["frobnicate"], "there is no command 'frobnicate'"),
+        (["glossary", "a", "b"], "too many arguments: b"),
+    ],
+)
+def test_mistyped_commands_start_nothing(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence and exit code 2; an unset variable of the shell does not start a run in this folder."""
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err

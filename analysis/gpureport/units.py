@@ -152,7 +152,8 @@ def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
             return f"write {number:g} {candidate}"
     rule = _RULES.get((dimension, _dimension(unit)))
     near = difflib.get_close_matches(unit, sorted(_KINDS[dimension].units), n=1, cutoff=0.6)
-    return rule or (f"write {number:g} {near[0]}" if near else None)
+    alike = bool(near) and near[0][0].casefold() == unit[:1].casefold()  # another prefix is another value
+    return rule or (f"write {number:g} {near[0]}" if alike else None)
 
 
 def _dimension(unit: str) -> Dimension | None:

@@ -4,6 +4,7 @@ import errno
 import gc
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import NoReturn
@@ -13,6 +14,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import limit_remark
 
 INTERRUPTED = 130
+_OF_PATHS = ("-o", "--output", "--resume", "--json")
 _LONGEST_NAME = 120  # characters of a file name in an error message
 
 
@@ -46,11 +48,21 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     from gpureport.cli.app import app
     from gpureport.text import requirement
 
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    empty = next((option for option, value in pairwise(given) if option in _OF_PATHS and not value), None)
+    if empty:
+        return _fail(f"{empty}: the path is empty; perhaps a variable of the shell is not set", InputError.exit_code)
     try:
-        code = app(args=None if arguments is None else list(arguments), prog_name="gpureport", standalone_mode=False)
+        code = app(args=given, prog_name="gpureport", standalone_mode=False)
     except TyperException as error:
         subject, _, problem = error.format_message().partition(": ")
-        if subject.startswith("Missing argument "):
+        if subject.startswith("No such command "):
+            name = subject.removeprefix("No such command ").rstrip(".")
+            subject = f"there is no command {name}; gpureport --help lists the commands"
+            subject += "; put a TEXT of several words in quotes" if "--known" in given else ""
+        elif subject.startswith("Got unexpected extra argument"):
+            subject = f"too many arguments: {subject.partition('(')[2].rpartition('(')[2].rstrip(').')}"
+        elif subject.startswith("Missing argument "):
             name = subject.removeprefix("Missing argument ").rstrip(".").strip("'")
             subject = f"the argument {name} is missing; add it (--help shows examples)"
         elif subject.startswith("Invalid value for "):

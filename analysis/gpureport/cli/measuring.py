@@ -239,7 +239,8 @@ def _announcement(plan: Plan, path: Path) -> str:
     sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
     seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
     time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
-    what = f"{len(plan.workloads)} workloads in {sweeps} sweeps"
+    count = len(plan.workloads)
+    what = f"{count} workload{'s' if count > 1 else ''} in {sweeps} sweep{'s' if sweeps > 1 else ''}"
     return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."
 
 

@@ -70,6 +70,9 @@ def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterat
             *force* is not set.
     """
     files = tuple(file for file in files if not is_stream(file))
+    for file in files:
+        if file.is_dir():
+            raise InputError(f"{file}: is a folder; choose a file in it with {option}")
     with ExitStack() as reservations:
         for path in dict.fromkeys(file.with_suffix(".lock") for file in files):
             _reserve(path, reservations, option)
@@ -103,8 +106,6 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 
 def _refuse_overwriting(path: Path, *, force: bool, option: str) -> None:
-    """Raise if *path* is a folder, or if it exists and *force* is not set."""
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; choose a file in it with {option}")
+    """Raise if *path* exists and *force* is not set."""
     if path.exists() and not force:
         raise InputError(f"{path}: already exists; use --force to overwrite it, or choose another place with {option}")
