@@ -113,6 +113,7 @@ DirectoryOption = Annotated[
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
 ]
+OverwriteOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 NoPdfOption = Annotated[bool, typer.Option("--no-pdf", help="Write no PDF.")]
 PaperOption = Annotated[Paper, typer.Option("--paper", help="Paper size of the PDF.")]
 SeedOption = Annotated[
@@ -123,6 +124,16 @@ RunsOption = Annotated[
     typer.Option(
         help="Number of runs, written to run-1, run-2, … in the output folder. `gpureport compare` combines the runs "
         "of such a folder. HTML and PDF show the first run.",
+        min=1,
+        metavar="N",
+    ),
+]
+FileRunsOption = Annotated[
+    int,
+    typer.Option(
+        "--runs",
+        help="Number of runs. Several runs are written to run-1, run-2, … in a folder with the name of FILE, without "
+        ".json. `gpureport compare` combines the runs of such a folder.",
         min=1,
         metavar="N",
     ),
@@ -231,7 +242,7 @@ def measure(
     force: ForceOption = False,
     seed: SeedOption = 0,
     timings: TimingsOption = False,
-    runs: RunsOption = 1,
+    runs: FileRunsOption = 1,
     resume: ResumeOption = None,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -270,7 +281,7 @@ def render(
 ) -> int:
     """Write HTML and PDF of reports or published records.
 
-    Their names follow the report: m1.html and m1.pdf for m1.json.
+    The documents are named after the report: m1.html, m1.pdf and m1-appendix.pdf for m1.json.
     """
     from gpureport.cli.rendering import render_report
 
@@ -294,7 +305,12 @@ def predict(
     ] = False,
     as_json: JsonOption = False,
     pdf: Annotated[
-        bool, typer.Option("--pdf", help="Also write report.html and report.pdf (several devices side by side).")
+        bool,
+        typer.Option(
+            "--pdf",
+            help="Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: "
+            "report.html and report.pdf, which compare them side by side.",
+        ),
     ] = False,
     output: Annotated[
         Path | None,
@@ -310,7 +326,8 @@ def predict(
     """Predict from the database only; needs no OpenCL device.
 
     One device: ceilings of the hardware and cliffs of its caches; best rate, bottleneck, cliffs, taper and occupancy of
-    each workload. Several devices: speed relative to the first, and the sizes at which it changes.
+    each workload. Several devices: the ratio of speeds to the first, and the sizes at
+    which that ratio changes.
     """
     from gpureport.cli.predicting import PredictionRequest, predict_devices
 
@@ -414,9 +431,9 @@ def validate(
             "--json", help="Write the predicted and observed values of all points and features.", metavar="FILE"
         ),
     ] = None,
-    force: ForceOption = False,
+    force: OverwriteOption = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 1 if a target is missed or a file left out.")
+        bool, typer.Option("--strict", help="Exit code 1 if a target is missed or a file is left out.")
     ] = False,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
@@ -442,7 +459,12 @@ def validate(
 def devices_present(
     context: typer.Context,
     known: Annotated[
-        bool, typer.Option("--known", help="List the devices of the database instead; --known TEXT: only some.")
+        bool,
+        typer.Option(
+            "--known",
+            help="List the database instead of this machine's devices. With TEXT, only devices whose name or id "
+            "contains it.",
+        ),
     ] = False,
     containing: Annotated[str, typer.Option("--containing", hidden=True)] = "",
     as_json: JsonOption = False,
@@ -466,7 +488,7 @@ def devices_check(
     as_json: JsonOption = False,
     version: VersionOption = False,
 ) -> int:
-    """Check device and architecture files. Exit code 2: one has an error."""
+    """Check device and architecture files. Exit code 2 if any file has an error."""
     from gpureport.cli.devices import check_files
 
     return check_files(files or [], as_json)
@@ -487,7 +509,8 @@ def devices_new(
         str | None,
         typer.Option(
             "--from",
-            help="Start from a similar device of the database; values of --device replace its values.",
+            help="Start from a similar device of the database. With --device, queried and measured values replace "
+            "those of the similar device.",
             metavar="NAME",
         ),
     ] = None,
@@ -498,7 +521,7 @@ def devices_new(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE")
     ] = None,
-    force: ForceOption = False,
+    force: OverwriteOption = False,
     seed: SeedOption = 0,
     devices: DevicesDirOption = None,
     version: VersionOption = False,
