@@ -215,7 +215,7 @@ def everything(
     devices: DevicesDirOption = None,
     version: VersionOption = False,
 ) -> int:
-    """Predict, measure and compare; write report.json, report.html and report.pdf.
+    """Predict, measure and compare; write report.json, report.html, report.pdf and report-appendix.pdf.
 
     Exit codes: 0 report written (it lists skipped variants with reasons); 1 failure, or wrong results of a kernel (the
     report names it); 2 wrong option or input; 130 interrupted.
@@ -309,7 +309,7 @@ def predict(
         typer.Option(
             "--pdf",
             help="Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: "
-            "report.html and report.pdf, which compare them side by side.",
+            "report.html, report.pdf and report-appendix.pdf, which compare them side by side.",
         ),
     ] = False,
     output: Annotated[
