@@ -309,7 +309,7 @@ def predict(
         typer.Option(
             "--pdf",
             help="Also write documents. One device: report.html, report.pdf and report-appendix.pdf. Several devices: "
-            "report.html, report.pdf and report-appendix.pdf, which compare them side by side.",
+            "report.html and report.pdf, which compare them side by side.",
         ),
     ] = False,
     output: Annotated[
