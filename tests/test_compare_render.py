@@ -358,7 +358,7 @@ def test_sentences_say_what_matters() -> None:
         f"On the same device, 2 of 50 sweeps of {second} differ significantly, most clearly memory/read/0 (50 % "
         "slower); the others are within run-to-run variation."
     )
-    assert f"{second} is fastest (0.900 times as fast) and machine 39 slowest (0.0164 times as fast;" in many[0]
+    assert f"{second} is fastest (0.900 times as fast) and machine 39 is slowest (0.0164 " in many[0]
     assert "the other 25 " in many[1]
     assert "40 machines" in title(made(40))
     assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]

@@ -45,7 +45,8 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
     every = works(comparison)
     if len(others) < _FEW:
-        for name in others:
+        alike = _alike(comparison)
+        for name in (each for each in others if each not in alike):
             yield from _speeds(every, name, comparison.baseline, _MOST_SHOWN if len(others) == 1 else 1)
     else:
         yield from _extremes(comparison)
@@ -115,10 +116,12 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
             speed = _times(found[fastest])
             yield f"All others, relative to {comparison.baseline}: {speed} (geometric means over families)."
         else:
-            yield (
-                f"Relative to {comparison.baseline}, {fastest} is fastest ({_times(found[fastest])}) and {slowest} "
-                f"slowest ({_times(found[slowest])}; geometric means over common families)."
-            )
+            ends = [
+                f"{name} is {place} ({_times(found[name])})"
+                for name, place in ((fastest, "fastest"), (slowest, "slowest"))
+                if abs(found[name] - 1) >= EQUAL
+            ]
+            yield f"Relative to {comparison.baseline}, {listed(ends)} (geometric means over common families)."
     missing = [machine.name for machine in comparison.machines if machine.name not in found]
     if missing:
         names = listed(missing) if len(missing) <= _NAMED else f"{len(missing)} machines"
@@ -144,6 +147,13 @@ def _same_devices(comparison: Comparison) -> Iterator[str]:
             yield _same_device(name, found)
     if len(equal) > _FEW:
         yield f"On the same device, all sweeps of {len(equal)} machines are within run-to-run variation."
+
+
+def _alike(comparison: Comparison) -> set[str]:
+    """Return the machines with the baseline's device that do not differ significantly from it."""
+    compared = {difference.machine for difference in comparison.differences}
+    different = {difference.machine for difference in comparison.differences if difference.significant}
+    return compared - different - {whole.machine for whole in comparison.overall if whole.significant}
 
 
 def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
