@@ -11,7 +11,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, label_plateaus, place, plateaus
-from gpureport.report.figures.sizes import drawable, power_text
+from gpureport.report.figures.sizes import drawable
 from gpureport.report.figures.style import (
     ACCENTS,
     DASHED,
@@ -243,7 +243,7 @@ def _draw_work(axis: "Axes", drawn: Essentials) -> None:
         axis.plot(line.n90, _FULL, "^", color=colour, markersize=4, zorder=4)
         if line.predicted:
             axis.plot(line.predicted, _FULL, "^", color=colour, markersize=4, markerfacecolor="white", zorder=3)
-    binary_axis(axis, power_text, 4)
+    binary_axis(axis, lambda value: format_value(value, ""), 4)
     ends = [items for line in drawn.work for items in line.items[[0, -1]]]
     axis.set_xlim(min(ends) / 1.5, max(ends) * 1.5)
     axis.set_ylim(0, _MOST_SHARE)

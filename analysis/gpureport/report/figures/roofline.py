@@ -6,7 +6,7 @@ lower of the instruction ceiling and arithmetic intensity x bandwidth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import atan2, degrees
+from math import atan2, cos, degrees, sin
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,16 +165,18 @@ def _draw_slopes(axis: "Axes", device: Device, roof: float) -> None:
             else f"{name} {format_bandwidth(bandwidth)}"
         )
         if name != "DRAM" and float(np.hypot(across, up)) > text_in(text, SMALL_PT) + 0.3:
+            angle, away = atan2(up, across), -4 if below else 2  # points from the line, and 6 along it
+            offset = (-6 * cos(angle) - away * sin(angle), -6 * sin(angle) + away * cos(angle))
             axis.annotate(
                 text,
                 (end, end * bandwidth),
-                (-6, -2 if below else 1),
+                offset,
                 textcoords="offset points",
                 size=SMALL_PT,
                 color=MUTED,
                 ha="right",
                 va="top" if below else "bottom",
-                rotation=degrees(atan2(up, across)),
+                rotation=degrees(angle),
                 rotation_mode="anchor",
             )
 

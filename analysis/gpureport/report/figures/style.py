@@ -51,9 +51,12 @@ def fitted(text: str, width_in: float, size_pt: float = TINY_PT) -> str:
 
 
 def first_fitting(texts: Sequence[str], width_in: float, size_pt: float = TINY_PT) -> str:
-    """Return the first of *texts* (at least one) that fits in *width_in* inches, or else the last, cut."""
+    """Return the first of *texts* (at least one) that fits in *width_in* inches, or else the end of the last.
+
+    Identifiers of one family differ at their ends.
+    """
     fits = (printable(text) for text in texts if needed_in(text, size_pt) <= width_in)
-    return next(fits, "") or fitted(texts[-1], width_in, size_pt)
+    return next(fits, "") or f"…{fitted(texts[-1][::-1], width_in, size_pt).rstrip('…')[::-1]}"
 
 
 def _ems(character: str) -> float:
