@@ -326,8 +326,7 @@ def predict(
     """Predict from the database only; needs no OpenCL device.
 
     One device: ceilings of the hardware and cliffs of its caches; best rate, bottleneck, cliffs, taper and occupancy of
-    each workload. Several devices: the ratio of speeds to the first, and the sizes at
-    which that ratio changes.
+    each workload. Several devices: the ratio of speeds to the first, and the sizes at which that ratio changes.
     """
     from gpureport.cli.predicting import PredictionRequest, predict_devices
 

@@ -134,11 +134,7 @@ def _worst_shape(curves: Iterable[Observation | Prediction], size: int) -> Worst
     """Return the shape of *size* that is slowest relative to the best of its search."""
     found = []
     for curve in curves:
-        rates = {
-            shape: _rate(point, slow=curve.metric.kind == "time")[0]
-            for point in curve.points
-            if (shape := shape_of(point.point))
-        }
+        rates = {shape: rate for shape, (rate, *_) in _rates(curve)}
         of_size = {shape: rate for shape, rate in rates.items() if prod(shape) == size}
         if of_size:
             slowest = min(of_size, key=of_size.__getitem__)
@@ -149,11 +145,8 @@ def _worst_shape(curves: Iterable[Observation | Prediction], size: int) -> Worst
 def _losses(curve: Observation | Prediction) -> dict[int, float]:
     """Return the loss of each work-group size in its best shape; an interval that overlaps the best's is no loss."""
     best: dict[int, _Rate] = {}
-    for point in curve.points:
-        shape = shape_of(point.point)
-        if shape is not None:
-            rate = _rate(point, slow=curve.metric.kind == "time")
-            best[prod(shape)] = max(rate, best.get(prod(shape), rate))
+    for shape, rate in _rates(curve):
+        best[prod(shape)] = max(rate, best.get(prod(shape), rate))
     top = max(best.values(), default=None)
     if top is None:
         return {}
@@ -162,6 +155,14 @@ def _losses(curve: Observation | Prediction) -> dict[int, float]:
 
 _Rate = tuple[float, float, float]
 """Rate of a point, and its interval."""
+
+
+def _rates(curve: Observation | Prediction) -> Iterator[tuple[tuple[int, ...], _Rate]]:
+    """Yield work-group shape and rate of each point of a search."""
+    for point in curve.points:
+        shape = shape_of(point.point)
+        if shape is not None:
+            yield shape, _rate(point, slow=curve.metric.kind == "time")
 
 
 def _rate(point: ObservedPoint | PredictedPoint, *, slow: bool) -> _Rate:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature
@@ -19,20 +20,6 @@ VARIATION = 1.05
 runs and devices differ by a few percent."""
 
 Side = Literal["slower", "faster"]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its 95 % interval; without one, both ends are ``None``."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The interval, or twice the value."""
-        return (self.value if self.low is None else self.low), (self.value if self.high is None else self.high)
 
 
 @dataclass(frozen=True)

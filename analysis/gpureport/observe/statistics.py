@@ -34,11 +34,16 @@ SHORTEST_TICK_S = 0.5e-9
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95 % interval; ``None`` for a curve that has no noise."""
+    """A value with its 95 % interval; ``None`` without one, as for a curve that has no noise."""
 
     value: float
     low: float | None = None
     high: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval, or twice the value."""
+        return (self.value if self.low is None else self.low), (self.value if self.high is None else self.high)
 
     @property
     def width(self) -> float:

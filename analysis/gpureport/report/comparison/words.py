@@ -134,9 +134,9 @@ def _times(ratio: float) -> str:
 
 def _same_devices(comparison: Comparison) -> Iterator[str]:
     """Report the machines with the baseline's device: significant differences, and the number without any."""
-    by_machine = grouped((difference.machine, difference) for difference in comparison.differences)
+    by_machine = _by_machine(comparison)
     wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
-    equal = [name for name, found in by_machine.items() if not any(difference.significant for difference in found)]
+    equal = _unchanged(by_machine)
     for name, found in by_machine.items():
         if name in wholes:
             yield (
@@ -151,9 +151,17 @@ def _same_devices(comparison: Comparison) -> Iterator[str]:
 
 def _alike(comparison: Comparison) -> set[str]:
     """Return the machines with the baseline's device that do not differ significantly from it."""
-    compared = {difference.machine for difference in comparison.differences}
-    different = {difference.machine for difference in comparison.differences if difference.significant}
-    return compared - different - {whole.machine for whole in comparison.overall if whole.significant}
+    return set(_unchanged(_by_machine(comparison))) - {w.machine for w in comparison.overall if w.significant}
+
+
+def _by_machine(comparison: Comparison) -> Mapping[str, Sequence[Difference]]:
+    """Return the differences of the sweeps of each machine with the baseline's device."""
+    return grouped((difference.machine, difference) for difference in comparison.differences)
+
+
+def _unchanged(by_machine: Mapping[str, Sequence[Difference]]) -> list[str]:
+    """Return the machines of which no sweep differs significantly."""
+    return [name for name, found in by_machine.items() if not any(difference.significant for difference in found)]
 
 
 def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:

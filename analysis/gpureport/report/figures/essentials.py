@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
@@ -83,7 +84,7 @@ def essentials(found: Iterable[CurveRecords], name: Callable[[str], str], device
     work = tuple(_work_line(name(family), of) for family, of in lines.items())[:MOST_FAMILIES]
     if not (latency or bandwidth or work):
         return None
-    return Essentials(latency, bandwidth, device.caches, device.compute_units, work, _resident(curves, device))
+    return Essentials(latency, bandwidth, device.caches, device.compute_units, work, resident_work_items(device))
 
 
 def _of(curves: Iterable[CurveRecords], family: str, variants: Sequence[str]) -> tuple[CurveRecords, ...]:
@@ -94,12 +95,6 @@ def _of(curves: Iterable[CurveRecords], family: str, variants: Sequence[str]) ->
         if curve.key.family == family and curve.key.variant in variants and curve.axis.quantity == "working_set"
         if drawable(curve.points)
     )
-
-
-def _resident(curves: Iterable[CurveRecords], device: Device) -> int | None:
-    entries = (entry for curve in curves if curve.prediction for entry in curve.prediction.occupancy)
-    waves = max((entry.max_waves_per_compute_unit for entry in entries), default=0)
-    return None if device.is_cpu else device.compute_units * waves * device.architecture.wave_size or None
 
 
 def _record(curve: CurveRecords) -> Observation | Prediction | None:

@@ -10,6 +10,7 @@ from statistics import median
 
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
 from gpureport.predict.features import IDLE, work_per_item
+from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
@@ -167,17 +168,9 @@ def work(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     ends = [(value_text(f).removesuffix(" work-items"), kernel_name(report, f.key)) for f in (seen[0], seen[-1])]
     reach = f"kernels reach 90 % of their first throughput plateau with {_from_to(*ends)} work-items"
     agree = agreement((f.verdict for f in tapers), "tapers")
-    return [f"{_TAPER}: {reach}{_resident(report, curves)}. {agree}.", *_farthest_work(report, seen)]
-
-
-def _resident(report: Report, curves: Iterable[CurveRecords]) -> str:
-    """Return how many work-items a GPU can keep resident, according to its entry."""
-    entries = (entry for curve in curves if curve.prediction for entry in curve.prediction.occupancy)
-    waves = max((entry.max_waves_per_compute_unit for entry in entries), default=0)
-    if report.device.is_cpu or not waves:
-        return ""
-    count = report.device.compute_units * waves * report.device.architecture.wave_size
-    return f"; up to {format_count(count)} can be resident at once"
+    capacity = resident_work_items(report.device)
+    resident = f"; up to {format_count(capacity)} can be resident at once" if capacity else ""
+    return [f"{_TAPER}: {reach}{resident}. {agree}.", *_farthest_work(report, seen)]
 
 
 def _farthest_work(report: Report, seen: Iterable[Finding]) -> list[str]:

@@ -21,7 +21,7 @@ from gpureport.report.text.words import (
     observed_text,
     set_of,
 )
-from gpureport.units import format_bytes, format_interval, format_predicted, format_ratio, format_value
+from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
 _LONGEST_FEATURE = 60
 
@@ -75,9 +75,9 @@ def level_table(report: Report, found: Iterable[CurveRecords]) -> Table:
         (
             str(level),
             str(len(mains)),
-            _sizes([f.observed for f in onsets.get(level, ())]),
-            _sizes([f.predicted for f in mains]),
-            _sizes([f.observed for f in mains]),
+            _span([f.observed for f in onsets.get(level, ())], "B"),
+            _span([f.predicted for f in mains], "B"),
+            _span([f.observed for f in mains], "B"),
             agreeing(f.verdict for f in mains),
             _largest_deviation(mains),
         )
@@ -85,11 +85,6 @@ def level_table(report: Report, found: Iterable[CurveRecords]) -> Table:
         if (mains := levels.get(level))
     )
     return Table(columns, rows, frozenset({"kernels", *columns[2:6]}))
-
-
-def _sizes(values: Iterable[float | None]) -> str:
-    known = [value for value in values if value]
-    return low_to_high(format_bytes(min(known)), format_bytes(max(known))) if known else UNKNOWN
 
 
 def _level(level: Level) -> str:
@@ -120,11 +115,11 @@ def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     return Table(columns, tuple(rows), frozenset({"curves", "predicted", "observed", "agree"}))
 
 
-def _span(values: Iterable[float | None]) -> str:
+def _span(values: Iterable[float | None], unit: str = "") -> str:
     known = [value for value in values if value]
     if not known:
         return UNKNOWN
-    return low_to_high(format_value(min(known), ""), format_value(max(known), ""))
+    return low_to_high(format_value(min(known), unit), format_value(max(known), unit))
 
 
 def _largest_deviation(mains: Iterable[Finding]) -> str:

@@ -132,10 +132,15 @@ def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterat
 
 def _side(side: str, figures: Sequence[KeyFigure]) -> Iterator[str]:
     """Yield a sentence that lists the figures on one side of their predictions."""
-    texts = [f"{each.name} ({_plain(each)}, not {_expected(each)})" for each in figures[:_NAMED]]
-    more = [f"{len(figures) - _NAMED} more"] if len(figures) > _NAMED else []
+    texts = [f"{each.name} ({_plain(each)}, not {_expected(each)})" for each in figures]
     if texts:
-        yield f"{side.capitalize()} than predicted: {listed(texts + more)}."
+        yield f"{side.capitalize()} than predicted: {_first(texts)}."
+
+
+def _first(texts: Sequence[str]) -> str:
+    """List the first of *texts*, and count the others."""
+    more = [f"{len(texts) - _NAMED} more"] if len(texts) > _NAMED else []
+    return listed([*texts[:_NAMED], *more])
 
 
 def _plain(figure: KeyFigure) -> str:
@@ -162,9 +167,8 @@ def _against_others(figures: Sequence[KeyFigure], others: int) -> Iterator[str]:
     if not unusual:
         yield f"No key figure is more than 5 % outside the range of {reports} ({len(compared)} compared)."
         return
-    names = [f"{each.name} ({_plain(each)}, {each.unusual}; others {_range(each)})" for each in unusual[:_NAMED]]
-    more = [f"{len(unusual) - _NAMED} more"] if len(unusual) > _NAMED else []
-    yield f"Outside the range of {reports}: {listed(names + more)}."
+    names = [f"{each.name} ({_plain(each)}, {each.unusual}; others {_range(each)})" for each in unusual]
+    yield f"Outside the range of {reports}: {_first(names)}."
 
 
 def _clock(report: Report) -> Iterator[str]:
