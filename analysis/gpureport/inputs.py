@@ -5,12 +5,15 @@ and YAML tags because they select how values are read. Every error is a :class:`
 line and correction.
 """
 
+import csv
 import json
+import lzma
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP
+from io import StringIO
 from itertools import accumulate
 from math import isinf
 from pathlib import Path
@@ -94,6 +97,31 @@ def read_json(path: Path) -> object:
         raise FileError(file, f"is not JSON ({error.msg})", error.lineno) from None
     except ValueError as error:
         raise FileError(file, str(error)) from None
+
+
+def read_text(path: Path) -> str:
+    """Return the contents of a text file in UTF-8.
+
+    Raises:
+        FileError: it cannot be read, is too large, or is no such text.
+    """
+    return _read(path, MOST_YAML_BYTES)
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file that is compressed with xz.
+
+    Raises:
+        FileError: it cannot be read, is too large, or is no such file.
+    """
+    decompressor = lzma.LZMADecompressor()
+    try:
+        text = decompressor.decompress(_bytes(path, MOST_JSON_BYTES), MOST_JSON_BYTES).decode()
+    except (lzma.LZMAError, UnicodeDecodeError):
+        raise FileError(str(path), "is no text that is compressed with xz") from None
+    if not decompressor.eof:
+        raise FileError(str(path), f"is larger than {MOST_JSON_BYTES >> 10} KiB, the largest size that is read")
+    return list(csv.DictReader(StringIO(text)))
 
 
 def json_bytes(path: Path) -> bytes:

@@ -13,10 +13,10 @@ from gpureport.files import real_path
 from gpureport.spec.clashes import alike
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
-from gpureport.spec.models import Device, DeviceMatch, PresentDevice
+from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
-from gpureport.spec.resolve import Layer, resolve
+from gpureport.spec.resolve import Layer, core_of, resolve
 from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
@@ -79,6 +79,21 @@ class Database:
         if name not in self._read:
             self._read[name] = read_file(self.architecture_paths[name], ArchitectureFile).get()
         return self._read[name]
+
+    def architectures(self) -> dict[str, ArchitectureFile]:
+        """Return the files of all architectures by name; one with errors raises an InputError."""
+        return {name: self.architecture(name) for name in self.architecture_paths}
+
+    def core_type(self, name: str) -> CoreType:
+        """Return the type of core of a CPU's architecture.
+
+        Raises:
+            InputError: it is no CPU's, or lacks values.
+        """
+        core = core_of(self.architecture(name))
+        if core is None:
+            raise InputError(f"{name}: core has no value, or not all of them; only architectures of CPUs have a core")
+        return core
 
     def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
         """Resolve an entry, with an *overlay* of values reported by the present device."""

@@ -210,10 +210,33 @@ class TypicalFields(Strict):
     """Capacities of device-wide caches, by level."""
 
 
+class CoreFields(FromRecord, record=models.CoreType, layered=True):
+    """The memory hierarchy of a CPU core."""
+
+
+class ProcessorId(Strict):
+    """Processors with this type of core, as the CPU identifies itself (CPUID; Arm: part name)."""
+
+    vendor: Text
+    """``GenuineIntel``, ``AuthenticAMD``, ``ARM``, …"""
+    family: Annotated[int, Field(ge=0, le=1 << 12)] | None = None
+    models: tuple[Annotated[str, Field(pattern=r"^\d{1,4}(-\d{1,4})?$")], ...] = Field(default=(), max_length=50)
+    """Numbers and ranges, such as ``16-31``."""
+    name: Text | None = None
+    """Model name, such as ``Neoverse-N1``, where the numbers do not distinguish cores (Arm)."""
+    part: Annotated[str, Field(pattern=r"^0x[0-9a-f]{3}$")] | None = None
+    """Arm part number, such as ``0xd0c``."""
+
+
 class ArchitectureFile(File, FromRecord, record=models.Architecture):
     """``devices/architectures/*.yaml``: values that all devices of one (micro)architecture share."""
 
     kind: models.Kind
+    extends: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,100}$")] | None = None
+    """An architecture, by the name of its file without ``.yaml``. This file then lists only what differs."""
+    identified_by: tuple[ProcessorId, ...] = Field(default=(), max_length=50)
+    """CPUs with this architecture."""
+    core: CoreFields = CoreFields()
     matches: tuple[str, ...] = ()
     """Patterns (``*``, ``?``) of device names or compute capabilities: ``sm_90``, ``gfx110?``. They select the
     architecture of devices without their own file."""

@@ -249,6 +249,49 @@ class Scalar:
     uncertain: bool = True
 
 
+class CoreType(Record):
+    """The memory hierarchy of one type of CPU core, for loads and stores of ordinary programs.
+
+    Rates are those of one core that shares nothing. Where vendors document no rate, they come from measurements of many
+    machines (:mod:`gpureport.predict.cpu_memory` describes the model).
+    """
+
+    l1_bytes: Bytes
+    """L1 data cache of a core."""
+    l2_bytes: Bytes
+    """L2 cache of a core."""
+    l3_bytes: Bytes
+    """L3 cache of one domain, for machines that do not list their own."""
+    cores_per_l3: Count
+    """Cores that share an L3 domain."""
+    cores_per_socket: Count
+    """Cores of a large socket."""
+    l1_latency_s: Seconds
+    """Latency of a dependent load."""
+    l2_latency_s: Seconds
+    l3_latency_s: Seconds
+    memory_latency_s: Seconds
+    tlb_latency_s: Seconds
+    """Additional latency of a miss in the first-level TLB."""
+    l1_read_bytes_per_s: BytesPerSecond
+    l2_read_bytes_per_s: BytesPerSecond
+    l3_read_bytes_per_s: BytesPerSecond
+    memory_read_bytes_per_s: BytesPerSecond
+    """One core alone, without competition for memory."""
+    l1_write_bytes_per_s: BytesPerSecond
+    l2_write_bytes_per_s: BytesPerSecond
+    l3_write_bytes_per_s: BytesPerSecond
+    memory_write_bytes_per_s: BytesPerSecond
+    socket_bandwidth_bytes_per_s: BytesPerSecond
+    """Traffic between a socket and its memory, in both directions together."""
+    socket_exponent: Number
+    """A part p of the socket's cores gets p to this power of the socket's bandwidth."""
+    l3_share: Number
+    """Part of the listed L3 that one thread can use on a machine with a whole socket."""
+    l3_share_exponent: Number
+    """A part p of the socket's cores reduces this share by p to this power."""
+
+
 class Architecture(Record):
     """What all devices of one (micro)architecture share."""
 
@@ -291,6 +334,8 @@ class Architecture(Record):
     """Latency under streaming load / unloaded latency of a dependent load."""
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
+    core: CoreType | None = None
+    """CPUs only."""
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, Steps, read_yaml
-from gpureport.spec.files import File
+from gpureport.spec.files import ArchitectureFile, File
+from gpureport.spec.inheritance import inherited
 from gpureport.spec.mistakes import MOST, mistakes, nearest, suggestion
 from gpureport.spec.salvage import salvage
 
@@ -78,7 +79,14 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
         Problem(str(path), line, _dotted(where), f"the key appears twice, first in line {first}")
         for where, line, first in content.repeated[:MOST]
     ]
-    _validate(document, model, content.data)
+    data = content.data
+    try:
+        if issubclass(model, ArchitectureFile) and isinstance(data, Mapping):
+            data = inherited(path, data)
+    except InputError as error:
+        document.problems.append(document.problem("extends", str(error), "error"))
+        return document
+    _validate(document, model, data)
     return document
 
 

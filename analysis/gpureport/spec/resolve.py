@@ -17,6 +17,7 @@ from gpureport.spec.models import (
     TRANSITIONS,
     Architecture,
     Cache,
+    CoreType,
     Device,
     Launch,
     Memory,
@@ -158,5 +159,16 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         latency_cycles=_part(values, "latencies."),
         pipes=_part(values, "pipes."),
         write_allocate=values["write_allocate"].value,
+        core=_core(values),
         **{name: values[name].value for name in SCALARS if name in values},
     )
+
+
+def core_of(file: ArchitectureFile) -> CoreType | None:
+    """Return the type of core of a CPU's architecture; ``None`` without all of its values."""
+    return _core(layer(file))
+
+
+def _core(values: Layer) -> CoreType | None:
+    part = _fields(CoreType, _part(values, "core."))
+    return CoreType(**part) if part.keys() == CoreType.model_fields.keys() else None

@@ -1,0 +1,173 @@
+"""Which type of core a processor has, and how its cores share caches and memory; also inside virtual machines.
+
+Hypervisors may hide which processors share a core, list default sizes of caches, or make each core a socket. Known
+properties of the core type then replace what is listed.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gpureport.spec.files import ArchitectureFile, ProcessorId
+from gpureport.spec.lscpu import ListedCache, ProcessorFacts
+from gpureport.spec.models import CoreType
+
+Quantity = float | npt.NDArray[np.float64]
+Listing = Literal["plain", "hidden threads", "default caches", "hidden cores", "whole threads", "model of the hypervisor"]
+"""How far the listed topology is that of the hardware.
+
+- ``plain``: as listed.
+- ``hidden threads``: a virtual machine without hardware threads; its processors may be threads that share cores.
+- ``default caches``: caches have the hypervisor's default sizes.
+- ``hidden cores``: each processor is listed as a socket, but two share a core.
+- ``whole threads``: processors are listed as threads, but each has a core of its own.
+- ``model of the hypervisor``: the name of the processor is that of a model of the hypervisor, not of a product.
+"""
+_GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel Xeon Processor)")
+"""Names of the processor models of QEMU."""
+_MOST_SOCKETS = 8
+_TOLERANCE = 1.2
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a machine gets of its hardware, by the way in which it is listed; medians over many virtual machines.
+
+    Attributes:
+        core: of the rate of the listed cores.
+        l3: of the L3 that one thread can usually use.
+        memory: of the memory bandwidth that is usual for such a part of a socket.
+    """
+
+    core: float = 1.0
+    l3: float = 1.0
+    memory: float = 1.0
+
+
+SHARES: Mapping[Listing, Share] = {
+    "plain": Share(),
+    "hidden threads": Share(core=0.9),
+    "default caches": Share(core=0.75, l3=0.5),
+    "hidden cores": Share(core=0.8),
+    "whole threads": Share(memory=1.7),
+    "model of the hypervisor": Share(core=0.95),
+}
+"""Fitted to virtual machines of SpareCores/sc-inspector-data (commit 804d3c7)."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Processors and caches of a machine, or of several as arrays.
+
+    Attributes:
+        listing: how the machine lists them.
+        processors: logical processors.
+        cores: physical ones.
+        sockets: that contain them.
+        part: part of the cores of these sockets that the machine has, at most 1.
+        l3_bytes: one instance of the L3.
+        l3_instances: of the L3.
+        core_share: of the rate of these cores.
+        l3_share: of the L3 that one thread can usually use.
+        memory_share: of the memory bandwidth that is usual for this part of a socket.
+    """
+
+    listing: Listing
+    processors: Quantity
+    cores: Quantity
+    sockets: Quantity
+    part: Quantity
+    l3_bytes: Quantity
+    l3_instances: Quantity
+    core_share: Quantity = 1.0
+    l3_share: Quantity = 1.0
+    memory_share: Quantity = 1.0
+
+
+def topology(facts: ProcessorFacts, core: CoreType) -> Topology:
+    """Return the topology of a machine with cores of a known type."""
+    listing = how_listed(facts, core)
+    cores = {
+        "whole threads": float(facts.processors),
+        "hidden cores": max(1.0, facts.processors / 2),
+    }.get(listing, max(1.0, facts.processors / facts.threads_per_core))
+    sockets = facts.sockets
+    if sockets > _MOST_SOCKETS or (facts.hypervisor and sockets == facts.processors):
+        sockets = ceil(cores / core.cores_per_socket)
+    listed = None if has_default_caches(facts, core) else facts.l3
+    instances = listed.instances if listed and listed.instances else None
+    if instances is None:
+        # Intel's cores of a socket share one L3; AMD's complexes have one each.
+        instances = max(1, round(cores / core.cores_per_l3)) if core.cores_per_l3 < core.cores_per_socket else sockets
+    share = SHARES[listing]
+    return Topology(
+        listing=listing,
+        processors=float(facts.processors),
+        cores=cores,
+        sockets=float(sockets),
+        part=min(1.0, cores / (sockets * core.cores_per_socket)),
+        l3_bytes=listed.instance_bytes if listed else core.l3_bytes,
+        l3_instances=float(instances),
+        core_share=share.core,
+        l3_share=share.l3,
+        memory_share=share.memory,
+    )
+
+
+def how_listed(facts: ProcessorFacts, core: CoreType) -> Listing:
+    """Return how far the listed topology is that of the hardware."""
+    if not facts.hypervisor or facts.instruction_set == "aarch64":
+        return "plain"
+    generic = _GENERIC.match(facts.name) is not None
+    if facts.threads_per_core > 1:
+        return "whole threads" if generic and facts.hypervisor == "Microsoft" else "plain"
+    if generic:
+        return "model of the hypervisor"
+    if facts.sockets == facts.processors > 1:
+        return "hidden cores"
+    return "default caches" if has_default_caches(facts, core) else "hidden threads"
+
+
+def has_default_caches(facts: ProcessorFacts, core: CoreType) -> bool:
+    """Whether a virtual machine lists private caches that cores of this type do not have."""
+    pairs = ((facts.l1, core.l1_bytes), (facts.l2, core.l2_bytes))
+    return bool(facts.hypervisor) and any(_differs(listed, size) for listed, size in pairs)
+
+
+def _differs(listed: ListedCache | None, size: float) -> bool:
+    return listed is not None and not 1 / _TOLERANCE < listed.instance_bytes / size < _TOLERANCE
+
+
+def core_type_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str | None:
+    """Return the name of the architecture whose file identifies this processor, if any."""
+    return next((name for name, file in architectures.items() if identifies(file.identified_by, facts)), None)
+
+
+def generic_name(facts: ProcessorFacts) -> str:
+    """Return the name of the architecture for processors of an unknown type."""
+    if facts.instruction_set in ("aarch64", "arm64"):
+        return "aarch64"
+    return "x86_64_avx512" if "avx512f" in facts.flags else "x86_64"
+
+
+def identifies(ids: Iterable[ProcessorId], facts: ProcessorFacts) -> bool:
+    """Whether one of *ids* is that of the processor."""
+    return any(_is(each, facts) for each in ids)
+
+
+def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
+    if one.vendor != facts.vendor:
+        return False
+    if one.name is not None:
+        return one.name == facts.name
+    return one.family == facts.family and facts.model is not None and any(_within(r, facts.model) for r in one.models)
+
+
+def _within(models: str, model: int) -> bool:
+    first, _, last = models.partition("-")
+    return int(first) <= model <= int(last or first)

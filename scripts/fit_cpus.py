@@ -1,0 +1,234 @@
+"""Fit the memory hierarchy of each type of CPU core to published measurements, and test how well it predicts others.
+
+    python scripts/fit_cpus.py                    # cross-validation: half of the machines, and all but one provider
+    python scripts/fit_cpus.py --write            # also write the fitted values to devices/architectures/*.yaml
+
+The data are in ``reports/published/cpus``. A value that few machines determine stays near the value of a typical core.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from gpureport.data import data_dir
+from gpureport.files import write_file
+from gpureport.predict.cpu_memory import OPERATIONS, Floats, bandwidth_bytes_per_s, latency_s
+from gpureport.results.cpus import CloudMachine, cloud_machines
+from gpureport.spec.core_types import Topology, core_type_name, generic_name, topology
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import CoreType, yaml_values
+
+LATENCIES = ("l1_latency_s", "l2_latency_s", "l3_latency_s", "memory_latency_s", "tlb_latency_s", "l3_share", "l3_share_exponent")
+BANDWIDTHS = (
+    *(f"{level}_{way}_bytes_per_s" for way in ("read", "write") for level in ("l1", "l2", "l3", "memory")),
+    "socket_bandwidth_bytes_per_s",
+    "socket_exponent",
+)
+TYPICAL: Mapping[str, float] = {
+    "l1_latency_s": 1.4e-9,
+    "l2_latency_s": 4e-9,
+    "l3_latency_s": 20e-9,
+    "memory_latency_s": 105e-9,
+    "tlb_latency_s": 2e-9,
+    "l3_share": 0.8,
+    "l3_share_exponent": 0.3,
+    "l1_read_bytes_per_s": 95e9,
+    "l2_read_bytes_per_s": 75e9,
+    "l3_read_bytes_per_s": 40e9,
+    "memory_read_bytes_per_s": 15e9,
+    "l1_write_bytes_per_s": 57e9,
+    "l2_write_bytes_per_s": 50e9,
+    "l3_write_bytes_per_s": 35e9,
+    "memory_write_bytes_per_s": 13e9,
+    "socket_bandwidth_bytes_per_s": 170e9,
+    "socket_exponent": 0.4,
+}
+"""Values of a typical core of a server, from which the fits start."""
+PRIOR = {"l3_share": 0.6, "l3_share_exponent": 0.6, "socket_exponent": 0.8}
+"""Weight of the typical value relative to one machine's deviation; 0.35 for the others."""
+SOURCE = "sparecores"
+_FACTOR = 5.0
+"""Fitted values may differ from the typical ones by this factor."""
+
+
+class Batch:
+    """Measurements of several machines as arrays."""
+
+    def __init__(self, machines: Sequence[CloudMachine], core: CoreType) -> None:
+        """Repeat each machine's topology for each of its working sets."""
+        counts = [len(machine.working_sets_bytes) for machine in machines]
+        each = [topology(machine.facts, core) for machine in machines]
+        names = [field.name for field in fields(Topology) if field.name != "listing"]
+        arrays = {name: np.repeat(np.array([getattr(one, name) for one in each], dtype=float), counts) for name in names}
+        self.topology = replace(each[0], **arrays)
+        self.sizes: Floats = np.concatenate([machine.working_sets_bytes for machine in machines])
+        self.latency_s: Floats = np.concatenate([machine.latency_s for machine in machines])
+        self.bandwidth = {o: np.concatenate([machine.bandwidth_bytes_per_s[o] for machine in machines]) for o in OPERATIONS}
+
+
+def fitted(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: bool) -> CoreType:
+    """Return *core* with the values that fit *machines* best."""
+    batch = Batch(machines, core)
+
+    def latency(one: CoreType) -> Floats:
+        return np.log(latency_s(one, batch.topology, batch.sizes) / batch.latency_s)
+
+    def bandwidth(one: CoreType) -> Floats:
+        # The error of a bandwidth is a share of the observed one: factors upwards count more.
+        ratios = [
+            bandwidth_bytes_per_s(one, batch.topology, batch.sizes, o, write_allocate=write_allocate) / batch.bandwidth[o]
+            for o in OPERATIONS
+        ]
+        return np.minimum(np.concatenate(ratios), 20) - 1
+
+    core = _best(core, LATENCIES, latency, 0.1)
+    return _best(core, BANDWIDTHS, bandwidth, 0.15)
+
+
+def _best(core: CoreType, names: Sequence[str], errors, scale: float) -> CoreType:  # noqa: ANN001 - a function
+    start = np.log([TYPICAL[name] for name in names])
+    weights = np.array([PRIOR.get(name, 0.35) for name in names])
+
+    def with_values(logs: Floats) -> CoreType:
+        return core.model_copy(update=dict(zip(names, map(float, np.exp(logs)), strict=True)))
+
+    found = least_squares(
+        lambda logs: np.concatenate([errors(with_values(logs)), (logs - start) * weights]),
+        start,
+        loss="soft_l1",
+        f_scale=scale,
+        bounds=(start - np.log(_FACTOR), start + np.log(_FACTOR)),
+    )
+    return with_values(found.x)
+
+
+def by_type(machines: Iterable[CloudMachine], database: Database) -> dict[str, list[CloudMachine]]:
+    """Group machines by the name of their architecture; generic ones for cores of an unknown type."""
+    found: dict[str, list[CloudMachine]] = {}
+    for machine in machines:
+        found.setdefault(core_type_name(machine.facts, database.architectures()) or generic_name(machine.facts), []).append(machine)
+    return found
+
+
+def _fitted(machines: Sequence[CloudMachine], database: Database, name: str) -> CoreType:
+    return fitted(machines, core_of(database, name), write_allocate=_allocates(database, name))
+
+
+def _allocates(database: Database, name: str) -> bool:
+    return bool(database.architectures()[name].write_allocate.value)
+
+
+def errors(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: bool) -> dict[str, Floats]:
+    """Return |predicted / observed - 1| of all values."""
+    batch = Batch(machines, core)
+    found = {"latency": np.abs(latency_s(core, batch.topology, batch.sizes) / batch.latency_s - 1)}
+    for o in OPERATIONS:
+        predicted = bandwidth_bytes_per_s(core, batch.topology, batch.sizes, o, write_allocate=write_allocate)
+        found[o] = np.abs(predicted / batch.bandwidth[o] - 1)
+    return found
+
+
+def typical(cores: Mapping[str, CoreType], database: Database, name: str) -> CoreType:
+    """Return the medians of the fitted values of all core types of the instruction set of a generic architecture."""
+    arm = name == "aarch64"
+    alike = [core for other, core in cores.items() if _is_arm(database, other) == arm] or list(cores.values())
+    own = core_of(database, name)
+    return own.model_copy(update={n: float(np.median([getattr(c, n) for c in alike])) for n in (*LATENCIES, *BANDWIDTHS)})
+
+
+def _is_arm(database: Database, name: str) -> bool:
+    file = database.architectures()[name]
+    return name == "aarch64" or file.extends == "aarch64"
+
+
+def core_of(database: Database, name: str) -> CoreType:
+    """Return the core type of an architecture, with typical values where it has none yet."""
+    leaves = database.architectures()[name].leaves()
+    known = {field: leaf.value for field, (key, _) in yaml_values(CoreType).items() if (leaf := leaves.get(f"core.{key}"))}
+    return CoreType.model_validate({**TYPICAL, **known})
+
+
+def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Database) -> None:
+    """Print the errors for machines that the fit did not use."""
+    providers = sorted({machine.provider for machines in groups.values() for machine in machines})
+    halves = {"odd": lambda m: m.number % 2 == 1, "even": lambda m: m.number % 2 == 0}
+    splits = {
+        "half of the machines": [halves["odd"], halves["even"]],
+        "one provider": [lambda m, p=p: m.provider == p for p in providers],
+        "one type of core": [lambda m, t=t: m.name in t for t in ({m.name for m in g} for g in groups.values())],
+    }
+    known: dict[tuple[str, ...], CoreType] = {}
+    for title, tests in splits.items():
+        found: dict[str, list[Floats]] = {}
+        for left_out in tests:
+            cores = {}
+            for name, machines in groups.items():
+                kept = [machine for machine in machines if not left_out(machine)]
+                if kept:
+                    key = (name, *(machine.name for machine in kept))
+                    known[key] = cores[name] = known.get(key) or _fitted(kept, database, name)
+            for name, machines in groups.items():
+                tested = [machine for machine in machines if left_out(machine)]
+                if tested:
+                    generic = generic_name(tested[0].facts)
+                    core = cores.get(name) or typical(cores, database, generic).model_copy(
+                        update={n: getattr(core_of(database, generic), n) for n in ("l1_bytes", "l2_bytes")}
+                    )
+                    for what, values in errors(tested, core, write_allocate=_allocates(database, name)).items():
+                        found.setdefault(what, []).append(values)
+        print(f"\nLeft out: {title}")
+        bandwidth = np.concatenate([np.concatenate(found[o]) for o in OPERATIONS])
+        for what, values in {**{k: np.concatenate(v) for k, v in found.items()}, "bandwidth": bandwidth}.items():
+            print(f"  {what:10} n {len(values):6}  median {np.median(values):.3f}  90 % {np.quantile(values, 0.9):.3f}")
+
+
+def write(name: str, core: CoreType, kind: str) -> None:
+    """Write the fitted values into an architecture's file."""
+    path = data_dir("devices") / "architectures" / f"{name}.yaml"
+    lines = "".join(f"  {_line(field, getattr(core, field), kind)}\n" for field in (*LATENCIES, *BANDWIDTHS))
+    head = re.split(r"^  # fitted$.*?(?=^\S|\Z)", path.read_text(), flags=re.M | re.S)
+    write_file(path, f"{head[0]}  # fitted\n{lines}" + "".join(head[1:]))
+
+
+def _line(field: str, value: float, kind: str) -> str:
+    key = re.sub(r"_(bytes_per_s|s)$", "", field)
+    if field.endswith("bytes_per_s"):
+        text = f"{value / 1e9:.3g} GB/s"
+    else:
+        text = f"{value * 1e9:.3g} ns" if field.endswith("_s") else f"{value:.2g}"
+    text = f"{float(text.split()[0]):g}{text[len(text.split()[0]):]}"
+    return f"{key}: {{value: {text}, {kind}}}"
+
+
+def main() -> int:
+    """Fit, test and on request write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write the fitted values to the architectures' files")
+    parser.add_argument("--no-test", action="store_true", help="do not cross-validate")
+    options = parser.parse_args()
+    database = load_database()
+    groups = by_type(cloud_machines(), database)
+    if options.write:
+        cores = {
+            name: _fitted(machines, database, name)
+            for name, machines in groups.items()
+            if name not in GENERIC
+        }
+        for name, core in cores.items():
+            write(name, core, f"source: {SOURCE}")
+        for name in GENERIC:
+            write(name, typical(cores, database, name), 'kind: assumed, note: "median of the known types of cores"')
+    if not options.no_test:
+        cross_validate(groups, database)
+    return 0
+
+
+GENERIC = ("x86_64", "x86_64_avx512", "aarch64")
+
+if __name__ == "__main__":
+    sys.exit(main())
