@@ -18,10 +18,10 @@ from scipy.optimize import least_squares
 from gpureport.data import data_dir
 from gpureport.files import write_file
 from gpureport.predict.cpu_memory import OPERATIONS, Floats, bandwidth_bytes_per_s, latency_s
-from gpureport.results.cpus import CloudMachine, cloud_machines
+from gpureport.results.cpus import BareMachine, CloudMachine, bare_machines, cloud_machines, predicted_streams
 from gpureport.spec.core_types import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.models import CoreType, yaml_values
+from gpureport.spec.models import CoreType, StreamType, yaml_values
 
 LATENCIES = ("l1_latency_s", "l2_latency_s", "l3_latency_s", "memory_latency_s", "tlb_latency_s", "l3_share", "l3_share_exponent")
 BANDWIDTHS = (
@@ -187,20 +187,59 @@ def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Datab
             print(f"  {what:10} n {len(values):6}  median {np.median(values):.3f}  90 % {np.quantile(values, 0.9):.3f}")
 
 
-def write(name: str, core: CoreType, kind: str) -> None:
-    """Write the fitted values into an architecture's file."""
+def fitted_streams(machines: Sequence[BareMachine], database: Database, name: str) -> StreamType:
+    """Return the values with which streaming kernels of *machines* are predicted best."""
+    core, known, allocates = core_of(database, name), streams_of(database, name), _allocates(database, name)
+
+    def with_values(logs: Floats) -> StreamType:
+        return known.model_copy(update=dict(zip(STREAMS, map(float, np.exp(logs)), strict=True)))
+
+    def ratios(logs: Floats) -> Floats:
+        each = [predicted_streams(machine, core, with_values(logs), write_allocate=allocates) for machine in machines]
+        observed = [machine.bandwidth_bytes_per_s for machine in machines]
+        return np.minimum(np.concatenate(each) / np.concatenate(observed), 6) - 1
+
+    start = np.log([STREAMS[name] for name in STREAMS])
+    bounds = (start - np.log(8), start + np.log(8))
+    tried = [start + shift for shift in (np.zeros(5), np.array([0, 0, 0, 0, np.log(4)]))]
+    found = [least_squares(ratios, first, loss="soft_l1", f_scale=0.1, bounds=bounds, max_nfev=60) for first in tried]
+    return with_values(min(found, key=lambda one: float(one.cost)).x)
+
+
+def streams_of(database: Database, name: str) -> StreamType:
+    """Return the stream type of an architecture, with typical values where it has none yet."""
+    leaves = database.architectures()[name].leaves()
+    keys = yaml_values(StreamType).items()
+    return StreamType.model_validate({**STREAMS, **{f: leaf.value for f, (key, _) in keys if (leaf := leaves.get(f"streams.{key}"))}})
+
+
+def write_streams(database: Database) -> None:
+    """Fit the streaming kernels of all machines without a hypervisor, and write the values."""
+    machines = list(bare_machines())
+    found = {}
+    for name in dict.fromkeys(machine.core_type for machine in machines):
+        own = [machine for machine in machines if machine.core_type == name and machine.name not in OTHER_CODE]
+        found[name] = fitted_streams(own, database, name)
+        write(name, found[name], STREAMS, "fitted streams", "source: kerncraft")
+    for generic, alike in GENERIC_STREAMS.items():
+        write(generic, found[alike], STREAMS, "fitted streams", f'kind: assumed, note: "the same as {alike}"')
+
+
+def write(name: str, record: CoreType | StreamType, fields_: Iterable[str], mark: str, kind: str) -> None:
+    """Write the fitted values into an architecture's file, after the comment *mark*."""
     path = data_dir("devices") / "architectures" / f"{name}.yaml"
-    lines = "".join(f"  {_line(field, getattr(core, field), kind)}\n" for field in (*LATENCIES, *BANDWIDTHS))
-    head = re.split(r"^  # fitted$.*?(?=^\S|\Z)", path.read_text(), flags=re.M | re.S)
-    write_file(path, f"{head[0]}  # fitted\n{lines}" + "".join(head[1:]))
+    lines = "".join(f"  {_line(field, getattr(record, field), kind)}\n" for field in fields_)
+    head = re.split(rf"^  # {mark}$.*?(?=^\S|\Z)", path.read_text(), flags=re.M | re.S)
+    write_file(path, f"{head[0]}  # {mark}\n{lines}" + "".join(head[1:]))
 
 
 def _line(field: str, value: float, kind: str) -> str:
-    key = re.sub(r"_(bytes_per_s|s)$", "", field)
+    key = re.sub(r"_(bytes_per_s|cycles|s)$", "", field)
     if field.endswith("bytes_per_s"):
         text = f"{value / 1e9:.3g} GB/s"
     else:
         text = f"{value * 1e9:.3g} ns" if field.endswith("_s") else f"{value:.2g}"
+        text += " cycles" if field.endswith("_cycles") else ""
     text = f"{float(text.split()[0]):g}{text[len(text.split()[0]):]}"
     return f"{key}: {{value: {text}, {kind}}}"
 
@@ -220,14 +259,33 @@ def main() -> int:
             if name not in GENERIC
         }
         for name, core in cores.items():
-            write(name, core, f"source: {SOURCE}")
+            write(name, core, FITTED, "fitted", f"source: {SOURCE}")
         for name in GENERIC:
-            write(name, typical(cores, database, name), 'kind: assumed, note: "median of the known types of cores"')
+            write(name, typical(cores, database, name), FITTED, "fitted", 'kind: assumed, note: "median of the known types of cores"')
+        write_streams(database)
     if not options.no_test:
         cross_validate(groups, database)
     return 0
 
 
+FITTED = (*LATENCIES, *BANDWIDTHS)
+STREAMS: Mapping[str, float] = {
+    "l2_line_cycles": 1.7,
+    "l3_line_cycles": 2.5,
+    "memory_line_s": 1.5e-9,
+    "socket_bandwidth_bytes_per_s": 80e9,
+    "transfer_exponent": 1.0,
+}
+"""Typical values of streaming kernels, from which the fits start."""
+OTHER_CODE = ("SkylakeSP_Gold-5122", "SkylakeSP_Platinum-8147_2.7GHz", "BroadwellEP_E5-2630v4")
+"""Machines whose rates in the L1 show code without wide vectors, or another clock than the listed one."""
+GENERIC_STREAMS = {
+    "x86_64": "broadwell_server",
+    "x86_64_avx512": "skylake_server",
+    "zen2": "zen1",
+    "zen3": "zen1",
+    "aarch64": "thunderx2",
+}
 GENERIC = ("x86_64", "x86_64_avx512", "aarch64")
 
 if __name__ == "__main__":

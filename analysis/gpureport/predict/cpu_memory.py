@@ -15,13 +15,14 @@ The levels up to the L3 add up over cores. Memory is limited by the cores, and b
 of a socket, as a virtual machine has, gets more than its part of them as long as its neighbours leave it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gpureport.spec.core_types import Topology
+from gpureport.spec.core_types import Listing, Topology
 from gpureport.spec.models import CoreType
 
 Operation = Literal["read", "write", "copy"]
@@ -51,6 +52,36 @@ COPY_EXPONENTS = (4.0, 2.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How far observed values are from predicted ones, as intervals of 95 %.
+
+    Attributes:
+        latency: natural logarithm of observed / predicted latency in private caches.
+        far_latency: the same, in addition, beyond them.
+        l3: usable L3 of one thread / the predicted one.
+        rates: natural logarithm of observed / predicted bandwidth of private caches, L3 and memory.
+    """
+
+    latency: tuple[float, float]
+    far_latency: tuple[float, float]
+    l3: tuple[float, float]
+    rates: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+
+
+SPREADS: Mapping[Listing, Spread] = {
+    "plain": Spread((-0.3, 0.25), (-0.2, 0.25), (0.2, 2.0), ((-0.3, 0.55), (-0.45, 0.85), (-0.65, 0.85))),
+    "hidden threads": Spread((-0.3, 1.0), (-0.2, 0.2), (0.2, 2.5), ((-1.2, 0.7), (-0.7, 0.75), (-1.1, 0.8))),
+    "model of the hypervisor": Spread((-0.4, 0.3), (-0.2, 0.3), (0.2, 2.0), ((-0.8, 0.5), (-1.2, 0.8), (-0.6, 1.5))),
+    "whole threads": Spread((-0.3, 0.35), (-0.2, 0.4), (0.2, 2.0), ((-0.75, 0.6), (-0.6, 0.7), (-0.9, 1.8))),
+    "hidden cores": Spread((-0.35, 0.3), (-0.1, 0.3), (0.2, 2.0), ((-0.3, 1.4), (-0.4, 1.4), (-0.9, 1.6))),
+    "default caches": Spread((-0.4, 0.3), (-0.2, 0.3), (0.05, 4.0), ((-0.8, 1.4), (-0.9, 1.25), (-0.8, 1.7))),
+}
+"""Fitted to the machines of SpareCores/sc-inspector-data (commit 804d3c7)."""
+STREAMED_L3_RANGE = (0.5, 3.0)
+"""L3 that streams of all threads find / the predicted one, as an interval of 95 %."""
+
+
+@dataclass(frozen=True)
 class Curve:
     """A predicted curve over working sets, with the interval of 95 %; in seconds or bytes/s."""
 
@@ -72,6 +103,33 @@ def latency_s(core: CoreType, topology: Topology, working_set_bytes: Floats) -> 
     far = FAR_S * np.log2(np.maximum(1.0, size / FAR_BYTES))
     time: Floats = sum(share * t for share, t in zip(served, latencies, strict=True)) + core.tlb_latency_s * small_pages
     return time + far
+
+
+def latency_curve(core: CoreType, topology: Topology, working_set_bytes: Floats) -> Curve:
+    """Return the latency of one dependent load by working set, with its interval: L3 share and rates vary."""
+    sizes, spread = np.asarray(working_set_bytes, dtype=float), SPREADS[topology.listing]
+    fewer, more = (replace(topology, l3_share=topology.l3_share * factor) for factor in spread.l3)
+    memory = np.clip(np.log(sizes / core.l2_bytes) / np.log(8), 0, 1)  # from the L2 to where memory begins to count
+    factors = (np.exp(np.array(spread.latency)[:, None] + np.array(spread.far_latency)[:, None] * memory))
+    return Curve(
+        latency_s(core, topology, sizes),
+        latency_s(core, more, sizes) * factors[0],
+        latency_s(core, fewer, sizes) * factors[1],
+    )
+
+
+def bandwidth_curve(
+    core: CoreType, topology: Topology, working_set_bytes: Floats, operation: Operation, *, write_allocate: bool
+) -> Curve:
+    """Return the bandwidth of all threads by the size of each thread's buffer, with its interval."""
+    sizes, spread = np.asarray(working_set_bytes, dtype=float), SPREADS[topology.listing]
+    values, small, large = (
+        _bandwidth(core, replace(topology, l3_bytes=topology.l3_bytes * factor), sizes, operation, write_allocate)
+        for factor in (1.0, *STREAMED_L3_RANGE)
+    )
+    low = small[0] * np.exp(np.tensordot(np.array([f[0] for f in spread.rates]), small[1], axes=1))
+    high = large[0] * np.exp(np.tensordot(np.array([f[1] for f in spread.rates]), large[1], axes=1))
+    return Curve(values[0], low, high)
 
 
 L2_REACH = 1.15
@@ -101,6 +159,14 @@ def bandwidth_bytes_per_s(
 
     A copy has two buffers for each thread; its bytes are counted once.
     """
+    total: Floats = _bandwidth(core, topology, working_set_bytes, operation, write_allocate)[0]
+    return total
+
+
+def _bandwidth(
+    core: CoreType, topology: Topology, working_set_bytes: Floats, operation: Operation, write_allocate: bool
+) -> tuple[Floats, Floats]:
+    """Return the bandwidth, and the share of the time that private caches, L3 and memory take."""
     size = np.asarray(working_set_bytes, dtype=float) * (2 if operation == "copy" else 1)
     threads = topology.processors / topology.cores
     l2 = streamed_hits(core.l2_bytes, size * threads, PRIVATE_EXPONENT)
@@ -113,9 +179,10 @@ def bandwidth_bytes_per_s(
     traffic = {"read": 1.0, "write": 2.0 if write_allocate else 1.0, "copy": 3.0 if write_allocate else 2.0}[operation]
     socket = core.socket_bandwidth_bytes_per_s / traffic * topology.sockets * topology.memory_share * topology.part**core.socket_exponent
     memory = norm(1 / (rates[-1] * busy), 1 / socket, SATURATION_EXPONENT)
-    times = (*(1 / (rate * busy) for rate in rates[:-1]), memory)
-    total: Floats = 1 / sum(share * t for share, t in zip(served, times, strict=True))
-    return total
+    rate_times = np.stack(np.broadcast_arrays(*(1 / (rate * busy) for rate in rates[:-1]), memory, size))[:-1]
+    times = served * rate_times
+    total = times.sum(axis=0)
+    return 1 / total, np.stack([times[0] + times[1], times[2], times[3]]) / total
 
 
 def streamed_hits(capacity_bytes: npt.ArrayLike, size: Floats, exponent: float) -> Floats:

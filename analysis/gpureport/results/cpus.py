@@ -10,10 +10,13 @@ import numpy as np
 from gpureport.data import data_dir
 from gpureport.inputs import read_table
 from gpureport.predict.cpu_memory import OPERATIONS, Floats, Operation
+from gpureport.predict.cpu_streams import KERNELS, Socket, stream_bandwidth_bytes_per_s
 from gpureport.spec.lscpu import ProcessorFacts, processor_facts
+from gpureport.spec.models import CoreType, StreamType
 
 _KIB = 1 << 10
 MACHINES, CURVES = "machines.csv.xz", "curves.csv.xz"
+BARE_METAL, STREAMS = "bare_metal.csv.xz", "streams.csv.xz"
 
 
 @dataclass(frozen=True)
@@ -56,3 +59,68 @@ def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
             latency_s=np.array([float(row["latency_ns"]) * 1e-9 for row in rows]),
             bandwidth_bytes_per_s={o: np.array([float(r[f"{o}_GB_per_s"]) * 1e9 for r in rows]) for o in OPERATIONS},
         )
+
+
+@dataclass(frozen=True)
+class BareMachine:
+    """A machine without a hypervisor, and the bandwidth of streaming kernels there.
+
+    Attributes:
+        name: of the machine.
+        core_type: name of its architecture, by the name of its processor.
+        socket: one of its sockets.
+        kernels: name of the kernel of each value.
+        levels: memory level that the kernel's data fit, by value.
+        cores: that run the kernel, by value.
+        bytes_per_core: data of each core, by value.
+        bandwidth_bytes_per_s: observed, by value.
+    """
+
+    name: str
+    core_type: str
+    socket: Socket
+    kernels: tuple[str, ...]
+    levels: tuple[str, ...]
+    cores: Floats
+    bytes_per_core: Floats
+    bandwidth_bytes_per_s: Floats
+
+
+def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
+    """Yield the machines without a hypervisor of a folder with the tables (default: the project's)."""
+    folder = folder or data_dir("reports") / "published" / "cpus"
+    machines = read_table(folder / BARE_METAL)
+    for number, group in groupby(read_table(folder / STREAMS), key=lambda row: int(row["machine"])):
+        rows, fields = list(group), machines[number]
+        yield BareMachine(
+            name=fields["machine"],
+            core_type=fields["core_type"],
+            socket=Socket(
+                clock_hz=float(fields["clock_GHz"]) * 1e9,
+                cores=int(fields["cores"]),
+                domains=int(fields["domains"]),
+                l3_bytes=float(fields["L3_MiB"]) * (1 << 20),
+            ),
+            kernels=tuple(row["kernel"] for row in rows),
+            levels=tuple(row["level"] for row in rows),
+            cores=np.array([float(row["cores"]) for row in rows]),
+            bytes_per_core=np.array([float(row["bytes_per_core"]) for row in rows]),
+            bandwidth_bytes_per_s=np.array([float(row["GB_per_s"]) * 1e9 for row in rows]),
+        )
+
+
+def predicted_streams(machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool) -> Floats:
+    """Return the predicted bandwidth of each value of *machine*, in bytes/s."""
+    predicted = np.zeros_like(machine.cores)
+    for name in dict.fromkeys(machine.kernels):
+        of_kernel = np.array([kernel == name for kernel in machine.kernels])
+        predicted[of_kernel] = stream_bandwidth_bytes_per_s(
+            core,
+            streams,
+            machine.socket,
+            KERNELS[name],
+            machine.cores[of_kernel],
+            machine.bytes_per_core[of_kernel],
+            write_allocate=write_allocate,
+        )
+    return predicted

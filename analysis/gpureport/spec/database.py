@@ -13,10 +13,10 @@ from gpureport.files import real_path
 from gpureport.spec.clashes import alike
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
-from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice
+from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
-from gpureport.spec.resolve import Layer, core_of, resolve
+from gpureport.spec.resolve import Layer, core_of, resolve, streams_of
 from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
@@ -94,6 +94,17 @@ class Database:
         if core is None:
             raise InputError(f"{name}: core has no value, or not all of them; only architectures of CPUs have a core")
         return core
+
+    def stream_type(self, name: str) -> StreamType:
+        """Return how streaming kernels run on the cores of a CPU's architecture.
+
+        Raises:
+            InputError: it is no CPU's, or lacks values.
+        """
+        streams = streams_of(self.architecture(name))
+        if streams is None:
+            raise InputError(f"{name}: streams has no value, or not all of them; only architectures of CPUs have them")
+        return streams
 
     def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
         """Resolve an entry, with an *overlay* of values reported by the present device."""

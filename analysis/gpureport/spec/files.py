@@ -214,6 +214,10 @@ class CoreFields(FromRecord, record=models.CoreType, layered=True):
     """The memory hierarchy of a CPU core."""
 
 
+class StreamFields(FromRecord, record=models.StreamType, layered=True):
+    """Vectorised streaming kernels on a CPU core."""
+
+
 class ProcessorId(Strict):
     """Processors with this type of core, as the CPU identifies itself (CPUID; Arm: part name)."""
 
@@ -237,6 +241,7 @@ class ArchitectureFile(File, FromRecord, record=models.Architecture):
     identified_by: tuple[ProcessorId, ...] = Field(default=(), max_length=50)
     """CPUs with this architecture."""
     core: CoreFields = CoreFields()
+    streams: StreamFields = StreamFields()
     matches: tuple[str, ...] = ()
     """Patterns (``*``, ``?``) of device names or compute capabilities: ``sm_90``, ``gfx110?``. They select the
     architecture of devices without their own file."""

@@ -292,6 +292,27 @@ class CoreType(Record):
     """A part p of the socket's cores reduces this share by p to this power."""
 
 
+class StreamType(Record):
+    """Vectorised streaming kernels on one type of CPU core (execution-cache-memory model)."""
+
+    load_bytes_per_cycle: BytesPerCycle
+    """Loads from the L1."""
+    store_bytes_per_cycle: BytesPerCycle
+    """Stores to the L1."""
+    access_bytes_per_cycle: BytesPerCycle
+    """Loads and stores together."""
+    l2_line_cycles: Cycles
+    """Cycles per line between L1 and L2."""
+    l3_line_cycles: Cycles
+    """Cycles per line between L2 and L3."""
+    memory_line_s: Seconds
+    """Time per line between the last cache and memory, for one core."""
+    socket_bandwidth_bytes_per_s: BytesPerSecond
+    """Traffic between a socket and its memory that streams reach."""
+    transfer_exponent: Number
+    """p-norm of the times of all transfers: 1 if they follow each other; the larger, the more they overlap."""
+
+
 class Architecture(Record):
     """What all devices of one (micro)architecture share."""
 
@@ -335,6 +356,8 @@ class Architecture(Record):
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
     core: CoreType | None = None
+    """CPUs only."""
+    streams: StreamType | None = None
     """CPUs only."""
 
     @model_validator(mode="after")

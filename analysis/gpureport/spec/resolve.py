@@ -6,7 +6,7 @@ reports may form a third. Each value has its provenance.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from gpureport.errors import InputError
 from gpureport.records.keys import Record
@@ -22,6 +22,7 @@ from gpureport.spec.models import (
     Launch,
     Memory,
     OccupancyRules,
+    StreamType,
     Transition,
     yaml_values,
 )
@@ -35,6 +36,7 @@ class Value:
     provenance: Provenance
 
 
+R = TypeVar("R", bound=Record)
 Layer = Mapping[str, Value]
 """Values by dotted path: ``caches.L2.capacity``."""
 
@@ -159,16 +161,22 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         latency_cycles=_part(values, "latencies."),
         pipes=_part(values, "pipes."),
         write_allocate=values["write_allocate"].value,
-        core=_core(values),
+        core=_whole(CoreType, values, "core."),
+        streams=_whole(StreamType, values, "streams."),
         **{name: values[name].value for name in SCALARS if name in values},
     )
 
 
 def core_of(file: ArchitectureFile) -> CoreType | None:
     """Return the type of core of a CPU's architecture; ``None`` without all of its values."""
-    return _core(layer(file))
+    return _whole(CoreType, layer(file), "core.")
 
 
-def _core(values: Layer) -> CoreType | None:
-    part = _fields(CoreType, _part(values, "core."))
-    return CoreType(**part) if part.keys() == CoreType.model_fields.keys() else None
+def streams_of(file: ArchitectureFile) -> StreamType | None:
+    """Return how streaming kernels run on a CPU's cores; ``None`` without all of the values."""
+    return _whole(StreamType, layer(file), "streams.")
+
+
+def _whole(model: type[R], values: Layer, prefix: str) -> R | None:
+    part = _fields(model, _part(values, prefix))
+    return model(**part) if part.keys() == model.model_fields.keys() else None
