@@ -18,12 +18,20 @@ from scipy.optimize import least_squares
 from gpureport.data import data_dir
 from gpureport.files import write_file
 from gpureport.predict.cpu_memory import OPERATIONS, Floats, bandwidth_bytes_per_s, latency_s
-from gpureport.results.cpus import BareMachine, CloudMachine, bare_machines, cloud_machines, predicted_streams
+from gpureport.results.cpus import BareMachine, CloudMachine, bare_machines, cloud_machines, stream_prediction
 from gpureport.spec.core_types import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import CoreType, StreamType, yaml_values
 
-LATENCIES = ("l1_latency_s", "l2_latency_s", "l3_latency_s", "memory_latency_s", "tlb_latency_s", "l3_share", "l3_share_exponent")
+LATENCIES = (
+    "l1_latency_s",
+    "l2_latency_s",
+    "l3_latency_s",
+    "memory_latency_s",
+    "tlb_latency_s",
+    "l3_share",
+    "l3_share_exponent",
+)
 BANDWIDTHS = (
     *(f"{level}_{way}_bytes_per_s" for way in ("read", "write") for level in ("l1", "l2", "l3", "memory")),
     "socket_bandwidth_bytes_per_s",
@@ -64,11 +72,15 @@ class Batch:
         counts = [len(machine.working_sets_bytes) for machine in machines]
         each = [topology(machine.facts, core) for machine in machines]
         names = [field.name for field in fields(Topology) if field.name != "listing"]
-        arrays = {name: np.repeat(np.array([getattr(one, name) for one in each], dtype=float), counts) for name in names}
+        arrays = {
+            name: np.repeat(np.array([getattr(one, name) for one in each], dtype=float), counts) for name in names
+        }
         self.topology = replace(each[0], **arrays)
         self.sizes: Floats = np.concatenate([machine.working_sets_bytes for machine in machines])
         self.latency_s: Floats = np.concatenate([machine.latency_s for machine in machines])
-        self.bandwidth = {o: np.concatenate([machine.bandwidth_bytes_per_s[o] for machine in machines]) for o in OPERATIONS}
+        self.bandwidth = {
+            o: np.concatenate([machine.bandwidth_bytes_per_s[o] for machine in machines]) for o in OPERATIONS
+        }
 
 
 def fitted(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: bool) -> CoreType:
@@ -81,7 +93,8 @@ def fitted(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: 
     def bandwidth(one: CoreType) -> Floats:
         # The error of a bandwidth is a share of the observed one: factors upwards count more.
         ratios = [
-            bandwidth_bytes_per_s(one, batch.topology, batch.sizes, o, write_allocate=write_allocate) / batch.bandwidth[o]
+            bandwidth_bytes_per_s(one, batch.topology, batch.sizes, o, write_allocate=write_allocate)
+            / batch.bandwidth[o]
             for o in OPERATIONS
         ]
         return np.minimum(np.concatenate(ratios), 20) - 1
@@ -111,7 +124,9 @@ def by_type(machines: Iterable[CloudMachine], database: Database) -> dict[str, l
     """Group machines by the name of their architecture; generic ones for cores of an unknown type."""
     found: dict[str, list[CloudMachine]] = {}
     for machine in machines:
-        found.setdefault(core_type_name(machine.facts, database.architectures()) or generic_name(machine.facts), []).append(machine)
+        found.setdefault(
+            core_type_name(machine.facts, database.architectures()) or generic_name(machine.facts), []
+        ).append(machine)
     return found
 
 
@@ -138,7 +153,9 @@ def typical(cores: Mapping[str, CoreType], database: Database, name: str) -> Cor
     arm = name == "aarch64"
     alike = [core for other, core in cores.items() if _is_arm(database, other) == arm] or list(cores.values())
     own = core_of(database, name)
-    return own.model_copy(update={n: float(np.median([getattr(c, n) for c in alike])) for n in (*LATENCIES, *BANDWIDTHS)})
+    return own.model_copy(
+        update={n: float(np.median([getattr(c, n) for c in alike])) for n in (*LATENCIES, *BANDWIDTHS)}
+    )
 
 
 def _is_arm(database: Database, name: str) -> bool:
@@ -149,7 +166,9 @@ def _is_arm(database: Database, name: str) -> bool:
 def core_of(database: Database, name: str) -> CoreType:
     """Return the core type of an architecture, with typical values where it has none yet."""
     leaves = database.architectures()[name].leaves()
-    known = {field: leaf.value for field, (key, _) in yaml_values(CoreType).items() if (leaf := leaves.get(f"core.{key}"))}
+    known = {
+        field: leaf.value for field, (key, _) in yaml_values(CoreType).items() if (leaf := leaves.get(f"core.{key}"))
+    }
     return CoreType.model_validate({**TYPICAL, **known})
 
 
@@ -195,7 +214,9 @@ def fitted_streams(machines: Sequence[BareMachine], database: Database, name: st
         return known.model_copy(update=dict(zip(STREAMS, map(float, np.exp(logs)), strict=True)))
 
     def ratios(logs: Floats) -> Floats:
-        each = [predicted_streams(machine, core, with_values(logs), write_allocate=allocates) for machine in machines]
+        each = [
+            stream_prediction(machine, core, with_values(logs), write_allocate=allocates).values for machine in machines
+        ]
         observed = [machine.bandwidth_bytes_per_s for machine in machines]
         return np.minimum(np.concatenate(each) / np.concatenate(observed), 6) - 1
 
@@ -210,7 +231,9 @@ def streams_of(database: Database, name: str) -> StreamType:
     """Return the stream type of an architecture, with typical values where it has none yet."""
     leaves = database.architectures()[name].leaves()
     keys = yaml_values(StreamType).items()
-    return StreamType.model_validate({**STREAMS, **{f: leaf.value for f, (key, _) in keys if (leaf := leaves.get(f"streams.{key}"))}})
+    return StreamType.model_validate(
+        {**STREAMS, **{f: leaf.value for f, (key, _) in keys if (leaf := leaves.get(f"streams.{key}"))}}
+    )
 
 
 def write_streams(database: Database) -> None:
@@ -240,7 +263,7 @@ def _line(field: str, value: float, kind: str) -> str:
     else:
         text = f"{value * 1e9:.3g} ns" if field.endswith("_s") else f"{value:.2g}"
         text += " cycles" if field.endswith("_cycles") else ""
-    text = f"{float(text.split()[0]):g}{text[len(text.split()[0]):]}"
+    text = f"{float(text.split()[0]):g}{text[len(text.split()[0]) :]}"
     return f"{key}: {{value: {text}, {kind}}}"
 
 
@@ -253,15 +276,17 @@ def main() -> int:
     database = load_database()
     groups = by_type(cloud_machines(), database)
     if options.write:
-        cores = {
-            name: _fitted(machines, database, name)
-            for name, machines in groups.items()
-            if name not in GENERIC
-        }
+        cores = {name: _fitted(machines, database, name) for name, machines in groups.items() if name not in GENERIC}
         for name, core in cores.items():
             write(name, core, FITTED, "fitted", f"source: {SOURCE}")
         for name in GENERIC:
-            write(name, typical(cores, database, name), FITTED, "fitted", 'kind: assumed, note: "median of the known types of cores"')
+            write(
+                name,
+                typical(cores, database, name),
+                FITTED,
+                "fitted",
+                'kind: assumed, note: "median of the known types of cores"',
+            )
         write_streams(database)
     if not options.no_test:
         cross_validate(groups, database)

@@ -26,6 +26,7 @@ gpureport render reports/published -o documents
 gpureport predict "RX 7900 XT"
 gpureport predict h200 -w memory --all   # every feature of one family
 gpureport predict h200 a40 --pdf         # side by side, as a document
+gpureport predict --lscpu node7.txt      # caches and memory of a CPU
 gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
 gpureport compare before after --fail-on-regression 5
@@ -291,13 +292,22 @@ def render(
 @app.command(epilog=_examples("predict"))
 def predict(
     device: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="Devices of the database, by name or id (see `gpureport devices --known`). With several, each is "
             "compared with the first.",
             metavar="DEVICE",
         ),
-    ],
+    ] = None,
+    lscpu: Annotated[
+        Path | None,
+        typer.Option(
+            "--lscpu",
+            help="Predict the caches and memory of a CPU from a file with the output of `lscpu` or `lscpu -J`, without "
+            "DEVICE.",
+            metavar="FILE",
+        ),
+    ] = None,
     workload: WorkloadOption = None,
     quick: QuickOption = False,
     everything: Annotated[
@@ -331,7 +341,8 @@ def predict(
     from gpureport.cli.predicting import PredictionRequest, predict_devices
 
     request = PredictionRequest(
-        devices=tuple(device),
+        devices=tuple(device or ()),
+        lscpu=lscpu,
         workloads=tuple(workload or ()),
         quick=quick,
         as_json=as_json,

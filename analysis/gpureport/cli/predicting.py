@@ -31,6 +31,7 @@ class PredictionRequest:
     """The options of ``gpureport predict``, as typed; :mod:`gpureport.cli.app` describes them."""
 
     devices: tuple[str, ...]
+    lscpu: Path | None = None
     workloads: tuple[str, ...] = ()
     quick: bool = False
     as_json: bool = False
@@ -56,7 +57,15 @@ class Forecast:
 
 
 def predict_devices(request: PredictionRequest) -> int:
-    """Print or write the predictions from database entries only."""
+    """Print or write the predictions from database entries only.
+
+    Raises:
+        InputError: no device is given, or options exclude each other.
+    """
+    if request.lscpu is not None:
+        return _predict_listed(request, request.lscpu)
+    if not request.devices:
+        raise InputError("DEVICE: is missing; give a device, as in `gpureport predict h200`, or --lscpu FILE")
     if request.output and not request.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
     workloads = selected(request.workloads, quick=request.quick)
@@ -72,6 +81,18 @@ def predict_devices(request: PredictionRequest) -> int:
         if request.pdf:
             _write(request, directory, workloads, forecasts, beside)
     return 0
+
+
+def _predict_listed(request: PredictionRequest, path: Path) -> int:
+    """Print the prediction from the output of ``lscpu``."""
+    from gpureport.cli.processor import predict_processor
+
+    others = {"DEVICE": request.devices, "-w": request.workloads, "--quick": request.quick, "--pdf": request.pdf}
+    if given := [
+        name for name, value in {**others, "--all": request.everything, "-o": request.output}.items() if value
+    ]:
+        raise InputError(f"--lscpu: cannot be combined with {' or '.join(given)}")
+    return predict_processor(path, request.entries, as_json=request.as_json)
 
 
 def _devices(request: PredictionRequest) -> list[Device]:

@@ -24,6 +24,7 @@ from gpureport.records.report import FILE_NAME
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
 from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
+from gpureport.validate.cpus import cpu_folders, cpu_residuals
 from gpureport.validate.residuals import WHATS, Residual, residuals
 from gpureport.validate.targets import TARGETS, Target, judge
 from gpureport.workloads import all_workloads
@@ -73,7 +74,9 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
         The residuals, and whether no file was left out.
     """
     names = _names(request)
-    folders = _once(_files(path) for path in request.paths or (_results_dir(),))
+    paths = request.paths or (_results_dir(),)
+    tables = [folder for path in paths for folder in cpu_folders(path)]
+    folders = _once(_files(path) for path in paths if path not in tables)
     database = open_database(request.entries)
     results = [each for files in folders for each in open_all(files, lambda file: _result(file, database))]
     complete = len(results) == sum(map(len, folders))
@@ -85,6 +88,8 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
             for sweep, reason in result.skipped.items():
                 if not names or sweep.rpartition("/")[0] in names:
                     note(f"{file}: left out {sweep}: {reason}")
+    if not names:
+        found += [residual for folder in tables for residual in cpu_residuals(folder, database)]
     return found, complete
 
 

@@ -95,7 +95,9 @@ def latency_s(core: CoreType, topology: Topology, working_set_bytes: Floats) -> 
     size = np.asarray(working_set_bytes, dtype=float)
     usable = topology.l3_bytes * usable_l3(core, topology)
     hits = np.maximum.accumulate(
-        np.stack(np.broadcast_arrays(*(random_hits(c, size) for c in (core.l1_bytes, core.l2_bytes * L2_REACH, usable))))
+        np.stack(
+            np.broadcast_arrays(*(random_hits(c, size) for c in (core.l1_bytes, core.l2_bytes * L2_REACH, usable)))
+        )
     )
     served = np.diff(hits, axis=0, prepend=0.0, append=1.0)
     latencies = (core.l1_latency_s, core.l2_latency_s, core.l3_latency_s, core.memory_latency_s)
@@ -110,7 +112,7 @@ def latency_curve(core: CoreType, topology: Topology, working_set_bytes: Floats)
     sizes, spread = np.asarray(working_set_bytes, dtype=float), SPREADS[topology.listing]
     fewer, more = (replace(topology, l3_share=topology.l3_share * factor) for factor in spread.l3)
     memory = np.clip(np.log(sizes / core.l2_bytes) / np.log(8), 0, 1)  # from the L2 to where memory begins to count
-    factors = (np.exp(np.array(spread.latency)[:, None] + np.array(spread.far_latency)[:, None] * memory))
+    factors = np.exp(np.array(spread.latency)[:, None] + np.array(spread.far_latency)[:, None] * memory)
     return Curve(
         latency_s(core, topology, sizes),
         latency_s(core, more, sizes) * factors[0],
@@ -177,7 +179,13 @@ def _bandwidth(
     busy = topology.cores * topology.core_share
     rates = level_rates(core, operation)
     traffic = {"read": 1.0, "write": 2.0 if write_allocate else 1.0, "copy": 3.0 if write_allocate else 2.0}[operation]
-    socket = core.socket_bandwidth_bytes_per_s / traffic * topology.sockets * topology.memory_share * topology.part**core.socket_exponent
+    socket = (
+        core.socket_bandwidth_bytes_per_s
+        / traffic
+        * topology.sockets
+        * topology.memory_share
+        * topology.part**core.socket_exponent
+    )
     memory = norm(1 / (rates[-1] * busy), 1 / socket, SATURATION_EXPONENT)
     rate_times = np.stack(np.broadcast_arrays(*(1 / (rate * busy) for rate in rates[:-1]), memory, size))[:-1]
     times = served * rate_times

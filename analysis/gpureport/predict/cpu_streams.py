@@ -10,13 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpureport.predict.cpu_memory import Floats, norm, streamed_hits
+from gpureport.predict.cpu_memory import Curve, Floats, norm, streamed_hits
 from gpureport.spec.models import CoreType, StreamType
 
 LINE_BYTES = 64
 LEVEL_EXPONENT = 10.0
 """Steepness of the change of levels for buffers well within one level."""
 SATURATION_EXPONENT = 5.0
+
+
+LEVEL_SPREADS = ((-2.4, 0.15), (-1.6, 0.3), (-0.9, 0.35), (-0.3, 0.3))
+"""Natural logarithm of observed / predicted bandwidth, as intervals of 95 %, for data in L1, L2, L3 and memory. Compiled
+code may have narrower vectors than the core, down to single words."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Socket:
     l3_bytes: float
 
 
-def stream_bandwidth_bytes_per_s(
+def stream_curve(
     core: CoreType,
     streams: StreamType,
     socket: Socket,
@@ -78,8 +83,8 @@ def stream_bandwidth_bytes_per_s(
     bytes_per_core: Floats,
     *,
     write_allocate: bool,
-) -> Floats:
-    """Return the bandwidth of *cores* cores that each work on *bytes_per_core*."""
+) -> Curve:
+    """Return the bandwidth of *cores* cores that each work on *bytes_per_core*, in bytes/s."""
     lines = kernel.lines(write_allocate=write_allocate)
     in_core = LINE_BYTES * max(
         kernel.loads / streams.load_bytes_per_cycle,
@@ -113,4 +118,5 @@ def stream_bandwidth_bytes_per_s(
         busy = np.maximum(used, 1e-9)
         memory = norm(times[3] / busy, np.full_like(busy, 1 / share), SATURATION_EXPONENT)
         total += np.where(used > 0, counted / (from_caches / busy + served[3] * memory), 0.0)
-    return total
+    spread = np.array(LEVEL_SPREADS).T @ served
+    return Curve(total, total * np.exp(spread[0]), total * np.exp(spread[1]))

@@ -9,8 +9,8 @@ import numpy as np
 
 from gpureport.data import data_dir
 from gpureport.inputs import read_table
-from gpureport.predict.cpu_memory import OPERATIONS, Floats, Operation
-from gpureport.predict.cpu_streams import KERNELS, Socket, stream_bandwidth_bytes_per_s
+from gpureport.predict.cpu_memory import OPERATIONS, Curve, Floats, Operation
+from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
 from gpureport.spec.lscpu import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
 
@@ -109,18 +109,19 @@ def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
         )
 
 
-def predicted_streams(machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool) -> Floats:
+def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool) -> Curve:
     """Return the predicted bandwidth of each value of *machine*, in bytes/s."""
-    predicted = np.zeros_like(machine.cores)
+    predicted = np.zeros((3, len(machine.kernels)))
     for name in dict.fromkeys(machine.kernels):
-        of_kernel = np.array([kernel == name for kernel in machine.kernels])
-        predicted[of_kernel] = stream_bandwidth_bytes_per_s(
+        own = np.array([kernel == name for kernel in machine.kernels])
+        curve = stream_curve(
             core,
             streams,
             machine.socket,
             KERNELS[name],
-            machine.cores[of_kernel],
-            machine.bytes_per_core[of_kernel],
+            machine.cores[own],
+            machine.bytes_per_core[own],
             write_allocate=write_allocate,
         )
-    return predicted
+        predicted[:, own] = curve.values, curve.low, curve.high
+    return Curve(*predicted)

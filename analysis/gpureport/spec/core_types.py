@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,13 @@ from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.lscpu import ListedCache, ProcessorFacts
 from gpureport.spec.models import CoreType
 
+if TYPE_CHECKING:
+    from gpureport.spec.database import Database
+
 Quantity = float | npt.NDArray[np.float64]
-Listing = Literal["plain", "hidden threads", "default caches", "hidden cores", "whole threads", "model of the hypervisor"]
+Listing = Literal[
+    "plain", "hidden threads", "default caches", "hidden cores", "whole threads", "model of the hypervisor"
+]
 """How far the listed topology is that of the hardware.
 
 - ``plain``: as listed.
@@ -153,6 +158,20 @@ def generic_name(facts: ProcessorFacts) -> str:
     if facts.instruction_set in ("aarch64", "arm64"):
         return "aarch64"
     return "x86_64_avx512" if "avx512f" in facts.flags else "x86_64"
+
+
+def core_of_machine(facts: ProcessorFacts, database: "Database") -> tuple[str, CoreType]:
+    """Return the name of the architecture of a machine's processor, and its type of core.
+
+    A processor of an unknown type gets that of the generic architecture, with the private caches that it lists.
+    """
+    name = core_type_name(facts, database.architectures())
+    if name is not None:
+        return name, database.core_type(name)
+    name = generic_name(facts)
+    listed = {"l1_bytes": facts.l1, "l2_bytes": facts.l2}
+    sizes = {field: cache.instance_bytes for field, cache in listed.items() if cache}
+    return name, database.core_type(name).model_copy(update=sizes)
 
 
 def identifies(ids: Iterable[ProcessorId], facts: ProcessorFacts) -> bool:

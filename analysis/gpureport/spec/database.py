@@ -82,7 +82,9 @@ class Database:
 
     def architectures(self) -> dict[str, ArchitectureFile]:
         """Return the files of all architectures by name; one with errors raises an InputError."""
-        return {name: self.architecture(name) for name in self.architecture_paths}
+        for name in self.architecture_paths.keys() - self._read.keys():
+            self.architecture(name)
+        return self._read
 
     def core_type(self, name: str) -> CoreType:
         """Return the type of core of a CPU's architecture.

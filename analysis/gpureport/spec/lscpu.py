@@ -37,6 +37,7 @@ class ProcessorFacts(Record):
     """Logical processors."""
     threads_per_core: Count = 1
     sockets: Count = 1
+    numa_nodes: Count = 1
     hypervisor: Name = ""
     """Empty: none was detected."""
     flags: frozenset[str] = frozenset()
@@ -110,6 +111,7 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
         "processors": _whole(fields, "CPU(s)"),
         "threads_per_core": _whole(fields, "Thread(s) per core") or 1,
         "sockets": _whole(fields, "Socket(s)") or 1,
+        "numa_nodes": _whole(fields, "NUMA node(s)") or 1,
         "hypervisor": fields.get("Hypervisor vendor", ""),
         "flags": flags,
         "clock_hz": clock * 1e6 if clock else None,

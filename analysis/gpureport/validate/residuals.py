@@ -21,8 +21,11 @@ from gpureport.results.replay import Result, identity
 from gpureport.results.series import Series
 from gpureport.spec.models import Device
 
-What = Literal["times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks"]
+What = Literal[
+    "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
+]
 WHATS: tuple[What, ...] = get_args(What)
+_VALUES: frozenset[What] = frozenset({"times", "latencies", "bandwidths"})
 Interval = tuple[float, float]
 
 
@@ -94,11 +97,11 @@ class Residual:
     def error(self) -> float | None:
         """Relative error of the prediction; ``None`` without one of the values.
 
-        ``|predicted / observed - 1|`` for a time, the factor between both minus one for a feature.
+        ``|predicted / observed - 1|`` for a time, latency or bandwidth, the factor between both minus one for a feature.
         """
         if self.predicted is None or self.observed is None or self.ratio is None:
             return None
-        if self.what == "times":
+        if self.what in _VALUES:
             return time_error(self.predicted, self.observed)
         return max(self.ratio, 1 / self.ratio) - 1
 

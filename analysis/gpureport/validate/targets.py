@@ -150,6 +150,7 @@ def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
 
 _H200, _CPU, _A40 = ("nvidia/h200_sxm",), ("cpu/*",), ("nvidia/a40",)
 _BENCHED = ("nvidia/a100*", "nvidia/a40", "nvidia/h100*", "amd/mi210")
+_CPU_MEMORY, _CPU_STREAMS = ("cpu_memory/*",), ("cpu_streams/*",)
 _MEMORY, _RESIDENT, _TRANSPOSES = ("memory/*",), ("memory/*/resident",), ("bit_transpose/*",)
 _LIFE, _LIFE_TABLE, _LIFE_BLOCKS = ("game_of_life/*",), ("game_of_life/*/[!w]*",), ("game_of_life/*/work_group*",)
 _TAPERED = ("memory/copy/*", "memory/read/*", "memory/write/*", "memory/triad/*", "particles/*", "bit_transpose/*")
@@ -176,5 +177,11 @@ TARGETS = (
     Target("A100, A40, H100, MI210", "n90", "median", 0.20, None, _BENCHED, _RESIDENT, published=True),
     Target("A100, A40, H100, MI210", "latency cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
     Target("A100, A40, H100, MI210", "bandwidth cliffs", "worst", 0.10, None, _BENCHED, _MEMORY, published=True),
+    Target("CPUs, cloud machines", "latencies", "median", 0.20, None, workloads=_CPU_MEMORY, published=True),
+    Target("CPUs, cloud machines", "latencies", "90 %", 0.50, None, workloads=_CPU_MEMORY, published=True),
+    Target("CPUs, cloud machines", "bandwidths", "median", 0.25, None, workloads=_CPU_MEMORY, published=True),
+    Target("CPUs, cloud machines", "bandwidths", "90 %", 0.60, None, workloads=_CPU_MEMORY, published=True),
+    Target("CPUs, bare metal, streams", "bandwidths", "median", 0.15, None, workloads=_CPU_STREAMS, published=True),
+    Target("CPUs, bare metal, streams", "bandwidths", "90 %", 0.35, None, workloads=_CPU_STREAMS, published=True),
 )
 """The targets of the project."""
