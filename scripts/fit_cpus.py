@@ -200,10 +200,11 @@ def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Datab
                     )
                     for what, values in errors(tested, core, write_allocate=_allocates(database, name)).items():
                         found.setdefault(what, []).append(values)
-        print(f"\nLeft out: {title}")
+        sys.stdout.write(f"\nLeft out: {title}\n")
         bandwidth = np.concatenate([np.concatenate(found[o]) for o in OPERATIONS])
         for what, values in {**{k: np.concatenate(v) for k, v in found.items()}, "bandwidth": bandwidth}.items():
-            print(f"  {what:10} n {len(values):6}  median {np.median(values):.3f}  90 % {np.quantile(values, 0.9):.3f}")
+            middle, most = np.quantile(values, [0.5, 0.9])
+            sys.stdout.write(f"  {what:10} n {len(values):6}  median {middle:.3f}  90 % {most:.3f}\n")
 
 
 def fitted_streams(machines: Sequence[BareMachine], database: Database, name: str) -> StreamType:

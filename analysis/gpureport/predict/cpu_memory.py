@@ -11,8 +11,8 @@ line was used within the last C bytes. Bandwidth of all threads, each with buffe
     1 / B(S) = sum over levels of (g(level) - g(level before)) / B(level)
     g(C) = 1 / (1 + (S / C) ^ p)
 
-The levels up to the L3 add up over cores. Memory is limited by the cores, and by the socket's memory controllers. A part
-of a socket, as a virtual machine has, gets more than its part of them as long as its neighbours leave it.
+The levels up to the L3 add up over cores. Memory is limited by the cores, and by the socket's memory controllers. A
+virtual machine with a part of a socket gets more than this part of the bandwidth, because its neighbours use less.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ FAR_BYTES = 128 * _MIB
 """Beyond this working set, each doubling costs ``FAR_S``: page tables, and misses of the second-level TLB."""
 FAR_S = 3e-9
 MOST_OF_L3 = 1.3
-"""Largest usable part of the listed L3 size; above 1 where evicted lines of the L2 are kept besides it (victim cache)."""
+"""Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
 PRIVATE_EXPONENT, SHARED_EXPONENT = 5.0, 3.0
 """Steepness of the drop in bandwidth beyond private caches and beyond the L3."""
 STREAMED_L3 = 1.5
@@ -94,11 +94,8 @@ def latency_s(core: CoreType, topology: Topology, working_set_bytes: Floats) -> 
     """Return the latency of one dependent load, by working set, in seconds."""
     size = np.asarray(working_set_bytes, dtype=float)
     usable = topology.l3_bytes * usable_l3(core, topology)
-    hits = np.maximum.accumulate(
-        np.stack(
-            np.broadcast_arrays(*(random_hits(c, size) for c in (core.l1_bytes, core.l2_bytes * L2_REACH, usable)))
-        )
-    )
+    capacities = (core.l1_bytes, core.l2_bytes * L2_REACH, usable)
+    hits = np.maximum.accumulate(np.stack(np.broadcast_arrays(*(random_hits(c, size) for c in capacities))))
     served = np.diff(hits, axis=0, prepend=0.0, append=1.0)
     latencies = (core.l1_latency_s, core.l2_latency_s, core.l3_latency_s, core.memory_latency_s)
     small_pages = np.where(size < SMALL_PAGES_BYTES, 1 - np.minimum(1.0, TLB_REACH_BYTES / size), 0.0)
@@ -178,18 +175,14 @@ def _bandwidth(
     served = np.diff(np.stack(np.broadcast_arrays(l1, l2, l3)), axis=0, prepend=0.0, append=1.0)
     busy = topology.cores * topology.core_share
     rates = level_rates(core, operation)
-    traffic = {"read": 1.0, "write": 2.0 if write_allocate else 1.0, "copy": 3.0 if write_allocate else 2.0}[operation]
-    socket = (
-        core.socket_bandwidth_bytes_per_s
-        / traffic
-        * topology.sockets
-        * topology.memory_share
-        * topology.part**core.socket_exponent
-    )
+    allocated = 1.0 if write_allocate and operation != "read" else 0.0
+    traffic = {"read": 1.0, "write": 1.0, "copy": 2.0}[operation] + allocated
+    part = topology.sockets * topology.memory_share * topology.part**core.socket_exponent
+    socket = core.socket_bandwidth_bytes_per_s * part / traffic
     memory = norm(1 / (rates[-1] * busy), 1 / socket, SATURATION_EXPONENT)
     rate_times = np.stack(np.broadcast_arrays(*(1 / (rate * busy) for rate in rates[:-1]), memory, size))[:-1]
     times = served * rate_times
-    total = times.sum(axis=0)
+    total: Floats = times.sum(axis=0)
     return 1 / total, np.stack([times[0] + times[1], times[2], times[3]]) / total
 
 

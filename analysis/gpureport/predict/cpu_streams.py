@@ -2,7 +2,8 @@
 
 The execution-cache-memory model (Stengel et al., ICS 2015; Hofmann et al., "Bridging the architecture gap: abstracting
 performance-relevant properties of modern server processors", 2020). Times per cache line of each stream add up:
-instructions in the core, then the transfers between neighbouring levels. Where transfers overlap, their p-norm counts. Cores add up until they saturate the memory of their NUMA domain; they fill one domain after the other.
+instructions in the core, then the transfers between neighbouring levels. Where transfers overlap, their p-norm counts.
+Cores add up until they saturate the memory of their NUMA domain. They fill one domain after the other.
 """
 
 from collections.abc import Mapping
@@ -20,8 +21,8 @@ SATURATION_EXPONENT = 5.0
 
 
 LEVEL_SPREADS = ((-2.4, 0.15), (-1.6, 0.3), (-0.9, 0.35), (-0.3, 0.3))
-"""Natural logarithm of observed / predicted bandwidth, as intervals of 95 %, for data in L1, L2, L3 and memory. Compiled
-code may have narrower vectors than the core, down to single words."""
+"""Natural logarithm of observed / predicted bandwidth, as intervals of 95 %, for data in L1, L2, L3 and memory. Code
+may have narrower vectors than the core, down to single words."""
 
 
 @dataclass(frozen=True)

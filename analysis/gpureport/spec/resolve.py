@@ -45,6 +45,8 @@ _OCCUPANCY: dict[str, type[OccupancyRules]] = {
 }
 
 
+_MEMORY_MODEL = ("core.", "streams.")
+"""Values that the predictions of workloads do not use."""
 _REQUIRED = (
     *("compute_units", "clock"),
     *(f"memory.{key}" for key, _ in yaml_values(Memory).values()),
@@ -116,7 +118,7 @@ def resolve(entry_id: str, file: DeviceFile, architecture: ArchitectureFile, ove
         opencl_names=file.opencl.names,
         opencl_compute_units=_opencl_units(architecture, kept),
         pci_ids=file.pci_ids,
-        provenance={path: v.provenance for path, v in kept.items()},
+        provenance={path: v.provenance for path, v in kept.items() if not path.startswith(_MEMORY_MODEL)},
         notes=(*file.notes, *architecture.notes),
     )
 

@@ -97,7 +97,8 @@ class Residual:
     def error(self) -> float | None:
         """Relative error of the prediction; ``None`` without one of the values.
 
-        ``|predicted / observed - 1|`` for a time, latency or bandwidth, the factor between both minus one for a feature.
+        ``|predicted / observed - 1|`` for a time, a latency or a bandwidth. The factor between both minus one for a
+        feature.
         """
         if self.predicted is None or self.observed is None or self.ratio is None:
             return None
