@@ -93,12 +93,10 @@ class Target:
     def concerns(self, residual: Residual) -> bool:
         """Return whether the target applies to *residual*."""
         curve = residual.curve
+        if residual.what != self.what or curve.published != self.published:
+            return False
         tested = ((curve.device, self.devices), (str(curve.key), self.workloads), (residual.level, self.levels))
-        return (
-            residual.what == self.what
-            and curve.published == self.published
-            and all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in tested)
-        )
+        return all(any(fnmatch(text, pattern) for pattern in patterns) for text, patterns in tested)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,127 @@
+"""Published machines with CPUs: tables, accuracy, and ``gpureport predict --lscpu``."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpureport.cli import main
+from gpureport.errors import InputError
+from gpureport.results.cpus import MACHINES, bare_machines, cloud_machines
+from gpureport.spec.database import load_database
+from gpureport.validate.cpus import BARE, CLOUD, cpu_folders, cpu_residuals
+from gpureport.validate.residuals import Residual
+from gpureport.validate.targets import TARGETS, judge, summarise
+from tests.test_spec_lscpu import TEXT
+
+Captured = pytest.CaptureFixture[str]
+REPORTS = Path(__file__).parents[1] / "reports"
+FOLDER = REPORTS / "published" / "cpus"
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Residual]:
+    return list(cpu_residuals(FOLDER, load_database()))
+
+
+def test_the_tables_are_found_in_the_usual_places() -> None:
+    assert cpu_folders(REPORTS) == cpu_folders(FOLDER) == [FOLDER]
+    assert cpu_folders(REPORTS / "nvidia-h100") == []
+
+
+def test_every_machine_has_facts_and_positive_values() -> None:
+    cloud, bare = list(cloud_machines(FOLDER)), list(bare_machines(FOLDER))
+
+    assert len(cloud) == 1511
+    assert len({machine.name for machine in cloud}) == 1511
+    assert all((machine.latency_s > 0).all() for machine in cloud)
+    assert all((values > 0).all() for machine in cloud for values in machine.bandwidth_bytes_per_s.values())
+    assert len(bare) == 14
+    assert all(np.max(machine.cores) <= machine.socket.cores for machine in bare)
+
+
+def test_targets_are_reached_but_one(found: list[Residual]) -> None:
+    """The slowest tenth of bare metal runs other code than its cores allow."""
+    results = [one for each in judge(found, TARGETS) for one in each if one.reached is not None]
+
+    missed = [f"{one.target.data}, {one.target.what}, {one.target.statistic}" for one in results if not one.passed]
+    assert len(results) == 6
+    assert missed == ["CPUs, bare metal, streams, bandwidths, 90 %"]
+
+
+@pytest.mark.parametrize(("device_class", "what"), [(CLOUD, "latencies"), (CLOUD, "bandwidths"), (BARE, "bandwidths")])
+def test_intervals_contain_what_they_promise(device_class: str, what: str, found: list[Residual]) -> None:
+    own = summarise(each for each in found if each.curve.device_class == device_class and each.what == what)
+
+    assert own.inside is not None
+    assert 0.90 <= own.inside <= 0.98
+
+
+def test_a_damaged_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / MACHINES).write_bytes(b"machine,size\n")
+
+    with pytest.raises(InputError, match=MACHINES):
+        list(cpu_residuals(tmp_path, load_database()))
+
+
+def test_validate_reads_a_folder_of_tables_only(tmp_path: Path, capsys: Captured) -> None:
+    for name in ("bare_metal.csv.xz", "streams.csv.xz"):
+        rows = lzma.decompress((FOLDER / name).read_bytes()).decode().splitlines()
+        kept = rows[:3] if name.startswith("bare") else [row for row in rows if row.startswith(("machine", "1,"))]
+        (tmp_path / name).write_bytes(lzma.compress("\n".join(kept).encode()))
+
+    assert main(["validate", str(tmp_path)]) == 0
+
+    out = capsys.readouterr().out
+    assert BARE in out
+    assert CLOUD not in out
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> str:
+    path = tmp_path / "node.txt"
+    path.write_text(TEXT)
+    return str(path)
+
+
+def test_a_prediction_from_lscpu(listed: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["predict", "--lscpu", listed]) == 0
+
+    out = capsys.readouterr().out
+    assert out.startswith("AMD EPYC 7B13\nAMD Zen 3. 8 processors, 4 cores, 1 socket; KVM virtual machine.")
+    assert "of an L3 of 32 MiB" in " ".join(out.split())
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert len([line for line in out.splitlines() if line.startswith("32 KiB")]) == 2
+
+
+def test_a_prediction_from_lscpu_as_json(listed: str, capsys: Captured) -> None:
+    assert main(["predict", "--lscpu", listed, "--json"]) == 0
+
+    data = json.loads(capsys.readouterr().out)
+    assert (data["architecture"], data["known"]) == ("zen3", True)
+    assert data["topology"]["listing"] == "plain"
+    points = [*data["latency_s"], *data["bandwidth_bytes_per_s"]["copy"], data["usable_l3_bytes"]]
+    assert all(point["low"] < point["value"] < point["high"] for point in points)
+    sizes = [point["working_set_bytes"] for point in data["latency_s"]]
+    assert sizes == [2**exponent for exponent in range(14, 32)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--lscpu", "/nowhere/node.txt"], "cannot be read"),
+        ([], "DEVICE"),
+        (["h200", "--lscpu", "NODE"], "DEVICE"),
+        (["--lscpu", "NODE", "--pdf"], "--pdf"),
+    ],
+)
+def test_wrong_use_is_one_sentence(arguments: list[str], words: str, listed: str, capsys: Captured) -> None:
+    assert main(["predict", *(listed if each == "NODE" else each for each in arguments)]) == 2
+
+    error = capsys.readouterr().err
+    assert words in error
+    assert len(error.strip().splitlines()) == 1

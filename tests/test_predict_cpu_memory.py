@@ -1,0 +1,194 @@
+"""Latency and bandwidth of a CPU's memory levels."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpureport.predict.cpu_memory import (
+    OPERATIONS,
+    SPREADS,
+    Operation,
+    bandwidth_bytes_per_s,
+    bandwidth_curve,
+    latency_curve,
+    latency_s,
+    random_hits,
+    streamed_hits,
+    usable_l3,
+)
+from gpureport.predict.cpu_streams import KERNELS, LINE_BYTES, Socket, stream_curve
+from gpureport.spec.core_types import SHARES, Topology
+from gpureport.spec.models import CoreType, StreamType
+
+KIB, MIB = 1 << 10, 1 << 20
+CORE = CoreType(
+    l1_bytes=32 * KIB,
+    l2_bytes=1 * MIB,
+    l3_bytes=32 * MIB,
+    cores_per_l3=8,
+    cores_per_socket=64,
+    l1_latency_s=1e-9,
+    l2_latency_s=4e-9,
+    l3_latency_s=16e-9,
+    memory_latency_s=100e-9,
+    tlb_latency_s=2e-9,
+    l1_read_bytes_per_s=100e9,
+    l2_read_bytes_per_s=80e9,
+    l3_read_bytes_per_s=40e9,
+    memory_read_bytes_per_s=20e9,
+    l1_write_bytes_per_s=100e9,
+    l2_write_bytes_per_s=80e9,
+    l3_write_bytes_per_s=40e9,
+    memory_write_bytes_per_s=20e9,
+    socket_bandwidth_bytes_per_s=160e9,
+    socket_exponent=0.5,
+    l3_share=1.0,
+    l3_share_exponent=0.25,
+)
+PLACE = Topology("plain", 64.0, 64.0, 1.0, 1.0, 32.0 * MIB, 8.0)
+SIZES = 2.0 ** np.arange(12, 33)
+
+
+def test_random_loads_hit_with_the_share_of_lines_used_since() -> None:
+    """Four nodes of a line: at half of the capacity, 1 - 0.5^(3/4) of the loads hit."""
+    size = np.array([1.0, 2.0, 4.0, 1e9])
+
+    assert random_hits(2.0, size) == pytest.approx([1, 1, 1 - 0.5**0.75, 0], abs=1e-8)
+
+
+def test_streams_hit_half_at_the_capacity() -> None:
+    assert streamed_hits(8.0, np.array([8.0, 0.8, 80.0]), 5.0) == pytest.approx([0.5, 1, 0], abs=1e-4)
+
+
+def test_latency_of_the_levels() -> None:
+    inside = np.array([8 * KIB, 128 * KIB, 16 * MIB, 128 * MIB])
+    l1, l2, l3, memory = latency_s(CORE, PLACE, inside)
+
+    assert l1 == 1e-9
+    assert 1e-9 < l2 < 4e-9
+    assert 4e-9 < l3 < 17e-9
+    assert 17e-9 < memory < 100e-9
+
+
+def test_small_pages_miss_the_tlb_and_huge_ones_do_not() -> None:
+    flat = CORE.model_copy(update=dict.fromkeys(("l2_latency_s", "l3_latency_s"), CORE.l1_latency_s))
+
+    small, huge = latency_s(flat, PLACE, np.array([2.0 * MIB, 4.0 * MIB]))
+
+    assert small - huge == pytest.approx(2e-9 * (1 - 256 * KIB / (2 * MIB)))
+
+
+def test_a_part_of_a_socket_has_a_part_of_the_l3() -> None:
+    """One sixteenth of the cores to the power of 1/4 is one half."""
+    sixteenth = replace(PLACE, part=1 / 16)
+
+    assert usable_l3(CORE, PLACE) == 1
+    assert usable_l3(CORE, sixteenth) == pytest.approx(0.5)
+    assert (latency_s(CORE, sixteenth, SIZES) >= latency_s(CORE, PLACE, SIZES)).all()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_private_caches_add_up_over_cores(operation: Operation) -> None:
+    size = np.array([1.0 * KIB])
+    one = replace(PLACE, processors=1.0, cores=1.0)
+
+    many, single = (bandwidth_bytes_per_s(CORE, p, size, operation, write_allocate=True) for p in (PLACE, one))
+
+    assert many == pytest.approx(64 * single)
+    assert single[0] == pytest.approx(100e9 / (2**0.25 if operation == "copy" else 1), rel=1e-3)
+
+
+def test_memory_saturates_at_the_traffic_of_the_socket() -> None:
+    """A write moves its line twice, a copy three times. 64 cores could read 1280 GB/s."""
+    size = np.array([1e12])
+    read, write, copy = (bandwidth_bytes_per_s(CORE, PLACE, size, o, write_allocate=True)[0] for o in OPERATIONS)
+
+    assert read == pytest.approx(160e9, rel=1e-3)
+    assert write == pytest.approx(80e9, rel=1e-3)
+    assert copy == pytest.approx(160e9 / 3, rel=2e-3)
+    assert bandwidth_bytes_per_s(CORE, PLACE, size, "write", write_allocate=False)[0] == pytest.approx(160e9, rel=1e-3)
+
+
+def test_hardware_threads_share_the_private_caches() -> None:
+    """Two threads with 512 KiB each fill the L2 of 1 MiB, one does not."""
+    size = np.array([512.0 * KIB])
+    alone, threads = (
+        bandwidth_bytes_per_s(CORE, replace(PLACE, processors=p), size, "read", write_allocate=True)
+        for p in (64.0, 128.0)
+    )
+
+    assert threads < 0.8 * alone
+
+
+@given(
+    part=st.floats(0.01, 1),
+    listing=st.sampled_from(list(SPREADS)),
+    operation=st.sampled_from(OPERATIONS),
+    cores=st.integers(1, 64),
+)
+def test_curves_are_monotonic_and_within_their_interval(
+    part: float, listing: str, operation: Operation, cores: int
+) -> None:
+    share = SHARES[listing]  # type: ignore[index]
+    place = replace(PLACE, listing=listing, part=part, cores=float(cores), processors=float(cores), l3_share=share.l3)
+    latency = latency_curve(CORE, place, SIZES)
+    bandwidth = bandwidth_curve(CORE, place, SIZES, operation, write_allocate=True)
+
+    assert (latency.low < latency.values).all()
+    assert (latency.values < latency.high).all()
+    assert (bandwidth.low < bandwidth.values).all()
+    assert (bandwidth.values < bandwidth.high).all()
+    assert (np.diff(latency.values[SIZES >= 4 * MIB]) >= 0).all()
+    assert np.isfinite(bandwidth.high).all()
+
+
+STREAMS = StreamType(
+    load_bytes_per_cycle=64,
+    store_bytes_per_cycle=32,
+    access_bytes_per_cycle=64,
+    l2_line_cycles=2,
+    l3_line_cycles=4,
+    memory_line_s=2e-9,
+    socket_bandwidth_bytes_per_s=80e9,
+    transfer_exponent=1,
+)
+SOCKET = Socket(clock_hz=2e9, cores=8, domains=2, l3_bytes=16 * MIB)
+DATA = np.array([2.0 * KIB, 128.0 * KIB, 1e10])
+
+
+def test_times_of_transfers_add_up() -> None:
+    """A copy: two cycles in the core; three lines (one to allocate) at two cycles from the L2."""
+    one = np.ones(3)
+    curve = stream_curve(CORE, STREAMS, SOCKET, KERNELS["copy"], one, DATA, write_allocate=True)
+    l1, l2, memory = 2 * LINE_BYTES / curve.values
+
+    assert l1 == pytest.approx(2 / 2e9, rel=1e-3)
+    assert l2 == pytest.approx((2 + 6) / 2e9, rel=1e-3)
+    alone = (2 + 6 + 12) / 2e9 + 3 * 2e-9
+    assert memory == pytest.approx((alone**5 + (3 * 64 / 40e9) ** 5) ** 0.2, rel=1e-3)
+    assert ((curve.low < curve.values) & (curve.values < curve.high)).all()
+
+
+def test_cores_fill_one_domain_after_the_other() -> None:
+    cores = np.arange(1.0, 9.0)
+    streams = STREAMS.model_copy(update={"memory_line_s": 0.2e-9, "socket_bandwidth_bytes_per_s": 20e9})
+    curve = stream_curve(CORE, streams, SOCKET, KERNELS["load"], cores, np.full(8, 1e10), write_allocate=True)
+
+    assert curve.values[3] == pytest.approx(10e9, rel=0.01)
+    assert curve.values[7] == pytest.approx(20e9, rel=0.01)
+    assert curve.values[4] > 1.3 * curve.values[3]
+
+
+def test_overlapping_transfers_are_faster() -> None:
+    overlapping = STREAMS.model_copy(update={"transfer_exponent": 4.0})
+    slow, fast = (
+        stream_curve(CORE, s, SOCKET, KERNELS["triad"], np.ones(3), DATA, write_allocate=True).values
+        for s in (STREAMS, overlapping)
+    )
+
+    assert fast[0] == pytest.approx(slow[0], rel=1e-2)
+    assert fast[1] > 1.2 * slow[1]

@@ -1,0 +1,71 @@
+"""Architectures that extend another one."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from pathlib import Path
+
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.spec.database import load_database
+from gpureport.spec.files import ArchitectureFile
+from gpureport.spec.inheritance import inherited, merged
+from gpureport.spec.reading import read_file
+from gpureport.spec.resolve import layer
+
+OWN = """
+name: My core
+vendor: CPU
+kind: cpu
+extends: x86_64
+sources: {manual: "The manual"}
+source: manual
+latencies: {int32: 2 cycles}
+core: {l2: 4 MiB}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "architectures" / "mine.yaml"
+    path.parent.mkdir()
+    path.write_text(OWN)
+    return path
+
+
+def test_own_values_come_first_and_others_keep_their_source(mine: Path) -> None:
+    values = layer(read_file(mine, ArchitectureFile).get())
+    base = layer(load_database().architecture("x86_64"))
+
+    assert values["latencies.int32"].value == 2
+    assert values["latencies.int32"].provenance.source == "The manual"
+    assert values["core.l2"].value == 4 << 20
+    others = values.keys() - {"latencies.int32", "core.l2"}
+    assert {path: values[path] for path in others} == {path: base[path] for path in others}
+    assert values.keys() == base.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("nothing", "no architecture 'nothing'"), ("mine", "extends another"), ("zen3", "extends another")],
+)
+def test_what_cannot_be_extended_is_refused_with_its_line(name: str, words: str, mine: Path) -> None:
+    mine.write_text(OWN.replace("x86_64", name))
+
+    with pytest.raises(InputError, match=words) as error:
+        read_file(mine, ArchitectureFile).get()
+
+    assert str(error.value).startswith(f"{mine}:5: extends: ")
+
+
+def test_a_base_with_errors_is_named(mine: Path) -> None:
+    (mine.parent / "other.yaml").write_text("name: Other\n")
+
+    with pytest.raises(InputError, match=r"other\.yaml has errors"):
+        inherited(mine, {"extends": "other"})
+
+
+def test_values_replace_values_and_parts_are_merged() -> None:
+    base = {"a": {"b": {"value": 1, "source": "x"}, "c": 2}, "d": {"e": 3}}
+
+    assert merged(base, {"a": {"b": 5}, "d": None}) == {"a": {"b": 5, "c": 2}, "d": None}
+    assert merged(base, {"a": {"b": {"value": 7}}}) == {"a": {"b": {"value": 7}, "c": 2}, "d": {"e": 3}}

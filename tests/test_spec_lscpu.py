@@ -1,0 +1,156 @@
+"""What ``lscpu`` says, which core that is, and how a machine lists its topology."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.spec.core_types import core_of_machine, core_type_name, generic_name, how_listed, topology
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.lscpu import ListedCache, ProcessorFacts, parse_lscpu, read_lscpu
+
+TEXT = """Architecture:           x86_64
+CPU(s):                 8
+Vendor ID:              AuthenticAMD
+Model name:             AMD EPYC 7B13
+CPU family:             25
+Model:                  1
+Thread(s) per core:     2
+Socket(s):              1
+CPU max MHz:            3500,0000
+Flags:                  fpu avx2
+Hypervisor vendor:      KVM
+L1d cache:              128 KiB (4 instances)
+L1i cache:              128 KiB (4 instances)
+L2 cache:               2 MiB (4 instances)
+L3 cache:               32 MiB (1 instance)
+NUMA node(s):           1
+"""
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    return load_database()
+
+
+def facts(**changes: object) -> ProcessorFacts:
+    return parse_lscpu(TEXT).model_copy(update=changes)
+
+
+def test_text_and_json_are_the_same() -> None:
+    fields = [line.partition(":") for line in TEXT.splitlines()]
+    flat = [{"field": f"{key}:", "data": value.strip()} for key, _, value in fields]
+    nested = json.dumps({"lscpu": [flat[0] | {"children": flat[1:9]}, *flat[9:]]})
+
+    assert parse_lscpu(nested) == parse_lscpu(TEXT)
+
+
+def test_facts_are_in_base_units() -> None:
+    read = parse_lscpu(TEXT)
+
+    assert (read.vendor, read.family, read.model) == ("AuthenticAMD", 25, 1)
+    assert (read.processors, read.threads_per_core, read.sockets, read.numa_nodes) == (8, 2, 1, 1)
+    assert read.clock_hz == 3.5e9
+    assert read.l1 == ListedCache(instance_bytes=32 << 10, instances=4)
+    assert read.l3 == ListedCache(instance_bytes=32 << 20, instances=1)
+    assert "avx2" in read.flags
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "instances"),
+    [("32K", 32 << 10, None), ("1.5 MiB (2 instances)", 0.75 * (1 << 20), 2), ("131072 (4 instances)", 32 << 10, 4)],
+)
+def test_old_and_new_versions_list_sizes(text: str, size: float, instances: int | None) -> None:
+    """Old ones list one instance, newer ones the sum of all, with -B in bytes."""
+    read = parse_lscpu(TEXT.replace("128 KiB (4 instances)", text, 1))
+
+    assert read.l1 == ListedCache(instance_bytes=size, instances=instances)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("root:x:0:0:root:/root:/bin/bash\n", "CPU(s)"),
+        ("{", "JSON"),
+        ('{"lscpu": 3}', "CPU(s)"),
+        (TEXT.replace("25", "Zen"), "CPU family"),
+        (TEXT.replace("CPU(s):                 8", "CPU(s): -8"), "processors"),
+        (TEXT.replace("32 MiB (1 instance)", "much"), "L3 cache"),
+    ],
+)
+def test_other_text_is_refused_in_one_sentence(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "node.txt"
+    path.write_text(text)
+
+    with pytest.raises(InputError) as error:
+        read_lscpu(path)
+
+    assert words in str(error.value)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "family", "model", "name", "core"),
+    [
+        ("AuthenticAMD", 25, 1, "AMD EPYC 7763 64-Core Processor", "zen3"),
+        ("AuthenticAMD", 25, 0x61, "AMD Ryzen 9 7950X 16-Core Processor", "zen4"),
+        ("AuthenticAMD", 26, 68, "AMD Ryzen 9 9950X 16-Core Processor", "zen5_client"),
+        ("GenuineIntel", 6, 85, "Intel(R) Xeon(R) Gold 6248 CPU @ 2.50GHz", "skylake_server"),
+        ("GenuineIntel", 6, 173, "Intel(R) Xeon(R) 6975P-C", "granite_rapids"),
+        ("GenuineIntel", 6, 9999, "Intel(R) Something new", None),
+        ("ARM", None, 1, "Neoverse-V2", "neoverse_v2"),
+        ("ARM", None, 1, "Cortex-A76", None),
+    ],
+)
+def test_a_processor_has_one_core_type(
+    vendor: str, family: int | None, model: int, name: str, core: str | None, database: Database
+) -> None:
+    one = facts(vendor=vendor, family=family, model=model, name=name)
+    found = [
+        other for other, file in database.architectures().items() if core_type_name(one, {other: file}) is not None
+    ]
+
+    assert found == ([core] if core else [])
+
+
+def test_an_unknown_core_is_typical_of_its_instruction_set(database: Database) -> None:
+    unknown = facts(vendor="Unheard", instruction_set="aarch64", l2=ListedCache(instance_bytes=3 << 20))
+
+    name, core = core_of_machine(unknown, database)
+
+    assert name == generic_name(unknown) == "aarch64"
+    assert core.l2_bytes == 3 << 20
+    assert core.memory_latency_s == database.core_type("aarch64").memory_latency_s
+    assert generic_name(facts(flags=frozenset({"avx512f"}))) == "x86_64_avx512"
+
+
+def test_the_listing_says_how_far_it_is_that_of_the_hardware(database: Database) -> None:
+    core = database.core_type("zen3")
+    default = ListedCache(instance_bytes=64 << 10, instances=8)
+
+    assert how_listed(facts(), core) == "plain"
+    assert how_listed(facts(threads_per_core=1), core) == "hidden threads"
+    assert how_listed(facts(threads_per_core=1, hypervisor=""), core) == "plain"
+    assert how_listed(facts(threads_per_core=1, l1=default), core) == "default caches"
+    assert how_listed(facts(threads_per_core=1, sockets=8), core) == "hidden cores"
+    generic = facts(name="AMD EPYC-Milan Processor")
+    assert how_listed(generic.model_copy(update={"threads_per_core": 1}), core) == "model of the hypervisor"
+    assert how_listed(generic.model_copy(update={"hypervisor": "Microsoft"}), core) == "whole threads"
+
+
+def test_topology_by_hand(database: Database) -> None:
+    core = database.core_type("zen3")  # sockets of 64 cores, 8 of which share an L3 of 32 MiB
+    own = topology(facts(), core)
+    default = ListedCache(instance_bytes=64 << 10, instances=32)
+    listed = facts(processors=32, threads_per_core=1, l1=default, l3=ListedCache(instance_bytes=16 << 20, instances=32))
+    hidden = topology(listed, core)
+    sockets = topology(facts(processors=20, threads_per_core=1, sockets=20), core)
+
+    assert (own.processors, own.cores, own.sockets, own.part) == (8, 4, 1, 4 / 64)
+    assert (own.l3_bytes, own.l3_instances) == (32 << 20, 1)
+    assert (hidden.l3_bytes, hidden.l3_instances) == (32 << 20, 4)
+    assert hidden.core_share < 1
+    assert (sockets.cores, sockets.sockets) == (10, 1)
