@@ -123,10 +123,9 @@ def _best(core: CoreType, names: Sequence[str], errors, scale: float) -> CoreTyp
 def by_type(machines: Iterable[CloudMachine], database: Database) -> dict[str, list[CloudMachine]]:
     """Group machines by the name of their architecture; generic ones for cores of an unknown type."""
     found: dict[str, list[CloudMachine]] = {}
+    files = database.architectures()
     for machine in machines:
-        found.setdefault(
-            core_type_name(machine.facts, database.architectures()) or generic_name(machine.facts), []
-        ).append(machine)
+        found.setdefault(core_type_name(machine.facts, files) or generic_name(machine.facts, files), []).append(machine)
     return found
 
 
@@ -148,11 +147,22 @@ def errors(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: 
     return found
 
 
+CLIENTS = ("zen5_client", "haswell", "broadwell", "skylake", "coffee_lake", "rocket_lake")
+"""Types of cores that servers do not have, or whose virtual machines hide the host's."""
+
+
 def typical(cores: Mapping[str, CoreType], database: Database, name: str) -> CoreType:
-    """Return the medians of the fitted values of all core types of the instruction set of a generic architecture."""
-    arm = name == "aarch64"
-    alike = [core for other, core in cores.items() if _is_arm(database, other) == arm] or list(cores.values())
-    own = core_of(database, name)
+    """Return the medians of the fitted values of all servers' core types of a generic architecture's vendor.
+
+    Architectures of an instruction set, which have no vendor, get the medians of that instruction set.
+    """
+    own, files = core_of(database, name), database.architectures()
+    servers = {other: core for other, core in cores.items() if other not in CLIENTS}
+    if files[name].identified_by:
+        alike = [core for other, core in servers.items() if files[other].vendor == files[name].vendor]
+    else:
+        alike = [core for other, core in servers.items() if _is_arm(database, other) == (name == "aarch64")]
+    alike = alike or list(cores.values())
     return own.model_copy(
         update={n: float(np.median([getattr(c, n) for c in alike])) for n in (*LATENCIES, *BANDWIDTHS)}
     )
@@ -194,9 +204,9 @@ def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Datab
             for name, machines in groups.items():
                 tested = [machine for machine in machines if left_out(machine)]
                 if tested:
-                    generic = generic_name(tested[0].facts)
+                    generic = generic_name(tested[0].facts, database.architectures())
                     core = cores.get(name) or typical(cores, database, generic).model_copy(
-                        update={n: getattr(core_of(database, generic), n) for n in ("l1_bytes", "l2_bytes")}
+                        update={n: getattr(core_of(database, name), n) for n in ("l1_bytes", "l2_bytes")}  # as listed
                     )
                     for what, values in errors(tested, core, write_allocate=_allocates(database, name)).items():
                         found.setdefault(what, []).append(values)
@@ -308,11 +318,9 @@ OTHER_CODE = ("SkylakeSP_Gold-5122", "SkylakeSP_Platinum-8147_2.7GHz", "Broadwel
 GENERIC_STREAMS = {
     "x86_64": "broadwell_server",
     "x86_64_avx512": "skylake_server",
-    "zen2": "zen1",
-    "zen3": "zen1",
     "aarch64": "thunderx2",
 }
-GENERIC = ("x86_64", "x86_64_avx512", "aarch64")
+GENERIC = ("x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu")
 
 if __name__ == "__main__":
     sys.exit(main())

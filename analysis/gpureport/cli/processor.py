@@ -63,7 +63,7 @@ def _print(forecast: ProcessorForecast) -> None:
         rows = [
             (level, *(format_interval(*each, "B/s") for each in values)) for level, values in forecast.streams.items()
         ]
-        columns = ("data in", *forecast.kernels)
+        columns = ("level", *forecast.kernels)
         print_table(
             "Vectorised kernels on all cores of a socket (95 % interval)", columns, rows, right=range(1, len(columns))
         )

@@ -188,7 +188,8 @@ def _bandwidth(
 
 def streamed_hits(capacity_bytes: npt.ArrayLike, size: Floats, exponent: float) -> Floats:
     """Return the share of a stream over *size* bytes that a cache serves."""
-    return 1 / (1 + (size / np.asarray(capacity_bytes, dtype=float)) ** exponent)
+    hits: Floats = 1 / (1 + (size / np.asarray(capacity_bytes, dtype=float)) ** exponent)
+    return hits
 
 
 def level_rates(core: CoreType, operation: Operation) -> tuple[float, ...]:

@@ -69,7 +69,7 @@ def processor_forecast(facts: ProcessorFacts, database: Database) -> ProcessorFo
         facts=facts,
         architecture=name,
         architecture_name=file.name,
-        known=name != generic_name(facts),
+        known=name != generic_name(facts, database.architectures()),
         topology=place,
         usable_l3_bytes=usable_l3_bytes(core, place),
         working_sets_bytes=sizes,

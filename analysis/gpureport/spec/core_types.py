@@ -153,8 +153,13 @@ def core_type_name(facts: ProcessorFacts, architectures: Mapping[str, Architectu
     return next((name for name, file in architectures.items() if identifies(file.identified_by, facts)), None)
 
 
-def generic_name(facts: ProcessorFacts) -> str:
-    """Return the name of the architecture for processors of an unknown type."""
+def generic_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str:
+    """Return the name of the architecture for processors of an unknown type: of the vendor or the instruction set."""
+    for name, file in architectures.items():
+        if any(
+            each.vendor == facts.vendor and each.family is None and each.name is None for each in file.identified_by
+        ):
+            return name
     if facts.instruction_set in ("aarch64", "arm64"):
         return "aarch64"
     return "x86_64_avx512" if "avx512f" in facts.flags else "x86_64"
@@ -165,10 +170,11 @@ def core_of_machine(facts: ProcessorFacts, database: "Database") -> tuple[str, C
 
     A processor of an unknown type gets that of the generic architecture, with the private caches that it lists.
     """
-    name = core_type_name(facts, database.architectures())
+    architectures = database.architectures()
+    name = core_type_name(facts, architectures)
     if name is not None:
         return name, database.core_type(name)
-    name = generic_name(facts)
+    name = generic_name(facts, architectures)
     listed = {"l1_bytes": facts.l1, "l2_bytes": facts.l2}
     sizes = {field: cache.instance_bytes for field, cache in listed.items() if cache}
     return name, database.core_type(name).model_copy(update=sizes)

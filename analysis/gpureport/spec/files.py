@@ -222,7 +222,8 @@ class ProcessorId(Strict):
     """Processors with this type of core, as the CPU identifies itself (CPUID; Arm: part name)."""
 
     vendor: Text
-    """``GenuineIntel``, ``AuthenticAMD``, ``ARM``, …"""
+    """``GenuineIntel``, ``AuthenticAMD``, ``ARM``, … Without family and name: processors of this vendor with an unknown
+    type of core."""
     family: Annotated[int, Field(ge=0, le=1 << 12)] | None = None
     models: tuple[Annotated[str, Field(pattern=r"^\d{1,4}(-\d{1,4})?$")], ...] = Field(default=(), max_length=50)
     """Numbers and ranges, such as ``16-31``."""

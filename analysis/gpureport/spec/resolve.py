@@ -163,22 +163,22 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         latency_cycles=_part(values, "latencies."),
         pipes=_part(values, "pipes."),
         write_allocate=values["write_allocate"].value,
-        core=_whole(CoreType, values, "core."),
-        streams=_whole(StreamType, values, "streams."),
+        core=_complete(CoreType, _part(values, "core.")),
+        streams=_complete(StreamType, _part(values, "streams.")),
         **{name: values[name].value for name in SCALARS if name in values},
     )
 
 
 def core_of(file: ArchitectureFile) -> CoreType | None:
     """Return the type of core of a CPU's architecture; ``None`` without all of its values."""
-    return _whole(CoreType, layer(file), "core.")
+    return _complete(CoreType, {key: leaf.value for key, leaf in file.core.leaves().items()})
 
 
 def streams_of(file: ArchitectureFile) -> StreamType | None:
     """Return how streaming kernels run on a CPU's cores; ``None`` without all of the values."""
-    return _whole(StreamType, layer(file), "streams.")
+    return _complete(StreamType, {key: leaf.value for key, leaf in file.streams.leaves().items()})
 
 
-def _whole(model: type[R], values: Layer, prefix: str) -> R | None:
-    part = _fields(model, _part(values, prefix))
-    return model(**part) if part.keys() == model.model_fields.keys() else None
+def _complete(model: type[R], part: Mapping[str, Any]) -> R | None:
+    fields = _fields(model, part)
+    return model(**fields) if fields.keys() == model.model_fields.keys() else None
