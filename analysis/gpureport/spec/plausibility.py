@@ -52,10 +52,24 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "occupancy.threads": (1, 4096, ""),
     "occupancy.units_per_subslice": (1, 256, ""),
     "occupancy.pools": (1, 64, ""),
+    "core.l1": (4, 1 << 12, "KiB"),
+    "core.l2": (32, 1 << 17, "KiB"),
+    "core.l3": (256, 1 << 22, "KiB"),
+    "core.cores_per_*": (1, 2048, ""),
+    "core.l3_share*": (0.005, 10, ""),
+    "core.socket_exponent": (0.005, 10, ""),
+    "core.*_latency": (0.02, 2000, "ns"),
+    "core.*_read": (0.5, 4096, "GB/s"),
+    "core.*_write": (0.5, 4096, "GB/s"),
+    "*.socket_bandwidth": (5, 20_000, "GB/s"),
+    "streams.memory_line": (0.02, 100, "ns"),
+    "streams.*_line": (0.02, 100, "cycles"),
+    "streams.transfer_exponent": (0.5, 20, ""),
+    "streams.*": (1, 1024, "B/cycle"),
     **{name: (s.least, s.most, "" if s.dimension == "count" else s.dimension) for name, s in SCALARS.items()},
 }
 """Usual least and most by path, and their unit: about a factor of ten beyond the values in the database."""
-_SCALES = {"GHz": 1e9, "GB/s": 1e9, "GiB": 2.0**30, "KiB": 2.0**10, "us": 1e-6}
+_SCALES = {"ns": 1e-9, "GHz": 1e9, "GB/s": 1e9, "GiB": 2.0**30, "KiB": 2.0**10, "us": 1e-6}
 _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
 """Single-precision operations per byte of memory bandwidth: 8 to 110 on common GPUs, 2 to 10 on processors."""
 _LARGEST_BYTES = {
