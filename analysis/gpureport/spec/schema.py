@@ -9,6 +9,7 @@ from gpureport.files import write_file
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 
 Schema = dict[str, Any]
+_ALWAYS = ("name", "vendor", "kind")
 
 
 def device_schema() -> Schema:
@@ -17,8 +18,11 @@ def device_schema() -> Schema:
 
 
 def architecture_schema() -> Schema:
-    """Return the schema of an architecture file."""
-    return _titled(ArchitectureFile.model_json_schema(schema_generator=Documented), "gpureport architecture")
+    """Return the schema of an architecture file; one that extends another need not have all of its fields."""
+    schema = _titled(ArchitectureFile.model_json_schema(schema_generator=Documented), "gpureport architecture")
+    whole = schema.pop("required")
+    extended = {"if": {"required": ["extends"]}, "then": {"required": list(_ALWAYS)}, "else": {"required": whole}}
+    return schema | extended
 
 
 def _titled(schema: Schema, title: str) -> Schema:
