@@ -1,0 +1,65 @@
+"""The fit of core types recovers a known core, and writes what an architecture's file then contains."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from gpureport.predict.cpu_memory import OPERATIONS, bandwidth_bytes_per_s, latency_s
+from gpureport.results.cpus import CloudMachine
+from gpureport.spec.core_types import topology
+from gpureport.spec.lscpu import ListedCache, ProcessorFacts
+from tests.test_predict_cpu_memory import CORE
+
+SIZES = 2.0 ** np.arange(14, 30)
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    path = Path(__file__).parents[1] / "scripts" / "fit_cpus.py"
+    spec = importlib.util.spec_from_file_location("fit_cpus", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def machine(number: int, processors: int) -> CloudMachine:
+    """A machine that is exactly as predicted."""
+    l3 = ListedCache(instance_bytes=32 << 20, instances=max(1, processors // 8))
+    facts = ProcessorFacts(processors=processors, l3=l3)
+    place = topology(facts, CORE)
+    bandwidth = {o: bandwidth_bytes_per_s(CORE, place, SIZES, o, write_allocate=True) for o in OPERATIONS}
+    return CloudMachine(number, f"some/{number}", facts, SIZES, latency_s(CORE, place, SIZES), bandwidth)
+
+
+def test_a_known_core_is_recovered(script: ModuleType) -> None:
+    machines = [machine(number, processors) for number, processors in enumerate((1, 2, 4, 8, 16, 32, 64))]
+    start = CORE.model_copy(update=dict(script.TYPICAL))
+
+    found = script.fitted(machines, start, write_allocate=True)
+
+    names = ("l1_latency_s", "l3_latency_s", "memory_latency_s", "l1_read_bytes_per_s", "socket_bandwidth_bytes_per_s")
+    assert [getattr(found, name) for name in names] == pytest.approx([getattr(CORE, name) for name in names], rel=0.1)
+    assert all(np.median(values) < 0.05 for values in script.errors(machines, found, write_allocate=True).values())
+
+
+def test_fitted_values_replace_only_earlier_ones(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "architectures" / "mine.yaml"
+    path.parent.mkdir()
+    path.write_text("core:\n  l1: 32 KiB\n  # fitted\n  l1_latency: 7 ns\nnotes:\n  - last\n")
+    monkeypatch.setattr(script, "data_dir", lambda _: tmp_path)
+
+    script.write("mine", CORE, script.FITTED, "fitted", "source: here")
+
+    lines = path.read_text().splitlines()
+    assert lines[:3] == ["core:", "  l1: 32 KiB", "  # fitted"]
+    assert lines[-2:] == ["notes:", "  - last"]
+    assert "  l1_latency: {value: 1 ns, source: here}" in lines
+    assert len(lines) == 5 + len(script.FITTED)
