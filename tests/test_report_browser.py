@@ -199,7 +199,7 @@ def heights(page: "Page", figure: "Locator") -> list[tuple[float, float]]:
     found = []
     for across in (0.6, 0.9):
         value = numbers(hover(page, figure, across)["observed"])[0]
-        dot, box = figure.locator(".u-cursor-pt").last.bounding_box(), figure.locator(".u-over").first.bounding_box()
+        dot, box = figure.locator(".uplot").first.locator(".u-cursor-pt").last.bounding_box(), figure.locator(".u-over").first.bounding_box()
         assert dot
         assert box
         found.append((value, box["y"] + box["height"] - dot["y"] - dot["height"] / 2))

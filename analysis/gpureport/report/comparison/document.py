@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from gpureport.compare import FEW
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
 from gpureport.compare.summary import SEVERAL, What, families, mean_speed, means, works
@@ -12,7 +13,6 @@ from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
 from gpureport.report.comparison.tables import (
-    FEW,
     condition_table,
     differences_table,
     leaders_tables,
@@ -23,6 +23,7 @@ from gpureport.report.comparison.tables import (
     works_table,
 )
 from gpureport.report.comparison.words import place_name, sentences, title, work_name
+from gpureport.report.figures.charts import machine_charts
 from gpureport.report.figures.heat import (
     MOST_ROWS,
     HeatBlock,
@@ -33,6 +34,7 @@ from gpureport.report.figures.heat import (
     reach_of,
 )
 from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_pages
+from gpureport.report.figures.machines import MOST_PANELS, machine_figure
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.speeds import SpeedRow, speed_figure
 from gpureport.report.figures.spreads import spread_figure
@@ -97,6 +99,7 @@ def content(comparison: Comparison) -> Content:
         "panels_left": sum(len(panel.rows) if few else 1 for page in pages[len(drawn) :] for panel in page),
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len({difference.machine for difference in comparison.differences}) - len(spreads),
+        "curves": tuple(_curves(comparison)),
         "differences": differences_table(comparison),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
@@ -254,6 +257,17 @@ def _panels(pages: Sequence[Sequence[LandmarkPanel]], names: Sequence[str]) -> I
     for panels in pages:
         caption = "Features that several machines have. Hollow: predicted; filled: observed, with 95 % interval."
         yield Picture(partial(landmark_figure, panels, names), caption)
+
+
+def _curves(comparison: Comparison) -> Iterator[Picture]:
+    """Draw the sweeps over sizes of a few machines, by family and kind of size."""
+    names = [comparison.baseline, *(m.name for m in comparison.machines if m.name != comparison.baseline)]
+    sweeps = grouped((str(curve.key), curve) for curve in comparison.curves).values()
+    kinds = grouped(((found[0].key.family, found[0].key.sweep), found) for found in sweeps)
+    for (family, sweep), members in kinds.items():
+        caption = f"{family_title(family)}, {sweep.replace('_', ' ')}. Dots: observed. Dashed: predicted."
+        for part in in_figures(members, MOST_PANELS):
+            yield Picture(partial(machine_figure, part, names), caption, machine_charts(part, names))
 
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpureport.compare import FEW
 from gpureport.compare.records import Comparison, Condition, Contest, Entrant, RatioEstimate, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, families, mean_speed, overall, works
@@ -12,8 +13,6 @@ from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import family_title, listed, low_to_high
 from gpureport.units import format_half_width, format_percent, format_ratio, format_value
 
-FEW = 4
-"""Machines up to which every value has a row."""
 _MOST_NAMED = 4  # the most machines with a common condition that are named
 _MOST_VALUES = 125  # the most rows of values with separate cases
 _MOST_WITHIN = 8  # number of differences within run-to-run variation that are shown
