@@ -64,7 +64,7 @@ function seriesOptions(chart, each, number) {
     label: each.name,
     stroke,
     width: 1.5,
-    dash: line ? look.dash : undefined,
+    dash: look.dots && !each.low.length ? [6, 4] : line ? look.dash : undefined, // of machines: predicted
     spanGaps: true,
     ...(line ? {} : {paths: () => null}),
     points: {show: !line || each.low.length > 0 && look.dots, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: each.kind === "observed" || look.dots ? stroke : colour("--paper")},

@@ -265,8 +265,10 @@ def _curves(comparison: Comparison) -> Iterator[Picture]:
     sweeps = grouped((str(curve.key), curve) for curve in comparison.curves).values()
     kinds = grouped(((found[0].key.family, found[0].key.sweep), found) for found in sweeps)
     for (family, sweep), members in kinds.items():
-        caption = f"{family_title(family)}, {sweep.replace('_', ' ')}. Dots: observed. Dashed: predicted."
         for part in in_figures(members, MOST_PANELS):
+            seen = {curve.observed for curves in part for curve in curves}
+            marks = " Dots: observed. Dashed: predicted." if len(seen) > 1 else ""
+            caption = f"{family_title(family)}, {sweep.replace('_', ' ')}.{marks}"
             yield Picture(partial(machine_figure, part, names), caption, machine_charts(part, names))
 
 
