@@ -154,7 +154,12 @@ def _plateaus(curve: CurveRecords) -> tuple[PlateauLine, ...]:
     seen = curve.observation
     found = plateaus(seen.features, drawable(seen.points)) if seen else ()
     return tuple(
-        PlateauLine(*map(_number, (p.start, p.end, p.value)), None if p.best_point is None else _number(p.best_point))
+        PlateauLine(
+            start=_number(p.start),
+            end=_number(p.end),
+            value=_number(p.value),
+            best=None if p.best_point is None else _number(p.best_point),
+        )
         for p in found
     )
 
