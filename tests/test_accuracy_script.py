@@ -98,4 +98,4 @@ def test_targets_without_data_and_without_calibration_leave_cells_blank(script: 
     target = next(target for target in TARGETS if target.calibrated is None)
     (results,) = judge([], [target])
 
-    assert script.row(results)[3:] == (f"no data (≤ {100 * target.specification:.0f} %)", "")
+    assert script.row(results, [])[4:] == (f"no data (≤ {100 * target.specification:.0f} %)", "")
