@@ -457,6 +457,12 @@ def validate(
     worst: Annotated[
         int, typer.Option(help="List the N sweeps with the largest errors, with their bottlenecks.", min=0, metavar="N")
     ] = 0,
+    first_day: Annotated[
+        bool,
+        typer.Option(
+            "--first-day", help="Also predict GPUs without the values measured on their architecture, and compare both."
+        ),
+    ] = False,
     json_file: Annotated[
         Path | None,
         typer.Option(
@@ -485,6 +491,7 @@ def validate(
         json_file=json_file,
         force=force,
         strict=strict,
+        first_day=first_day,
         entries=tuple(devices or ()),
     )
     return validate_results(request)

@@ -47,9 +47,10 @@ _REQUIRED = (
     *(f"memory.{key}" for key, _ in yaml_values(Memory).values()),
     *(f"launch.{key}" for key, _ in yaml_values(Launch).values()),
 )
-_REQUIRED_OF_A_CACHE = tuple(
+REQUIRED_OF_A_CACHE = tuple(
     key for name, (key, _) in yaml_values(Cache).items() if Cache.model_fields[name].is_required()
 )
+"""Keys of the values that every cache level has."""
 
 
 def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
@@ -59,7 +60,7 @@ def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
         key = leaf.source or (None if leaf.kind in ("assumed", "queried") else file.source)
         source = file.sources.get(key) if key else None
         kind = leaf.kind or (source.kind if source else "assumed")
-        text, on = (source.text, source.measured_on) if source else ("", None)
+        text, on = (source.text, source.measured_on) if source else ("", ())
         values[path] = Value(leaf.value, Provenance(kind=kind, source=text, note=leaf.note, measured_on=on))
     return values
 
@@ -84,17 +85,25 @@ def missing(values: Layer, names: tuple[str, ...]) -> Iterator[str]:
     """Yield the required paths that have no value."""
     yield from (path for path in _REQUIRED if path not in values)
     for name in names:
-        yield from (p for key in _REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
+        yield from (p for key in REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
 
 
-def resolve(entry_id: str, file: DeviceFile, architecture: ArchitectureFile, overlay: Layer | None = None) -> Device:
+def resolve(
+    entry_id: str,
+    file: DeviceFile,
+    architecture: ArchitectureFile,
+    overlay: Layer | None = None,
+    shared: Layer | None = None,
+) -> Device:
     """Combine a device's file, its architecture's file and an *overlay* of reported values.
+
+    *shared* replaces the values of the architecture's file.
 
     Raises:
         InputError: a required value is missing.
     """
     names = levels(architecture, file)
-    values = {**layer(architecture), **layer(file), **(overlay or {})}
+    values = {**(shared or layer(architecture)), **layer(file), **(overlay or {})}
     lacking = next(missing(values, names), None)
     if lacking is not None:
         raise InputError(f"{entry_id}: {lacking} is missing in both the device and its architecture")
