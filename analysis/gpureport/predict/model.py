@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from math import ceil, inf, prod
 
 from gpureport.predict import traffic
-from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
 from gpureport.predict.residency import NO_TRANSITION, ServingLevel, latency_levels, staircase
 from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
-from gpureport.spec.models import AmdOccupancy, Cache, Device, IntelOccupancy, Transition
+from gpureport.spec.models import AmdOccupancy, Cache, Device, Transition
 from gpureport.workloads.model import Demand
 
 THROUGHPUT_EXPONENT = 4.0
@@ -95,7 +95,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     rounds = ceil(work_group_rounds(device, demand, resident))
     # The first groups start with the dispatch, whose launch is a ceiling of its own.
     group_s = isolated.loads_s + isolated.instructions_s
-    latency_s = group_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
+    latency_s = group_s * rounds + turnover_s(device, demand) * (rounds - 1)
     groups_s = group_time_s(device, demand)
     # The work-group dispatcher runs in parallel with everything else.
     work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated), groups_s)
@@ -225,15 +225,9 @@ def busy_fraction(device: Device, demand: Demand) -> float:
     return demand.groups / (_groups_per_compute_unit(device, demand) * _group_places(device))
 
 
-def _units_per_group(device: Device) -> int:
-    """Return the number of compute units that share a work-group's waves (Intel: the execution units of a subslice)."""
-    rules = device.architecture.occupancy
-    return rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
-
-
 def _group_places(device: Device) -> float:
-    """Return the number of units on which a work-group can run: compute units, or Intel's subslices."""
-    return max(1.0, device.compute_units / _units_per_group(device))
+    """Return the number of places for a work-group: compute units, Intel's subslices or AMD's work-group processors."""
+    return max(1.0, device.compute_units / units_per_group(device.architecture.occupancy))
 
 
 def _groups_per_compute_unit(device: Device, demand: Demand) -> int:
@@ -363,6 +357,20 @@ def isolated_group(
     return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))
 
 
+def turnover_s(device: Device, demand: Demand) -> float:
+    """Return the seconds from the last instruction of a work-group to the first one of its successor.
+
+    Waves of some architectures keep their place until the cache that all compute units share has accepted their stores.
+    These pass through the same queues as loads, so that load lengthens both alike.
+    """
+    architecture = device.architecture
+    cycles = architecture.turnover_cycles
+    if any(stream.write for stream in demand.streams):
+        loaded = architecture.loaded_latency_factor if demand.loaded else 1.0
+        cycles += architecture.store_cycles * loaded
+    return device.cycles(cycles)
+
+
 def last_waves_time_s(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
     """Return the seconds that schedulers idle at the end because too few waves are left.
 
@@ -396,7 +404,7 @@ _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 def _schedulers(device: Device) -> int:
     """Return the number of schedulers among which the waves of a work-group are distributed."""
     rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
-    return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_per_group(device)
+    return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
 
 
 def with_uneven_schedulers(device: Device, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
