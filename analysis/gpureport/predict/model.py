@@ -9,7 +9,7 @@
 Each ceiling is the time of the dispatch if nothing else limited it. ``smooth_p`` is a smooth maximum: the p-norm with
 exponent p.
 
-- ``p`` approaches 3 from above as more work-groups share a compute unit. It is infinite for one group per compute unit:
+- ``p`` approaches 3 from above (beyond the caches: the value of :mod:`gpureport.predict.corner`) as more work-groups share a compute unit. It is infinite for one group per compute unit:
   nothing disturbs that group.
 - If only one group can be resident, its operations and its latency do not disturb each other either. Then
   W = smooth_p( memory, max( operations, latency ) ) on GPUs.
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from math import ceil, inf, prod
 
 from gpureport.predict import traffic
+from gpureport.predict.corner import memory_exponent
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
 from gpureport.predict.residency import NO_TRANSITION, ServingLevel, latency_levels, staircase
 from gpureport.records.levels import Level
@@ -36,8 +37,9 @@ THROUGHPUT_EXPONENT = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
 (RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
 LATENCY_EXPONENT = 3.0
-"""p-norm that joins latency with throughput. Of 1.5 to 4 it fits bandwidth against resident work-items best, on A100,
-A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %, nine in ten within 15."""
+"""p-norm that joins latency with throughput, unless memory limits it. Of 1.5 to 4 it fits bandwidth against resident
+work-items best, on A100, A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %,
+nine in ten within 15."""
 ISOLATED_EXPONENT = 2.0
 """p-norm that joins an isolated wave's waits with its own instructions. It fits the idle time at the end of kernels
 that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidia-h200)."""
@@ -98,7 +100,11 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     latency_s = group_s * rounds + turnover_s(device, demand) * (rounds - 1)
     groups_s = group_time_s(device, demand)
     # The work-group dispatcher runs in parallel with everything else.
-    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated), groups_s)
+    computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
+    beyond = limiting == "DRAM" and memory_s > computing_s and not device.is_cpu
+    base = memory_exponent(device, demand) if beyond else LATENCY_EXPONENT
+    exponent = latency_exponent(_groups_per_compute_unit(device, demand), base)
+    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated, exponent), groups_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
@@ -121,11 +127,14 @@ def _work_time(
     memory_s: float,
     latency_s: float,
     isolated: "_IsolatedGroup",
+    exponent: float,
 ) -> float:
-    """Return the seconds that work-groups take after they were started, with overlap of work and waits."""
+    """Return the seconds that work-groups take after they were started, with overlap of work and waits.
+
+    *exponent* is that of the p-norm that joins latency and throughput.
+    """
     computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
     throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
-    exponent = latency_exponent(_groups_per_compute_unit(device, demand))
     work_s = smooth_maximum((throughput_s, latency_s), exponent)
     if device.is_cpu:
         return work_s
@@ -144,9 +153,12 @@ def _work_time(
     return work_s
 
 
-def latency_exponent(groups: int) -> float:
-    """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger."""
-    return LATENCY_EXPONENT * groups / (groups - 1) if groups > 1 else inf
+def latency_exponent(groups: int, base: float = LATENCY_EXPONENT) -> float:
+    """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger.
+
+    *base* is that of many groups.
+    """
+    return base * groups / (groups - 1) if groups > 1 else inf
 
 
 def usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:

@@ -121,6 +121,8 @@ class Memory(Record):
     """Latency of a dependent load beyond all caches."""
     access_bytes: WholeBytes
     """Smallest transfer to or from memory."""
+    stacked: bool = False
+    """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
 
 
 class Launch(Record):
