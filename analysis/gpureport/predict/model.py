@@ -20,8 +20,9 @@ exponent p.
   then too few to keep the schedulers busy.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil, inf, prod
 
 from gpureport.predict import traffic
@@ -188,7 +189,8 @@ def memory_traffic_time(
         "device": min(1.0, ceil(demand.groups) / _group_places(device)),
     }
     writes_s = write_time_s(device, demand, resident)
-    overlapping = bytes_in_flight(device, demand, resident) > footprint
+    in_flight = bytes_in_flight(device, demand, resident)
+    overlapping = in_flight > footprint
     levels: list[ServingLevel[str]] = []
     slowest, limiting = 0.0, "DRAM"
     for cache, capacity in zip(device.caches, usable, strict=True):
@@ -211,7 +213,31 @@ def memory_traffic_time(
     if memory_s > slowest:
         slowest, limiting = memory_s, "DRAM"
     levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))
-    return staircase(footprint, levels)
+    return staircase(footprint, shared_by_groups(device, levels, in_flight) if demand.shared else levels)
+
+
+def shared_by_groups(
+    device: Device, levels: Sequence[ServingLevel[str]], in_flight: float
+) -> tuple[ServingLevel[str], ...]:
+    """Return *levels* of which caches serve more than their capacity if many groups read the same data at once.
+
+    Groups that all read the same data read each byte in_flight / footprint times at once. The next level delivers it
+    once. A cache that all compute units share keeps its bandwidth as long as this factor exceeds the ratio of both
+    bandwidths. MI100 and MI210 read at half of this bandwidth at 0.8 to 1.0 of this size, three times their L2
+    (RRZE-HPC/gpu-benches, gpu-l2-cache).
+
+    Args:
+        device: whose caches the levels are, before memory.
+        levels: nearest first, memory last; costs in seconds.
+        in_flight: bytes that all resident groups request until they end.
+    """
+    served = (
+        replace(near, capacity_bytes=max(near.capacity_bytes, in_flight * near.cost / far.cost))
+        if cache.scope == "device"
+        else near
+        for cache, (near, far) in zip(device.caches, pairwise(levels), strict=True)
+    )
+    return (*served, levels[-1])
 
 
 def bytes_in_flight(device: Device, demand: Demand, resident: Occupancy) -> float:
