@@ -9,8 +9,8 @@
 Each ceiling is the time of the dispatch if nothing else limited it. ``smooth_p`` is a smooth maximum: the p-norm with
 exponent p.
 
-- ``p`` approaches 3 from above (beyond the caches: the value of :mod:`gpureport.predict.corner`) as more work-groups share a compute unit. It is infinite for one group per compute unit:
-  nothing disturbs that group.
+- ``p`` approaches 3 from above as more work-groups share a compute unit (for streams beyond the caches, the value of
+  :mod:`gpureport.predict.corner`). It is infinite for one group per compute unit: nothing disturbs that group.
 - If only one group can be resident, its operations and its latency do not disturb each other either. Then
   W = smooth_p( memory, max( operations, latency ) ) on GPUs.
 - ``in step``: groups of the first round start together, so their loads and computations do not overlap yet.

@@ -296,7 +296,7 @@ class Architecture(Record):
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
     store_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
-    """Cycles for which a wave keeps its place after its last store, unloaded; default 0: it does not wait for stores."""
+    """Cycles for which a wave keeps its place after its last store, without load; default 0: it does not wait."""
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
