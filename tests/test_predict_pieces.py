@@ -214,7 +214,7 @@ def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: fl
 
 @pytest.mark.parametrize(
     ("streams", "stacked", "others"),
-    [((WRITE,), 6.0, 6.0), ((READ,), 3.0, 6.0), ((READ, WRITE), 2.5, 5.0)],
+    [((WRITE,), 6.0, 6.0), ((READ,), 3.0, 6.0), ((READ, WRITE), 2.6, 5.2)],
 )
 def test_streams_saturate_memory_at_corners_of_their_own(
     streams: tuple[Stream, ...], stacked: float, others: float
