@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpureport.predict.corner import memory_exponent
 from gpureport.predict.model import (
     busy_fraction,
     group_time_s,
@@ -18,6 +19,7 @@ from gpureport.predict.model import (
     memory_traffic_time,
     pipe_times,
     point_time,
+    shared_by_groups,
     smooth_maximum,
     usable_capacities,
     with_uneven_schedulers,
@@ -25,6 +27,7 @@ from gpureport.predict.model import (
     write_time_s,
 )
 from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.residency import NO_TRANSITION, ServingLevel
 from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
@@ -207,6 +210,32 @@ def test_a_processor_has_one_thread_of_instructions() -> None:
 def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
     assert latency_exponent(groups) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(
+    ("streams", "stacked", "others"),
+    [((WRITE,), 6.0, 6.0), ((READ,), 3.0, 6.0), ((READ, WRITE), 2.6, 5.2)],
+)
+def test_streams_saturate_memory_at_corners_of_their_own(
+    streams: tuple[Stream, ...], stacked: float, others: float
+) -> None:
+    """Writes do not wait for each other, reads wait for writes; more channels are loaded less evenly."""
+    gddr = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"stacked": False})})
+    demand = of_groups(1, streams=streams)
+
+    assert (memory_exponent(TOY, demand), memory_exponent(gddr, demand)) == (stacked, others)
+
+
+def test_data_that_all_groups_read_at_once_come_from_memory_once() -> None:
+    """If 1 GiB of requests are in flight and the L2 is four times as fast as memory, it serves 256 MiB."""
+    levels = [ServingLevel(name, size, NO_TRANSITION, cost) for name, size, cost in
+              (("L1", 256.0 * KIB, 0.5), ("L2", 64.0 * MIB, 1.0), ("DRAM", math.inf, 4.0))]  # fmt: skip
+
+    def served(in_flight: float) -> list[float]:
+        return [level.capacity_bytes for level in shared_by_groups(TOY, levels, in_flight)]
+
+    assert served(1024 * MIB) == [256 * KIB, 256 * MIB, math.inf]
+    assert served(128 * MIB) == served(0) == [256 * KIB, 64 * MIB, math.inf]
 
 
 def test_a_smooth_maximum_of_infinite_exponent_is_the_largest() -> None:

@@ -121,6 +121,8 @@ class Memory(Record):
     """Latency of a dependent load beyond all caches."""
     access_bytes: WholeBytes
     """Smallest transfer to or from memory."""
+    stacked: bool = False
+    """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
 
 
 class Launch(Record):
@@ -156,7 +158,7 @@ class NvidiaOccupancy(Record):
 
 
 class AmdOccupancy(Record):
-    """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit."""
+    """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit; all are of one compute unit."""
 
     rule: Literal["amd"] = "amd"
     simds: Count
@@ -168,6 +170,8 @@ class AmdOccupancy(Record):
     max_groups: Count
     local_memory_bytes: Amount
     local_memory_granularity_bytes: WholeBytes
+    units_per_group: Count = 1
+    """Compute units that share a work-group's waves and their local memory (work-group processor mode: 2)."""
 
 
 class IntelOccupancy(Record):
@@ -291,6 +295,8 @@ class Architecture(Record):
     """Latency under streaming load / unloaded latency of a dependent load."""
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
+    store_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
+    """Cycles for which a wave keeps its place after its last store, without load; default 0: it does not wait."""
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:

@@ -51,6 +51,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "occupancy.max_vector_registers": (16, 1 << 16, ""),
     "occupancy.threads": (1, 4096, ""),
     "occupancy.units_per_subslice": (1, 256, ""),
+    "occupancy.units_per_group": (1, 16, ""),
     "occupancy.pools": (1, 64, ""),
     **{name: (s.least, s.most, "" if s.dimension == "count" else s.dimension) for name, s in SCALARS.items()},
 }

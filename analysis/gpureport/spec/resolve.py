@@ -44,7 +44,7 @@ _OCCUPANCY: dict[str, type[OccupancyRules]] = {
 
 _REQUIRED = (
     *("compute_units", "clock"),
-    *(f"memory.{key}" for key, _ in yaml_values(Memory).values()),
+    *(f"memory.{key}" for name, (key, _) in yaml_values(Memory).items() if Memory.model_fields[name].is_required()),
     *(f"launch.{key}" for key, _ in yaml_values(Launch).values()),
 )
 REQUIRED_OF_A_CACHE = tuple(
