@@ -49,7 +49,7 @@ class ByGroup(_BySize):
         "All work-items of a work-group add to the same address, which the compiler can see. Each address has its own "
         "line. Assumed: shuffles add the lanes of a wave first, and each wave issues one atomic add. (NVIDIA devices "
         "of compute capability 8.0 and later have an instruction for this, whose rate is not known.) Adds to one "
-        "address take one clock cycle each. Counted: numbers added."
+        "address follow one another. Counted: numbers added."
     )
     kernel = "add_by_group"
 
