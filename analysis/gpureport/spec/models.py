@@ -291,7 +291,8 @@ class Architecture(Record):
     pipes: Table[Name, Names] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Table[Name, Cycles]
-    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
+    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``, and ``branch``: one that
+    only some lanes of a wave take)."""
     local_memory_banks: Annotated[Count, Scalar("count", 1, 256, uncertain=False)]
     write_allocate: bool
     """Whether a write miss fetches the line even if the write will cover it (CPUs)."""

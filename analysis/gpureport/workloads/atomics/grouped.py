@@ -92,14 +92,15 @@ class Reduced(_BySize):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Each round of the reduction has two loads, a store and a barrier.
 
-        Dependent in each round: the index, its bounds, a load, the sum, and a barrier, which the last work-item of the
-        group reaches only after all others have issued theirs.
+        Dependent in each round: the index, its bounds, a branch that some lanes take, a load, the sum, and a barrier,
+        which the last work-item of the group reaches only after all others have issued theirs.
         """
         adds, local, passes = total_adds(parameters), parameters["local"], parameters["passes"]
         rounds = ceil(log2(local)) if local > 1 else 0
         latency = device.architecture.latency_cycles
         ends = local / device.architecture.rates_per_cycle.get("barrier", inf)
-        halving_cycles = 5 * latency["int32"] + latency.get("local", 0.0) + latency.get("barrier", 0.0) + ends
+        waits = sum(latency.get(name, 0.0) for name in ("branch", "local", "barrier"))
+        halving_cycles = 5 * latency["int32"] + waits + ends
         sent = passes * parameters["groups"]
         return demand_of(
             parameters,
