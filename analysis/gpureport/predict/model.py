@@ -258,12 +258,10 @@ def write_time_s(device: Device, demand: Demand, resident: Occupancy) -> float:
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
     if shared and demand.ping_pong and work_group_rounds(device, demand, resident) > 1:
         sectors += _crossing_reads(shared, demand)
-    places = (shared and shared.slices) or device.compute_units
-    counted = (
-        (sectors, device.architecture.sector_writes_per_cycle),
-        (_partly_written_lines(demand, sectors * sector), device.architecture.line_writes_per_cycle),
-    )
-    return device.cycles(sum(count / (per_cycle * places) if per_cycle else 0.0 for count, per_cycle in counted))
+    rate, line_rate = device.architecture.sector_writes_per_cycle, device.architecture.line_writes_per_cycle
+    lines = _partly_written_lines(demand, sectors * sector) if rate else demand.line_writes or 0.0
+    cycles = sum(count / per_cycle for count, per_cycle in ((sectors, rate), (lines, line_rate)) if per_cycle)
+    return device.cycles(cycles / ((shared and shared.slices) or device.compute_units))
 
 
 def _partly_written_lines(demand: Demand, sector_bytes: float) -> float:

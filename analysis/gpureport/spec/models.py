@@ -285,7 +285,7 @@ class Architecture(Record):
     lists no slices); default: no known limit."""
     line_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
     """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit, as
-    above), besides the time of the sectors; default: no known limit."""
+    above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
     barrier_cycles: Annotated[Amount, Scalar("cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     pipes: Table[Name, Names] = Field(default_factory=dict)
