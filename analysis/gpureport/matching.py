@@ -74,7 +74,9 @@ def _with_idle_work_items(prediction: Prediction, observation: Observation) -> P
     """Add the transitions at which idle work-items make both predicted and observed rates fall."""
     measured = {point.point.label for point in observation.points}
     points = {p.point.working_set_bytes: p for p in prediction.points if p.point.label in measured}
-    matches = match_features([f for f in prediction.features if f.feature == "cliff"], midpoints_of(observation.features))
+    matches = match_features(
+        [f for f in prediction.features if f.feature == "cliff"], midpoints_of(observation.features)
+    )
     added: list[CurveFeature] = []
     for size in (m.observed.value for m in matches if m.observed and not m.predicted):
         around = sizes_around(size, points)

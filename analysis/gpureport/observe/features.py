@@ -26,9 +26,9 @@ FEWEST_POINTS = 4
 HIDDEN = 2.0 ** (1.0 / 3.0)
 """Time of a dispatch whose work takes as long as its latency, relative to either: a smooth maximum with p = 3."""
 RISING = ((1.5, 2.2, 0.32), (1.1, 1.5, 0.67))
-"""Ranges of times, relative to the flat time, and the intercept of a straight line through such times of a smooth maximum
-with p = 3, relative to its latency. Dispatches of the first range are mostly work and rarely beyond the first cliff.
-Those of the second range are not beyond it, but little of their time is work."""
+"""Ranges of times, relative to the flat time, and the intercept of a straight line through such times of a smooth
+maximum with p = 3, relative to its latency. Dispatches of the first range are mostly work and rarely beyond the first
+cliff. Those of the second range are not beyond it, but little of their time is work."""
 LEAST_SHARE = 0.2
 """A smaller share of launch cost hides no cliff."""
 VARIES = 4.0

@@ -1,6 +1,6 @@
 """Name the features of a predicted curve after the levels that cause them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import log
 from statistics import mode
 
@@ -64,7 +64,9 @@ def _cause(size_bytes: float, points: Sequence[PredictedPoint]) -> str:
     if work_per_item(size_bytes, (point.point for point in points)) < IDLE:
         return IDLE_WORK_ITEMS
     bottlenecks = {point.point.working_set_bytes: point.bottleneck for point in points}
-    return "change of bottleneck" if len({bottlenecks[size] for size in sizes_around(size_bytes, bottlenecks)}) > 1 else ""
+    return (
+        "change of bottleneck" if len({bottlenecks[size] for size in sizes_around(size_bytes, bottlenecks)}) > 1 else ""
+    )
 
 
 def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level | None:

@@ -284,15 +284,15 @@ class Architecture(Record):
     """Sectors that the device-wide cache writes per cycle, for each of its slices (for each compute unit if the entry
     lists no slices); default: no known limit."""
     line_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
-    """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit, as
-    above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
+    """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit,
+    as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
     barrier_cycles: Annotated[Amount, Scalar("cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     pipes: Table[Name, Names] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Table[Name, Cycles]
-    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``, and ``branch``: one that
-    only some lanes of a wave take)."""
+    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``, and ``branch``: one
+    that only some lanes of a wave take)."""
     local_memory_banks: Annotated[Count, Scalar("count", 1, 256, uncertain=False)]
     write_allocate: bool
     """Whether a write miss fetches the line even if the write will cover it (CPUs)."""

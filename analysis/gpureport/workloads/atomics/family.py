@@ -111,17 +111,17 @@ def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -
     shared = next((cache for cache in device.caches if cache.scope == "device"), None)
     sector = shared.sector_bytes if shared else device.memory.access_bytes
     together = min(counters, max(1, sector // (4 * apart)))
-    parts, slices = ceil(4 * apart * counters / _SLICE_BYTES), shared and shared.slices
-    rate = slices and device.architecture.sector_writes_per_cycle
+    parts, slices = ceil(4 * apart * counters / _SLICE_BYTES), shared.slices if shared else None
+    rate = device.architecture.sector_writes_per_cycle if slices else None
     return sent / together * busiest_share(parts, slices) / (rate or 1.0)
 
 
 def busiest_share(parts: int, slices: int | None) -> float:
     """Return the share of *parts* of a buffer in the slice with most of them, if slices are drawn at random.
 
-    The number of parts in a slice has mean m and standard deviation sqrt(m). The median of the largest of n such numbers
-    lies where all n are smaller with a probability of one half (normal approximation). With an unknown number of slices
-    each part has its own.
+    The number of parts in a slice has mean m and standard deviation sqrt(m). The median of the largest of n such
+    numbers lies where all n are smaller with a probability of one half (normal approximation). With an unknown number
+    of slices each part has its own.
     """
     if not slices:
         return 1.0 / parts
