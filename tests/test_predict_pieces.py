@@ -344,15 +344,37 @@ def test_reads_are_no_writes() -> None:
 
 
 def test_many_small_writes_take_as_long_as_their_number() -> None:
-    """At 25 lines a cycle 4000 parts of lines take longer than their sectors, 500 do not."""
-    stream = Stream("a", 8192, 16, 16, write=True)
+    """Halves of 8192 sectors take 163.84 ns. At 25 lines a cycle their 4000 lines take 160 ns more."""
+    stream = Stream("a", 8192, 32, 16, write=True)
 
-    def of(lines: float | None) -> float:
+    def of(lines: float | None, stream: Stream = stream) -> float:
         return _written(toy(**WRITES), of_groups(100, streams=(stream,), line_writes=lines))
 
-    assert of(4000.0) == pytest.approx(160e-9)
-    assert of(500.0) == pytest.approx(81.92e-9)
-    assert of(None) == pytest.approx(81.92e-9)
+    assert of(4000.0) == pytest.approx(323.84e-9)
+    assert of(500.0) == pytest.approx(183.84e-9)
+    assert of(None) == pytest.approx(163.84e-9)
+
+
+def test_lines_of_whole_sectors_take_no_additional_time() -> None:
+    """Whole sectors need no further access; with a quarter of the sectors half written, half of the lines count."""
+    whole = of_groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
+    most = replace(whole, streams=(Stream("a", 8192, 32, 24, write=True),))
+
+    assert _written(toy(**WRITES), whole) == pytest.approx(81.92e-9)
+    assert _written(toy(**WRITES), most) == pytest.approx(163.84e-9 + 80e-9)
+
+
+@pytest.mark.parametrize(("share", "slices"), [(1, 1), (50, 50), (0.3, 1)])
+def test_slices_write_in_parallel(share: float, slices: int) -> None:
+    """50 slices take twice as long as the 100 compute units for which the rate would count without slices."""
+    device = toy(**WRITES)
+    shared = device.caches[-1]
+    sliced = shared.model_copy(update={"slice_bytes": int(shared.capacity_bytes / share)})
+    stream = Stream("a", 8192, 16, 16, write=True)
+    device = device.model_copy(update={"caches": (*device.caches[:-1], sliced)})
+
+    assert sliced.slices == slices
+    assert _written(device, of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9 * 100 / slices)
 
 
 def test_a_limit_that_nobody_knows_is_none() -> None:

@@ -191,6 +191,7 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
     assert given_by("assumed", "caches.L2.bandwidth_transition") == 0.1
     assert given_by("measured", "memory.efficiency") == pytest.approx(0.085, abs=1e-3)
     assert given_by("measured", "memory.efficiency", here=True) == HERE
+    assert given_by("measured", "caches.L2.write_transition", here=True) == 0.08
     assert fact(TOY, "memory.latency").relative == GUESS
     assert all(rule.source for rule in RULES)
 

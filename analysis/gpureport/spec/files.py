@@ -200,6 +200,8 @@ class Latencies(Strict):
     ballot: Leaf[Cycles] | None = None
     local: Leaf[Cycles]
     barrier: Leaf[Cycles]
+    branch: Leaf[Cycles] | None = None
+    """A branch that only some lanes of a wave take."""
 
 
 class TypicalFields(Strict):

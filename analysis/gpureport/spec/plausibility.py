@@ -29,6 +29,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "caches.*.far_latency": (1, 5000, "cycles"),
     "caches.*.bandwidth": (0.1, 4096, "B/cycle"),
     "caches.*.partitions": (1, 64, ""),
+    "caches.*.slice": (16, 1 << 16, "KiB"),
     "rates.*": (0.01, 4096, ""),
     "latencies.*": (0.5, 1000, "cycles"),
     "typical.bandwidth": (0.1, 1000, "GB/s"),

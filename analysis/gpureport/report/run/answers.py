@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
-from gpureport.predict.features import IDLE, work_per_item
+from gpureport.observe.idle import IDLE, work_per_item
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict

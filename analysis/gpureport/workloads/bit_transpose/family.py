@@ -181,7 +181,7 @@ class Transpose(Workload):
             operations={**totals, **{name: totals.get(name, 0.0) + n * items for name, n in around.items()}},
             chain=chain | {"int32": chain.get("int32", 0.0) + _ROLLED_CHAIN * rolled},
             memory_chain=1.0,
-            registers=20 + 2 * self.rows_per_item,
+            registers=20 + self.rows_per_item,
             lines_per_access=lines,
             line_conflicts=lines,
             stores_per_sector=max(1.0, min(sector, 4.0 * self.rows_per_item) / _ACCESS_BYTES),
