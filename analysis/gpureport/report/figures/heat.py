@@ -23,13 +23,12 @@ MOST_ROWS = 26
 _ROW_IN, _TITLE_IN, _NAMES_IN, _FOOT_IN = 0.15, 0.17, 0.17, 0.03
 _NAME_IN, _DETAIL_IN = 1.5, 0.65
 _LINE_IN = 0.105  # between upright names
-_TALLEST_IN = 1.0  # an upright name
 _WIDEST_IN, _BETWEEN_IN = 0.95, 0.12
 _PAD_IN = 0.05  # around the text of a cell
 _KEY_IN = (1.45, 0.08)
 _KEY_LEFT_IN = 0.22  # room for half of a tick's text
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
-_REACHES = {1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
+_REACHES = {1.05: 1.02, 1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
 """Ratios with the darkest colour, each with the ratio of a tick of the key between it and 1."""
 _SHADES = 21
 _EQUAL = "#F4F4F4"
@@ -47,6 +46,8 @@ class HeatBlock:
     columns: tuple[str, ...]
     predicted: frozenset[str] = frozenset()
     cautioned: frozenset[str] = frozenset()
+    tallest_in: float = 1.0
+    """Greatest height of an upright name."""
 
     def label(self, column: str) -> str:
         """Return the printed name of a column."""
@@ -142,7 +143,8 @@ def _grid(blocks: Sequence[HeatBlock]) -> _Grid:
     names = [block.label(name) for block in blocks for name in block.columns]
     available = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
     width, longest = min(_WIDEST_IN, available / len(names)), max(map(needed_in, names))
-    return _Grid(width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
+    tallest = max(block.tallest_in for block in blocks)
+    return _Grid(width, 0.0 if longest <= width else min(longest, tallest) + 0.06)
 
 
 def _places(rows: Sequence[HeatRow]) -> list[int]:
@@ -181,7 +183,7 @@ def _headings(axis: "Axes", block: HeatBlock, grid: _Grid, every: int, width: fl
     upright = bool(grid.upright_in)
     for column, name in list(enumerate(block.columns))[::every]:
         axis.annotate(
-            fitted(block.label(name), _TALLEST_IN if upright else grid.width),
+            fitted(block.label(name), block.tallest_in if upright else grid.width),
             (column + 0.5, 1),
             (0, 2.2 if upright else 3.6),
             axis.get_xaxis_transform(),
