@@ -132,7 +132,7 @@ def _print(comparison: "Comparison") -> None:
         print_table(title, table.columns, table.rows, right, [table.columns.index(name) for name in _OPTIONAL])
 
 
-_OPTIONAL = ("date", "device")
+_OPTIONAL = ("values", "device")
 """Columns that narrow terminals leave out."""
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
-from gpureport.compare.summary import SEVERAL, What, families, mean_speed, means, overall, ranked, works
+from gpureport.compare.summary import SEVERAL, What, Work, families, mean_speed, means, overall, ranked, works
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
@@ -42,6 +42,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.speeds import SpeedRow, speed_figure
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
+from gpureport.report.figures.style import brief
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
@@ -54,7 +55,7 @@ FILE_NAME = f"{NAME}.json"
 _MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
 _MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
 _MOST_IN_PANELS = 12  # the most machines whose cliffs and tapers are drawn by workload
-_WORK_NAME_IN = 1.5  # upright names of kinds of work
+_WORK_NAME_IN = 1.55  # upright names of kinds of work
 _MOST_MACHINES = 42  # the most rows of a figure of machines
 _MOST_SPREADS = 6
 """The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
@@ -139,7 +140,7 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
         return
     names = [machine.name for machine in comparison.machines]
     speeds = {"all": ranked(comparison)} | {
-        f"{work_name(work)}, {short_regime(work.regime)}": {
+        ", ".join([work_name(work), *filter(None, [work.regime and short_regime(work.regime)])]): {
             name: mean.ratio.value for name in names if (mean := mean_speed(work.contests, name))
         }
         for work in every
@@ -147,11 +148,10 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
     blocks = ((f"speed / {comparison.baseline}", speeds), ("eff.", {"all": overall(comparison, "efficiency")}))
     shown = [(heading, {key: found for key, found in each.items() if found}) for heading, each in blocks]
     shown = [(heading, each) for heading, each in shown if each]
-    alike = len({machine.kind for machine in comparison.machines}) == 1
     rows = [
         HeatRow(
             marked(machine),
-            "" if alike else machine.kind,
+            "",
             tuple({key: found[name] for key, found in each.items() if name in found} for _, each in shown),
         )
         for machine in by_rank(comparison)
@@ -237,16 +237,16 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
         if any(cells):
             cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
             detail = short_regime(regime) if regime else cases
-            texts = _baseline_text(found[0], baseline) if len(found) == 1 and baseline else {}
+            texts = _baseline_text(found, baseline) if baseline else {}
             family, _, variant = workload.partition("/")
             yield HeatRow(variant, detail, cells, texts, family_title(family))
 
 
-def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
-    """Return the speed of the baseline, to show instead of its ratio of one."""
-    return {
-        s.machine: format_value(s.value, contest.metric.value_unit) for s in contest.standings if s.machine == baseline
-    }
+def _baseline_text(contests: Sequence[Contest], baseline: str) -> dict[str, str]:
+    """Return the speed of the baseline, to show instead of its ratio of one; of several cases the best one."""
+    first = contests[0]
+    best = Work(first.workload.partition("/")[0], "", first.regime, tuple(contests)).best(baseline)
+    return {baseline: brief(format_value(best.value, first.metric.value_unit))} if best else {}
 
 
 def _strips(comparison: Comparison) -> Iterator[Picture]:

@@ -13,6 +13,7 @@ from gpureport.compare.summary import (
     Work,
     families,
     mean_speed,
+    means,
     overall,
     ranked,
     works,
@@ -33,6 +34,7 @@ _MOST_WITHIN = 8  # number of differences within run-to-run variation that are s
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
 _NARROW = 14  # characters of a name in a narrow column
+_NAME = 18  # characters of a name in other columns
 _SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 _GROUPS = {**dict.fromkeys(APPLIED, "applications"), "memory": "memory"}
 """By family, the heading of its mean speed."""
@@ -50,9 +52,9 @@ def marked(machine: Entrant) -> str:
 
 
 def machine_table(comparison: Comparison) -> Table:
-    """List the machines with device, source and date of the values, and efficiency.
+    """List the machines with device and source of the values, and efficiency.
 
-    If the machines are many, they have their speeds too, and the fastest is first.
+    If the machines are few, also with the date; if they are many, with their speeds, the fastest first.
     """
     many = len(comparison.machines) > FEW
     efficiency = overall(comparison, "efficiency")
@@ -64,11 +66,11 @@ def machine_table(comparison: Comparison) -> Table:
             format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,
             shorten(m.device, 44),
             m.kind,
-            m.created_at[:10] or UNKNOWN,
+            *(() if many else (m.created_at[:10] or UNKNOWN,)),
         )
         for m in (by_rank(comparison) if many else comparison.machines)
     )
-    columns = ("machine", *speeds, "efficiency", "device", "values", "date")
+    columns = ("machine", *speeds, "efficiency", "device", "values", *(() if many else ("date",)))
     return Table(columns, tuple(rows), frozenset({*speeds, "efficiency"}))
 
 
@@ -134,25 +136,29 @@ def _works_of_many(comparison: Comparison) -> Table:
         known = {name: mean for name, mean in found.items() if mean and len(mean.kernels) >= min(SEVERAL, kernels)}
         if len(known) > 1:
             bests = {name: best.value for name in known if (best := work.best(name))}
-            ratios = {name: mean.ratio for name, mean in known.items()}
-            rows.append((work_name(work), short_regime(work.regime), *_ends(ratios, bests, comparison, work.unit)))
+            ratios = {name: mean.ratio.value for name, mean in known.items()}
+            rows.append((work_name(work), short_regime(work.regime), *_ends(ratios, bests, work.unit)))
     return Table(("work", "data in", *_END_COLUMNS), tuple(rows), _END_NUMBERS)
 
 
-_END_COLUMNS = ("baseline", "fastest machine", "fastest", "its ratio", "slowest machine", "slowest", "ratio")
-_END_NUMBERS = frozenset({"baseline", "fastest", "its ratio", "slowest", "ratio"})
+_END_COLUMNS = (
+    "fastest machine",
+    "fastest",
+    "fastest ratio",
+    "slowest machine",
+    "slowest",
+    "slowest ratio",
+)
+_END_NUMBERS = frozenset({"fastest", "fastest ratio", "slowest", "slowest ratio"})
 
 
-def _ends(
-    ratios: Mapping[str, RatioEstimate], values: Mapping[str, float], comparison: Comparison, unit: str
-) -> Iterator[str]:
-    """Yield the baseline's value; then name, value and ratio of the fastest and of the slowest machine."""
-    yield brief(format_value(values.get(comparison.baseline), unit))
+def _ends(ratios: Mapping[str, float], values: Mapping[str, float], unit: str) -> Iterator[str]:
+    """Yield name, value and ratio of the fastest and of the slowest machine."""
     for pick in (max, min):
-        name = pick(ratios, key=lambda each: ratios[each].value)
-        yield shorten(name, _NARROW)
+        name = pick(ratios, key=lambda each: ratios[each])
+        yield shorten(name, _NAME)
         yield brief(format_value(values.get(name), unit))
-        yield ratio_text(ratios[name])
+        yield format_ratio(ratios[name])
 
 
 def condition_table(comparison: Comparison) -> Table:
@@ -178,10 +184,8 @@ def sharing(condition: Condition) -> str:
 
 
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List the values by family, one row for each workload and regime; of many rows those without separate cases."""
-    kept = [c for c in comparison.contests if len(comparison.contests) <= _MOST_VALUES or c.regime in REGIMES]
-    few = comparison.model_copy(update={"contests": tuple(kept)})
-    return tuple(_standings_table(comparison, family, found) for family, found in families(few).items())
+    """List the values by family, one row for each workload and regime; of many rows separate cases share one."""
+    return tuple(_standings_table(comparison, family, found) for family, found in families(comparison).items())
 
 
 def _standings_table(comparison: Comparison, family: str, contests: Sequence[Contest]) -> Table:
@@ -197,21 +201,26 @@ def _standings_table(comparison: Comparison, family: str, contests: Sequence[Con
         *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
         *(f"eff. {short[name]}" for name in shown),
     )
-    rows = tuple(_standing_row(contest, names, others, shown) for contest in contests)
+    joined = len(comparison.contests) > _MOST_VALUES
+    by_row = grouped(((c.workload, "" if joined and c.regime not in REGIMES else c.regime), c) for c in contests)
+    rows = tuple(_standing_row(found, names, others, shown) for found in by_row.values())
     return Table(columns, rows, frozenset(columns[2:]))
 
 
 def _standing_row(
-    contest: Contest, names: Sequence[str], others: Sequence[str], measured: Sequence[str]
+    contests: Sequence[Contest], names: Sequence[str], others: Sequence[str], measured: Sequence[str]
 ) -> tuple[str, ...]:
-    found = {s.machine: s for s in contest.standings}
-    efficiencies = (found[name].efficiency if name in found else None for name in measured)
+    """Return the row of one contest, or of several cases of a workload: best values, and means of ratios."""
+    first, work = contests[0], Work(contests[0].workload.partition("/")[0], "", "", tuple(contests))
+    bests = [work.best(name) for name in names]
+    ratios = [mean_speed(contests, name) for name in others]
+    efficiencies = means(contests, "efficiency")
     return (
-        contest.workload.partition("/")[2],
-        short_regime(contest.regime),
-        *(_value(found[name], contest.metric.value_unit) if name in found else UNKNOWN for name in names),
-        *(ratio_text(found[name].to_baseline if name in found else None) for name in others),
-        *(format_ratio(efficiency.value if efficiency else None) for efficiency in efficiencies),
+        first.workload.partition("/")[2],
+        f"{len(contests)} cases" if len(contests) > 1 else short_regime(first.regime),
+        *(_value(best, first.metric.value_unit) if best else UNKNOWN for best in bests),
+        *(ratio_text(mean.ratio if mean else None) for mean in ratios),
+        *(format_ratio(efficiencies.get(name)) for name in measured),
     )
 
 
@@ -242,10 +251,10 @@ def _leaders_row(contests: Sequence[Contest], comparison: Comparison) -> tuple[s
     first = contests[0]
     work = Work(first.workload.partition("/")[0], "", "", tuple(contests))
     found = {m.name: mean_speed(contests, m.name) for m in comparison.machines}
-    ratios = {name: RatioEstimate(value=mean.ratio.value) for name, mean in found.items() if mean}
+    ratios = {name: mean.ratio.value for name, mean in found.items() if mean}
     values = {name: best.value for name in work.machines if (best := work.best(name))}
     place = short_regime(first.regime) if first.regime in REGIMES else f"{len(contests)} cases"
-    return first.workload.partition("/")[2], place, *_ends(ratios, values, comparison, first.metric.value_unit)
+    return first.workload.partition("/")[2], place, *_ends(ratios, values, first.metric.value_unit)
 
 
 def differences_table(comparison: Comparison) -> Table:
@@ -307,7 +316,7 @@ def deviating_sweeps_table(comparison: Comparison) -> Table:
     rows = []
     for sweep, found in sorted(by_sweep.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
         order = sorted(found, key=lambda difference: difference.speed.value)
-        ends = (text for d in (order[0], order[-1]) for text in (ratio_text(d.speed), shorten(d.machine, _NARROW)))
+        ends = (text for d in (order[0], order[-1]) for text in (ratio_text(d.speed), shorten(d.machine, _NAME)))
         rows.append((sweep, str(len(found)), *ends))
     columns = ("sweep", "machines", "slowest", "slowest machine", "fastest", "fastest machine")
     return Table(columns, tuple(rows), frozenset({"machines", "slowest", "fastest"}))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from math import inf, log
+from math import log
 from statistics import geometric_mean
 
-from gpureport.compare.records import Comparison, Difference
-from gpureport.compare.standings import BEYOND, WITHIN
+from gpureport.compare.records import Comparison, Contest, Difference
+from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
 from gpureport.report.text.words import family_title, listed
@@ -121,36 +121,45 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
     found = ranked(comparison)
     if len(found) > 1:
         slowest, *_, fastest = found
-        work, base = _typical(comparison, fastest, slowest, found[fastest] / found[slowest]), comparison.baseline
         if found[fastest] / found[slowest] - 1 < EQUAL:
-            bests = sorted(best.value for name in found if (best := work.best(name)))
-            ends = " to ".join(dict.fromkeys(format_value(bests[end], work.unit) for end in (0, -1)))
-            yield (
-                f"{len(found)} machines are equally fast overall (within {100 * EQUAL:.0f} %). {work_label(work)} is "
-                f"{ends}."
-            )
+            yield f"{len(found)} machines are equally fast overall (within {100 * EQUAL:.0f} %)."
         else:
-            label, values = work_label(work), [_best(work, name) for name in (fastest, slowest)]
-            times = [_times(found[name], base) if name != base else "the baseline" for name in (fastest, slowest)]
-            yield (
-                f"Overall, {fastest} is fastest ({times[0]}; {label}: {values[0]}) and {slowest} is slowest "
-                f"({times[1]}; {values[1]})."
-            )
+            yield f"Overall, {_ranking(comparison, found, fastest, slowest)}."
     missing = [machine.name for machine in comparison.machines if machine.name not in found]
     if missing:
         names = listed(missing) if len(missing) <= _NAMED else f"{len(missing)} machines"
         yield f"Not ranked: {names}, with fewer than {SEVERAL} kernels in common with {comparison.baseline}."
 
 
-def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> Work:
-    """Return the kind of work whose best values have most nearly the *ratio* of both machines."""
+def _ranking(comparison: Comparison, found: Mapping[str, float], fastest: str, slowest: str) -> str:
+    """Write the ends of a ranking, with the values of a kernel whose ratio is nearest to that of both machines."""
+    base = comparison.baseline
+    times = ["" if name == base else _times(found[name], base) for name in (fastest, slowest)]
+    contest = _typical(comparison, fastest, slowest, found[fastest] / found[slowest])
+    values = ["", ""]
+    if contest:
+        of = {s.machine: format_value(s.value, contest.metric.value_unit) for s in contest.standings}
+        kernel = " with ".join([contest.workload, _PLACES.get(contest.regime, contest.regime)])
+        values = [f"{kernel}: {of[fastest]}", of[slowest]]
+    notes = ["; ".join(filter(None, pair)) for pair in zip(times, values, strict=True)]
+    return f"{fastest} is fastest ({notes[0]}) and {slowest} is slowest ({notes[1]})"
 
-    def distance(work: Work) -> float:
-        best = [work.best(name) for name in (fastest, slowest)]
-        values = [each.value for each in best if each]
-        return abs(abs(log(values[0] / values[1])) - log(ratio)) if len(values) == len(best) else inf
 
-    return min(works(comparison), key=distance)
+def _times(ratio: float, baseline: str) -> str:
+    if abs(ratio - 1) < EQUAL:
+        return f"within {100 * EQUAL:.0f} % of {baseline}"
+    return f"{format_ratio(ratio)} times as fast as {baseline}"
+
+
+def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> Contest | None:
+    """Return the contest in which both machines have most nearly the *ratio*; ``None`` if they have none in common."""
+    common: list[tuple[bool, float, Contest]] = []
+    for contest in comparison.contests:
+        speeds = {standing.machine: standing.to_baseline for standing in contest.standings}
+        one, other = speeds.get(fastest), speeds.get(slowest)
+        if one and other:
+            common.append((contest.regime not in REGIMES, abs(log(one.value / other.value / ratio)), contest))
+    return min(common, key=lambda each: each[:2])[2] if common else None
 
 
 def work_label(work: Work) -> str:
@@ -178,12 +187,6 @@ def _widest(comparison: Comparison) -> Iterator[str]:
         texts = " to ".join(f"{_best(work, name)} ({name})" for name in ends)
         label = work_label(work)
         yield f"{label} differs most, by a factor of {format_ratio(span)} (mean of its kernels): at best {texts}."
-
-
-def _times(ratio: float, baseline: str) -> str:
-    if abs(ratio - 1) < EQUAL:
-        return f"within {100 * EQUAL:.0f} % of {baseline}"
-    return f"{format_ratio(ratio)} times as fast as {baseline}"
 
 
 def _outliers(comparison: Comparison) -> Iterator[str]:
