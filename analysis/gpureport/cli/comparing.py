@@ -123,13 +123,17 @@ def _print(comparison: "Comparison") -> None:
     print_line("")
     names = [machine.name for machine in comparison.machines]
     if len(names) <= _MOST_COLUMNS:
-        title = f"Speed relative to {comparison.baseline} (geometric mean over the regimes and cases of a workload)"
+        title = f"Speed relative to {comparison.baseline} (geometric mean over places of the data and cases)"
         print_table(title, ("workload", *names), _rows(comparison, names), right=range(1, len(names) + 1))
     else:
         table = machine_table(comparison)
-        print_table("Geometric means over all workload families", table.columns, table.rows, right=(4, 5))
+        right = [number for number, name in enumerate(table.columns) if name in table.numeric]
+        title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families), efficiency"
+        print_table(title, table.columns, table.rows, right, [table.columns.index(name) for name in _OPTIONAL])
 
 
+_OPTIONAL = ("values", "device")
+"""Columns that narrow terminals leave out."""
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""
 

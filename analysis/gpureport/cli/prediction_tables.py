@@ -11,6 +11,7 @@ from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.prediction.headline import conclusion, impact_table
 from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
@@ -41,14 +42,20 @@ def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
 
 
 def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
-    """Print devices side by side, and the predicted speed of each relative to the first."""
+    """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
     sides = [first, *(other.side for other in others)]
+    for other in others:
+        print_text(conclusion(first, other), style="bold")
+    print_line("")
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
     for other in others:
         if sentence := capacity_difference((first.device, other.side.device)):
             print_text(sentence)
     print_line("")
+    for other in others:
+        title = f"Speed of {other.side.letter} / speed of {first.letter}, by what limits the kernels on {first.letter}"
+        _print(f"{title} (ratio of the median kernel; range over kernels)", impact_table(first, other), ratio="speed ")
     _print(f"{_LIMITS}, and ratios of these values", side_by_side.ceilings_table(sides), ratio="values ")
     print_text(
         f"{_COPIES} Of latencies and times, the smaller value is the better one: there the ratio is not a speed."
@@ -60,6 +67,8 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
         title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
         best = tuple(f"best {letter}" for letter in (a, b))
         _print(title, side_by_side.ratio_table(first, other, sizes=True), best, ratio="speed ")
+        if other.left:
+            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(other.left)}.")
     print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")
 
 
@@ -104,7 +113,7 @@ def _print_sensitivities(device: Device, predictions: Sequence[Prediction], most
         )
         for found in ranked(predictions)[:most]
     ]
-    columns = ("value", "is", "source", "uncertainty", "effect on times", "share of variance")
+    columns = ("property of the device", "value", "source", "uncertainty", "effect on times", "share of variance")
     print_table("What the predictions depend on", columns, rows, right=(1, 3, 4, 5))
 
 

@@ -14,15 +14,16 @@ from gpureport.validate.targets import KINDS, Summary, TargetResult, summarise
 
 Key = Callable[[Residual], str]
 
-_STATISTICS = ("n", "unmatched", "median", "MAPE", "90 %", "p / o", "inside")
+_RATIO = "predicted /\xa0observed"
+_STATISTICS = ("n", "unmatched", "median", "MAPE", "90 %", _RATIO, "inside")
 
 
 def print_legend(*, origin: bool = False) -> None:
     """Explain the columns of :func:`print_aggregates`, with *origin* also that of constants."""
     print_text(
         "n: number of values. unmatched: features predicted but not observed (or of another plateau) + observed but "
-        "not predicted. median, MAPE, 90 %: median, mean and 90th percentile of the error. p / o: median of "
-        "predicted / observed. inside: share of observed values within the 95 % interval of the prediction."
+        "not predicted. median, MAPE, 90 %: median, mean and 90th percentile of the error. predicted / observed: the "
+        "median of this ratio. inside: share of observed values within the 95 % interval of the prediction."
     )
     if origin:
         print_text(
@@ -125,7 +126,7 @@ def print_worst(residuals: Sequence[Residual], number: int) -> None:
             rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
             for bottleneck, points in groupby(own, lambda c: (c.bottleneck, c.level)):
                 rows.append(_stretch(*bottleneck, list(points)))
-        columns = ("bottleneck", "level", "points", "n", "median", "p / o", "next ceiling")
+        columns = ("bottleneck", "level", "points", "n", "median", _RATIO, "next ceiling")
         print_table(f"Sweeps with the largest errors, {kind} predictions", columns, rows, right=(3, 4, 5))
 
 

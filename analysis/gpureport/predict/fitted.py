@@ -9,7 +9,13 @@ from collections.abc import Mapping
 _A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")
 _H200 = ("nvidia/h200_sxm",)
 
+_STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nvidia/l40", "amd/mi100", "amd/mi210")
+
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
+    "predict.corner.FEWER_CHANNELS": _STREAMS,
+    "predict.corner.MIXED_EXPONENT": _STREAMS,
+    "predict.corner.READS_EXPONENT": _STREAMS,
+    "predict.corner.WRITES_EXPONENT": _STREAMS,
     "predict.features.IDLE": (),
     "predict.features._NEAR_PLATEAU": (),
     "predict.model.ISOLATED_EXPONENT": _H200,
@@ -22,6 +28,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "workloads.bit_transpose.ballot._JOINED": (),
     "workloads.bit_transpose.family._FEWEST_TILES": (),
     "workloads.bit_transpose.family._MOST_TILES": (),
+    "workloads.bit_transpose.family._ROLLED_CHAIN": _H200,
     "workloads.game_of_life.board._LEAST_BYTES": (),
     "workloads.game_of_life.board._MOST_BYTES": (),
     "workloads.game_of_life.board._SHAPES_S": (),
