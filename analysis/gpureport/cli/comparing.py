@@ -65,11 +65,16 @@ def _compared(request: ComparisonRequest) -> "Comparison":
     named = [[_named(source) for source in sources_of(text)] for text in request.machines]
     refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
     names = {workload.name for workload in workloads} if request.workloads else ()
-    found: list[tuple[tuple[str, str], tuple[Run, ...]]] = []
+    opened_runs: dict[int, list[tuple[tuple[str, str], tuple[Run, ...]]]] = {}
+    # Predictions take seconds: files come first, so that bad ones are refused at once.
+    order = sorted(range(len(named)), key=lambda number: not any(is_there(Path(source)) for _, source in named[number]))
     with ProgressBar("reading") as bar:
-        for number, folder in enumerate(named):
-            bar.advance(request.machines[number], number / len(named))
-            found += open_all(folder, lambda each: open_machine(each[1], database, workloads, names))
+        for done, number in enumerate(order):
+            bar.advance(request.machines[number], done / len(order))
+            opened_runs[number] = open_all(
+                named[number], lambda each: open_machine(each[1], database, workloads, names)
+            )
+    found = [run for number in range(len(named)) for run in opened_runs[number]]
     unique = unique_names(name for (name, _), _ in found)
     opened = dict(zip(unique, (runs for _, runs in found), strict=True))
     sources = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
