@@ -25,7 +25,7 @@ def value(u: Any, rates: Any, noise: float) -> float:
     """Return n90 of points with equal noise."""
     found = saturation(u, rates, np.full(len(u), noise))
     assert found is not None
-    return found.value
+    return found.n90.value
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 6.0])
@@ -73,10 +73,11 @@ def test_the_interval_contains_both_the_fit_and_the_correction() -> None:
 
     assert plain
     assert moved
-    assert plain.width < moved.width
-    assert plain.low
-    assert plain.high
-    assert plain.low < plain.value < plain.high
+    assert plain.n90.width < moved.n90.width
+    assert plain.n90.low
+    assert plain.n90.high
+    assert plain.n90.low < plain.n90.value < plain.n90.high
+    assert plain.slope == pytest.approx(1 - 0.9**3, rel=0.05)
 
 
 def test_few_points_have_no_smooth_curve() -> None:

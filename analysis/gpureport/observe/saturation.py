@@ -27,7 +27,20 @@ PER_OCTAVE = 24
 """Sizes of the smooth curve in an octave."""
 
 
-def saturation(u: Floats, rates: Floats, noise: Floats) -> Estimate | None:
+@dataclass(frozen=True)
+class Saturation:
+    """n90, and how fast the rate still rises there.
+
+    Attributes:
+        n90: in work-items.
+        slope: of ln(rate) over ln(work-items) at n90.
+    """
+
+    n90: Estimate
+    slope: float
+
+
+def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
     """Return n90: the work from which on the smooth curve has at least 90 % of its peak, up to this peak.
 
     Args:
@@ -55,7 +68,7 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Estimate | None:
     error = _fit_error(fit)
     if curve.corrections[i]:
         error = float(np.hypot(error, NORMAL_95 * curve.errors[i] / slope))
-    return Estimate(*np.exp([value, value - error, value + error]).tolist())
+    return Saturation(Estimate(*np.exp([value, value - error, value + error]).tolist()), float(slope))
 
 
 @dataclass(frozen=True)

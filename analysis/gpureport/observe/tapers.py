@@ -56,14 +56,14 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     if not flattens(plateaus) or u[plateau.stop - 1] <= u[0]:
         return None
     error = np.maximum(noise, curve_noise(copies[0]))
-    n90 = saturation(u, copies[0], error)
+    saturates = saturation(u, copies[0], error)
     whole = Plateau(0, plateau.stop)
     u, copies, noise, error = whole.of(u), whole.of(copies), whole.of(noise), whole.of(error)
     weight = 1.0 / np.hypot(noise, FLATNESS) ** 2
     level = centre(beside(u, plateau, end=True).of(copies), float(np.median(noise)))
     if level[0] - _rising(copies[:1], weight)[0, 0] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
         return None
-    n90 = n90 or _crossed_n90(u, copies, weight, level)
+    n90 = saturates.n90 if saturates else _crossed_n90(u, copies, weight, level)
     times = u - copies
     knee = _flat_time_knee(u, times, weight, level, error)
     shape = fit_smooth_maximum(u, times[0], error)
