@@ -13,6 +13,9 @@ exponent p.
   :mod:`gpureport.predict.corner`). It is infinite for one group per compute unit: nothing disturbs that group.
 - If only one group can be resident, its operations and its latency do not disturb each other either. Then
   W = smooth_p( memory, max( operations, latency ) ) on GPUs.
+- If no group waits for loads, memory and latency do not disturb each other: W = max( memory, smooth_p( operations,
+  latency ) ) on GPUs. Bandwidth of writes then grows in proportion to the work up to its peak, as published for V100,
+  A100, A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream).
 - ``in step``: groups of the first round start together, so their loads and computations do not overlap yet.
 - ``latency``: the time of an isolated group, once per round of groups, plus the time from a group's end to its
   successor's start.
@@ -137,6 +140,9 @@ def _work_time(
     computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
     throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
     work_s = smooth_maximum((throughput_s, latency_s), exponent)
+    if not (device.is_cpu or demand.memory_chain or demand.cached_chain):
+        # No group waits for data, so its time does not grow while memory is busy with the stores of others.
+        work_s = max(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
     if device.is_cpu:
         return work_s
     if resident.groups_per_compute_unit == 1:

@@ -248,9 +248,9 @@ def _scaled(transition: Transition, factor: float) -> Transition:
     return transition.model_copy(update={name: position * factor for name, position in transition})
 
 
-def spread(relative: Floats) -> float:
-    """Return the half-width of a 95 % interval, as a factor, from relative deviations by fact."""
-    return exp(NORMAL_95 * hypot(MODEL, sqrt(float(relative @ relative))))
+def spread(relative: Floats, other: float = 0.0) -> float:
+    """Return the half-width of a 95 % interval, as a factor, from relative deviations by fact and an *other* one."""
+    return exp(NORMAL_95 * hypot(MODEL, sqrt(float(relative @ relative)), other))
 
 
 _LEAST_SHARE = 0.01
