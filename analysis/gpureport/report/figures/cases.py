@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
-MOST_ROWS = 50
-"""Lines of one figure."""
+MOST_ROWS = 24
+"""Lines of one figure: small figures leave no large gaps at the ends of pages."""
 
 _ROW_IN, _HEAD_IN, _FOOT_IN, _TOP_IN = 0.14, 0.24, 0.42, 0.04
 _LABEL_IN, _VALUE_IN, _GAP_IN = 1.2, 0.8, 0.15

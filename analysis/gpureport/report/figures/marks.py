@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _GAP_IN = 0.05  # between a mark and its text
 _LETTER_IN = 0.1  # height of a line of text
+_ACROSS = 0.1  # weight of a point on an upright line
 _CLEAR_IN, _DENSE_IN = 0.02, 0.03  # space beside a text; distance of points on lines
 _FITTED_PART = 0.3  # of the range of a fitted plateau that is drawn
 
@@ -226,9 +227,9 @@ def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float,
     (left, line), (right, _) = to_axes.transform([(ends[0], value), (ends[1], value)]) * size
     half = text_in(text, SMALL_PT) / 2, _LETTER_IN / 2
     x, y = (each.ravel() for each in np.meshgrid(_along(left, right, half[0], size[0]), _beside(line, size[1])))
-    filled = _filled(axis)
+    filled, weights = _filled(axis)
     covers = (np.abs(x[:, None] - filled[:, 0]) < half[0] + _CLEAR_IN) & (np.abs(y[:, None] - filled[:, 1]) < half[1])
-    best = np.lexsort((np.abs(y - line) + 0.3 * np.abs(x - (left + right) / 2), covers.sum(axis=1)))[0]
+    best = np.lexsort((np.abs(y - line) + 0.3 * np.abs(x - (left + right) / 2), covers @ weights))[0]
     where = (x[best] / size[0], y[best] / size[1])
     axis.text(*where, text, transform=axis.transAxes, size=SMALL_PT, color=readable(colour), ha="center", va="center")
 
@@ -247,26 +248,33 @@ def _beside(line: float, height: float) -> Floats:
     return inside if inside.size else np.array([height / 2])
 
 
-def _filled(axis: "Axes") -> Floats:
-    """Return points, in inches from the lower left corner, on all lines and texts of the axes; shape (n, 2)."""
+def _filled(axis: "Axes") -> tuple[Floats, Floats]:
+    """Return points on all lines and texts of the axes, and their weights: less for thin lines across the curve.
+
+    The points are in inches from the lower left corner, shape (n, 2); the weights have shape (n,).
+    """
     from matplotlib.text import Annotation
 
     to_axes, size = axis.transAxes.inverted(), np.array(inches(axis))
-    points = [np.empty((0, 2))]
+    points, weights = [np.empty((0, 2))], [np.empty(0)]
     for line in axis.lines:
         shown = line.get_transform().transform(line.get_xydata())  # type: ignore[arg-type]
         vertices = to_axes.transform(np.atleast_2d(shown)) * size
         gaps = np.nan_to_num(np.hypot(*np.diff(vertices, axis=0).T))
         counts = np.clip(gaps / _DENSE_IN, 0, 400).astype(int) + 1
         parts = (np.linspace(a, b, n, endpoint=False) for a, b, n in zip(vertices, vertices[1:], counts, strict=False))
-        points += [*parts, vertices[-1:]]
+        points.append(np.concatenate([*parts, vertices[-1:]]))
+        upright = len(vertices) == 2 and abs(vertices[1, 0] - vertices[0, 0]) < _DENSE_IN
+        weights.append(np.full(len(points[-1]), _ACROSS if upright else 1.0))
     for text in axis.texts:
         middle = to_axes.transform(text.get_transform().transform(text.get_position())) * size
         half = text_in(text.get_text(), SMALL_PT) / 2
         if not isinstance(text, Annotation):
-            points += [middle + np.array([[x, y] for x in np.linspace(-half, half, 9) for y in (-0.04, 0.0, 0.04)])]
+            points.append(middle + np.array([[x, y] for x in np.linspace(-half, half, 9) for y in (-0.04, 0.0, 0.04)]))
+            weights.append(np.ones(len(points[-1])))
     found = np.concatenate(points)
-    return found[np.isfinite(found).all(axis=1)]
+    finite = np.isfinite(found).all(axis=1)
+    return found[finite], np.concatenate(weights)[finite]
 
 
 def _number(value: float) -> str:

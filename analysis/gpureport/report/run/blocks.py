@@ -1,6 +1,6 @@
 """The parts of chapters: figures and compact tables, each with a link to its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from gpureport.findings.advice import FamilyAdvice
@@ -116,8 +116,8 @@ def peak_blocks(report: Report) -> list[Block]:
     ]
 
 
-def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
-    """Return the rooflines of all families, and a table of all kernels that have sweeps over sizes."""
+def limit_blocks(report: Report, found: Sequence[CurveRecords], cases: Iterable[Block]) -> list[Block]:
+    """Return the rooflines of all families, *cases*, and a table of all kernels that have sweeps over sizes."""
     known = limits(found)
     observed, seen = bool(report.observations), seen_in(report)
     caption = (
@@ -135,6 +135,7 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     notes = (roofline_note(seen if observed else ""),)
     return [
         *([Block("rooflines", "Rooflines", figures, notes=notes, numbers=("numbers",))] if figures else []),
+        *cases,
         *_table_block("kernels", "Bottleneck of each kernel", table, caption),
     ]
 

@@ -52,11 +52,12 @@ def chapters(
         chosen: the curves that are drawn, of :func:`selections`.
         advice: on work-group shapes.
     """
-    drawn = _drawn(report, kinds, chosen)
+    drawn = {name: chapter_blocks(report, name, curves) for name, curves in chosen.items()}
+    expected = expected_blocks(report, [members for members in kinds.values() if as_predicted(members)])
     size = work_group_size(report)
     shapes = [*([size] if size else []), *(advice_sentence(family_name(report, a.family), a) for a in advice)]
     caches, work = answers.caches(report, found), answers.work(report, found)
-    limits = (*peak_blocks(report), *limit_blocks(report, found), *drawn["limits"])
+    limits = (*peak_blocks(report), *limit_blocks(report, found, drawn["limits"]), *expected)
     trusted = (*trust_blocks(report, found), *drawn["trust"])
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
@@ -85,10 +86,3 @@ def selections(kinds: Kinds) -> dict[str, Selection]:
     empty = dict.fromkeys(("caches", "work", "groups", "limits", "trust"), Selection())
     found = grouped((_chapter_of(curve), curve) for members in kinds.values() for curve in members)
     return {**empty, **{name: selection(curves) for name, curves in found.items()}}
-
-
-def _drawn(report: Report, kinds: Kinds, chosen: Mapping[str, Selection]) -> dict[str, list[Block]]:
-    """Draw the typical and the deviating curves of each chapter; separate cases that agree get one table."""
-    blocks = {name: chapter_blocks(report, name, curves) for name, curves in chosen.items()}
-    expected = expected_blocks(report, [members for members in kinds.values() if as_predicted(members)])
-    return {**blocks, "limits": [*blocks["limits"], *expected]}

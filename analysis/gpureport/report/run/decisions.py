@@ -233,10 +233,12 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     if not work:
         return fills.strip()
     (least, name_of_least), (most, name_of_most) = min(work), max(work)
-    middle = format_value(median(value for value, _ in work), "")
-    ends = f"{format_value(least, '')} ({name_of_least}) to {format_value(most, 'work-items')} ({name_of_most})"
+    ends = f"{format_value(most, 'work-items')} ({name_of_most})"
+    if len(work) > 1:
+        middle = format_value(median(value for value, _ in work), "")
+        ends = f"{format_value(least, '')} ({name_of_least}) to {ends}, median {middle}"
     reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
-    span = f"{reach} 90 % of their first plateau (n90) at {ends}, median {middle}."
+    span = f"{reach} 90 % of their first plateau (n90) at {ends}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
         span += f" In {above} of {len(work)} sweeps this exceeds the resident capacity, to amortise the launch cost."

@@ -121,11 +121,9 @@ def _statements(report: Report) -> Iterator[str]:
 
 def _in_error(report: Report, count: int) -> Iterator[str]:
     """Yield the number of features in error."""
-    features = f"{count} feature{'s' if count > 1 else ''}"
-    if count and report.publication:
-        yield f"{features} of published curves: faster than the limits of the database entry allow."
-    elif count:
-        yield f"{features} in error: wrong results, or faster than a limit of the device."
+    cause = "" if report.publication else "wrong results, or "
+    if count:
+        yield f"Features in error: {count} ({cause}faster than a limit of the database entry)."
 
 
 def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterator[str]:
