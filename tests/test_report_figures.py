@@ -20,7 +20,7 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.essentials import essentials, essentials_figure
-from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, place, plateaus
+from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, label_line, place, plateaus
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
@@ -28,9 +28,13 @@ from gpureport.report.figures.samples import deviating_points, sample_figure
 from gpureport.report.figures.shapes import rated
 from gpureport.report.figures.sizes import MOST_PANELS, mark_lines, size_figure, value_label, x_text
 from gpureport.report.figures.style import (
+    ACCENTS,
+    OBSERVED,
+    PREDICTED,
     decimal_ticks,
     first_fitting,
     linear_ticks,
+    readable,
     shorten,
     spread,
 )
@@ -38,7 +42,7 @@ from gpureport.report.figures.theme import dots, sheet, theme
 from gpureport.report.figures.traces import Trace, binned, ratio_limits, trace_figure, traces
 from gpureport.report.grouping import in_figures
 from gpureport.report.pictures import kind_of, pictures
-from gpureport.report.run.curves import CurveRecords, curves, paired
+from gpureport.report.run.curves import CurveRecords, curves, paired, reading_units
 from gpureport.report.text.captions import panel_titles, trace_caption
 from tests.drawn_texts import faults
 from tests.make_report import make_report, many_variants

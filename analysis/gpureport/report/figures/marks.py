@@ -237,14 +237,15 @@ def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float,
 def _along(left: float, right: float, half: float, width: float) -> Floats:
     """Return the middles of a text of half-width *half* along a line from *left* to *right*, inside the axes."""
     middles = np.linspace(min(left, right - 2 * half), max(right, left + 2 * half), 15)
-    return np.clip(np.append(middles, (left + right) / 2), half, max(width - half, half))
+    found: Floats = np.clip(np.append(middles, (left + right) / 2), half, max(width - half, half))
+    return found
 
 
 def _beside(line: float, height: float) -> Floats:
     """Return the heights of a text above and below a line, inside the axes."""
     away = np.linspace(0.75, 4.0, 14) * _LETTER_IN
     found = np.concatenate((line + away, line - away))
-    inside = found[(found >= _LETTER_IN / 2) & (found <= height - _LETTER_IN / 2)]
+    inside: Floats = found[(found >= _LETTER_IN / 2) & (found <= height - _LETTER_IN / 2)]
     return inside if inside.size else np.array([height / 2])
 
 
@@ -258,7 +259,7 @@ def _filled(axis: "Axes") -> tuple[Floats, Floats]:
     to_axes, size = axis.transAxes.inverted(), np.array(inches(axis))
     points, weights = [np.empty((0, 2))], [np.empty(0)]
     for line in axis.lines:
-        shown = line.get_transform().transform(line.get_xydata())  # type: ignore[arg-type]
+        shown = line.get_transform().transform(line.get_xydata())
         vertices = to_axes.transform(np.atleast_2d(shown)) * size
         gaps = np.nan_to_num(np.hypot(*np.diff(vertices, axis=0).T))
         counts = np.clip(gaps / _DENSE_IN, 0, 400).astype(int) + 1

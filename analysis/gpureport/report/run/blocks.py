@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
@@ -10,8 +11,9 @@ from gpureport.report.figures.charts import roofline_charts
 from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.figures.roofline import COLUMNS, roofline_dots, roofline_figure
 from gpureport.report.figures.samples import deviating_points, sample_figure
+from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import CurveRecords, seen_word, specified
@@ -141,12 +143,18 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords], cases: Iterable[
 
 
 def _roofline(report: Report, family: str, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
-    dots = roofline_dots(found, report.device)
-    if not dots:
-        return ()
-    charts = roofline_charts(dots, report.device)
-    caption = roofline_caption(family_name(report, family), dots, seen_word(found))
-    return (Picture(partial(roofline_figure, dots, report.device), caption, charts),)
+    """Draw one row of panels in each figure: small figures leave no large gaps at the ends of pages."""
+    panels = list(grouped((dot.operations, dot) for dot in roofline_dots(found, report.device)).values())
+    rows = [list(chain.from_iterable(row)) for row in in_figures(panels, COLUMNS)]
+    name, seen = family_name(report, family), seen_word(found)
+    return tuple(
+        Picture(
+            partial(roofline_figure, dots, report.device),
+            roofline_caption(name, dots, seen),
+            roofline_charts(dots, report.device),
+        )
+        for dots in rows
+    )
 
 
 def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

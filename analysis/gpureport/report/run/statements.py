@@ -40,8 +40,8 @@ def as_published(report: Report, publication: Publication) -> str:
     outcomes = [outcome for pair in about if (outcome := _is_as_predicted(*pair)) is not None]
     if not outcomes:
         return ""
-    statements = f"published statement{'s' if len(outcomes) > 1 else ''}"
-    return f"For {sum(outcomes)} of {len(outcomes)} {statements}, all published values are as predicted."
+    statements = f"statement{'s' if len(outcomes) > 1 else ''}"
+    return f"The predictions match the published values of {sum(outcomes)} of {len(outcomes)} {statements}."
 
 
 def _is_as_predicted(statement: PublishedStatement, about: Sequence[CurveRecords]) -> bool | None:
