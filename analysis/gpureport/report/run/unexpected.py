@@ -20,7 +20,7 @@ CAPTION = (
     "hypothesis is another assumption about how the device works. The model predicts the curve again under each "
     "hypothesis, without fitting parameters: first up to twelve points, then all points under the four closest "
     "hypotheses. A hypothesis explains a curve if it at least halves the error. Error: root mean square of "
-    "ln (observed / predicted time), as a factor or in percent. Hypotheses never change predictions."
+    "ln (time / predicted time), as a factor or in percent. Hypotheses never change predictions."
 )
 """Of :func:`summary`."""
 
