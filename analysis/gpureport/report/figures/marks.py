@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 _GAP_IN = 0.05  # between a mark and its text
 _LETTER_IN = 0.1  # height of a line of text
-_ACROSS = 0.1  # weight of a point on an upright line
+_ACROSS, _TEXT = 0.1, 1e6  # weights of points on upright lines and of texts; of others: 1
 _CLEAR_IN, _DENSE_IN = 0.02, 0.03  # space beside a text; distance of points on lines
 _FITTED_PART = 0.3  # of the range of a fitted plateau that is drawn
 
@@ -81,7 +81,7 @@ def _mark(kind: Feature, found: dict[str, tuple[float, float, float, CurveFeatur
     value = format_value(feature.value, feature.unit)
     level = "unexplained" if feature.level.is_unexplained else str(feature.level).removesuffix(" partition")
     items = value.removesuffix(" work-items")
-    taper = (f"90 % of peak at {items}", f"n90 {items}", items)
+    taper = (f"n90 {items}", items)
     cliff = (f"{level} cliff {value}", f"{level} {value}", value)
     return FeatureMark(kind, min(places), main, max(places), low, high, cliff if kind == "cliff" else taper)
 
@@ -213,7 +213,7 @@ def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: st
 
 
 def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float, colour: str) -> None:
-    """Write *text* where it covers least of the lines and texts of *axis*, as near as possible to a line.
+    """Write *text* where it covers least of the lines of *axis*, as near as possible to a line; never on a text.
 
     Args:
         axis: axes with their final limits.
@@ -229,7 +229,10 @@ def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float,
     x, y = (each.ravel() for each in np.meshgrid(_along(left, right, half[0], size[0]), _beside(line, size[1])))
     filled, weights = _filled(axis)
     covers = (np.abs(x[:, None] - filled[:, 0]) < half[0] + _CLEAR_IN) & (np.abs(y[:, None] - filled[:, 1]) < half[1])
-    best = np.lexsort((np.abs(y - line) + 0.3 * np.abs(x - (left + right) / 2), covers @ weights))[0]
+    covered = covers @ weights
+    best = np.lexsort((np.abs(y - line) + 0.3 * np.abs(x - (left + right) / 2), covered))[0]
+    if covered[best] >= _TEXT:
+        return
     where = (x[best] / size[0], y[best] / size[1])
     axis.text(*where, text, transform=axis.transAxes, size=SMALL_PT, color=readable(colour), ha="center", va="center")
 
@@ -243,14 +246,14 @@ def _along(left: float, right: float, half: float, width: float) -> Floats:
 
 def _beside(line: float, height: float) -> Floats:
     """Return the heights of a text above and below a line, inside the axes."""
-    away = np.linspace(0.75, 4.0, 14) * _LETTER_IN
+    away = np.linspace(0.75, 5.5, 20) * _LETTER_IN
     found = np.concatenate((line + away, line - away))
     inside: Floats = found[(found >= _LETTER_IN / 2) & (found <= height - _LETTER_IN / 2)]
     return inside if inside.size else np.array([height / 2])
 
 
 def _filled(axis: "Axes") -> tuple[Floats, Floats]:
-    """Return points on all lines and texts of the axes, and their weights: less for thin lines across the curve.
+    """Return points on all lines and texts of the axes, and their weights: less for upright lines, most for texts.
 
     The points are in inches from the lower left corner, shape (n, 2); the weights have shape (n,).
     """
@@ -272,7 +275,7 @@ def _filled(axis: "Axes") -> tuple[Floats, Floats]:
         half = text_in(text.get_text(), SMALL_PT) / 2
         if not isinstance(text, Annotation):
             points.append(middle + np.array([[x, y] for x in np.linspace(-half, half, 9) for y in (-0.04, 0.0, 0.04)]))
-            weights.append(np.ones(len(points[-1])))
+            weights.append(np.full(len(points[-1]), _TEXT))
     found = np.concatenate(points)
     finite = np.isfinite(found).all(axis=1)
     return found[finite], np.concatenate(weights)[finite]
