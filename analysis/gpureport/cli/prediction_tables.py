@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.console import print_line, print_text
-from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
+from gpureport.cli.summary import feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.predict.uncertainty.sensitivity import ranked
@@ -16,6 +16,7 @@ from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
+from gpureport.text import N90
 from gpureport.units import format_bytes, format_predicted, format_share
 
 _FEW_FACTS, _MOST_FACTS = 5, 12
@@ -27,7 +28,7 @@ def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
     """Print ceilings, cliffs, a row for each workload, and the most influential values of the entry."""
     _print_device(device)
     _print("Specification predictions: cliffs (capacity transitions), as working sets", cliffs_table(predictions))
-    title = f"Specification predictions: best of each workload ({TITLE_NOTE})"
+    title = f"Specification predictions: best of each workload ({N90})"
     _print(title, outlook_table(predictions), optional=["occupancy"])
     _print_sensitivities(device, predictions, _FEW_FACTS)
     print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
@@ -61,7 +62,7 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
         f"{_COPIES} Of latencies and times, the smaller value is the better one: there the ratio is not a speed."
     )
     print_line("")
-    _print(f"Specification predictions: cliffs and tapers ({TITLE_NOTE})", side_by_side.features_table(sides))
+    _print(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
     for other in others:
         a, b = first.letter, other.side.letter
         title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
@@ -96,7 +97,7 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
             (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
             for f in p.features
         ]
-    title = f"Specification predictions, with 95 % intervals ({TITLE_NOTE})"
+    title = f"Specification predictions, with 95 % intervals ({N90})"
     print_table(title, ("feature", "predicted"), rows, right=(1,))
 
 
