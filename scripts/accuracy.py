@@ -1,31 +1,37 @@
-"""Update the accuracy table of the README with the current results of ``gpureport validate``.
+"""Update the accuracy tables of the README with the current results of ``gpureport validate``.
 
 Run as ``.venv/bin/python scripts/accuracy.py``.
 """
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpureport.cli.validating import ValidationRequest, compared
-from gpureport.cli.validation_tables import result_cells, unmatched
+from gpureport.cli.validation_tables import constants, percent, result_cells, unmatched
 from gpureport.errors import GpuReportError
-from gpureport.validate.targets import KINDS, TARGETS, TargetResult, judge
+from gpureport.report.grouping import grouped
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.first_day import predecessors
+from gpureport.validate.independence import FIRST_DAY as FIRST
+from gpureport.validate.residuals import Residual
+from gpureport.validate.targets import KINDS, TARGETS, Summary, TargetResult, judge, summarise
 
 README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- accuracy: written by scripts/accuracy.py -->", "<!-- end of accuracy -->"
 
-COLUMNS = ("data", "what", "n", "specification", "calibrated")
+COLUMNS = ("data", "what", "constants", "n", "specification", "calibrated")
+TIMES = ("data", "constants", "n", *(f"{kind}: median / MAPE / 90 %" for kind in KINDS))
+FIRST_DAY = ("architecture", "predecessor", "n", "now: median / MAPE / 90 %", "first day: median / MAPE / 90 %")
 
 
-def row(results: Sequence[TargetResult]) -> tuple[str, ...]:
+def row(results: Sequence[TargetResult], found: Iterable[Residual]) -> tuple[str, ...]:
     """Return the cells of a target, with a result for each kind of prediction that it limits."""
     target, summary = results[0].target, results[0].summary
     lacking = f", unmatched {unmatched(summary)}" if unmatched(summary) else ""
     reached = {result.kind: "{} ({})".format(*_joined(result)) for result in results}
-    what = f"{target.what}, {target.statistic}"
-    return target.data, what, f"{summary.n}{lacking}", *(reached.get(kind, "") for kind in KINDS)
+    what, origin = f"{target.what}, {target.statistic}", constants(filter(target.concerns, found))
+    return target.data, what, origin, f"{summary.n}{lacking}", *(reached.get(kind, "") for kind in KINDS)
 
 
 def _joined(result: TargetResult) -> tuple[str, str]:
@@ -34,29 +40,67 @@ def _joined(result: TargetResult) -> tuple[str, str]:
     return error, " ".join(judged).strip()
 
 
+def times_by_result(found: Iterable[Residual]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the times of each result."""
+    for name, own in grouped((c.curve.result, c) for c in found if c.what == "times").items():
+        summaries = [summarise(c for c in own if c.curve.kind == kind) for kind in KINDS]
+        yield name, constants(own), str(summaries[0].n), *map(errors, summaries)
+
+
+def times_by_day(found: Sequence[Residual], database: Database) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the times of each architecture and of all, predicted from the specification."""
+    times = [c for c in found if c.what == "times" and c.curve.kind == "specification"]
+    early = [c for c in times if c.curve.independence == FIRST]
+    names = list(dict.fromkeys(c.curve.architecture for c in early))
+    for name in (*names, ""):
+        before = next(predecessors(database, name)) if name else ""
+        of_name = [c for c in times if c.curve.architecture == name or (not name and c.curve.architecture in names)]
+        days = [summarise(c for c in of_name if (c.curve.independence == FIRST) is first) for first in (False, True)]
+        yield name or "all", before, str(days[0].n), *map(errors, days)
+
+
+def errors(summary: Summary) -> str:
+    """Return median, mean and 90th percentile; nothing without data."""
+    return " / ".join(map(percent, (summary.median, summary.mean, summary.p90))) if summary.n else ""
+
+
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = (columns, ["---"] * len(columns), *rows)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def with_table(text: str, table: str) -> str:
-    """Replace the text between the marks.
+def marks(name: str) -> tuple[str, str]:
+    """Return the lines around a table."""
+    return f"<!-- {name}: written by scripts/accuracy.py -->", f"<!-- end of {name} -->"
+
+
+def with_table(text: str, name: str, table: str) -> str:
+    """Replace the text between the marks of a table.
 
     Raises:
         GpuReportError: the marks are missing.
     """
-    marked = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
+    begin, end = marks(name)
+    marked = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
     if not marked.search(text):
-        raise GpuReportError(f"{README.name}: lacks the lines {BEGIN!r} and {END!r} around the table")
-    return marked.sub(lambda _: f"{BEGIN}\n\n{table}\n\n{END}", text)
+        raise GpuReportError(f"{README.name}: lacks the lines {begin!r} and {end!r} around the table")
+    return marked.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
 
 
 def main() -> None:
-    """Validate all stored results, and update the table."""
-    found, _ = compared(ValidationRequest())
-    rows = map(row, judge(found, TARGETS))
-    README.write_text(with_table(README.read_text(encoding="utf-8"), markdown(COLUMNS, rows)), encoding="utf-8")
+    """Validate all stored results, and update the tables."""
+    everything, _ = compared(ValidationRequest(first_day=True))
+    found = [c for c in everything if c.curve.independence != FIRST]
+    tables = {
+        "accuracy": markdown(COLUMNS, (row(results, found) for results in judge(found, TARGETS))),
+        "times": markdown(TIMES, times_by_result(found)),
+        "first day": markdown(FIRST_DAY, times_by_day(everything, load_database())),
+    }
+    text = README.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        text = with_table(text, name, table)
+    README.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

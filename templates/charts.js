@@ -7,6 +7,11 @@ const looks = {
   observed: {colour: "--observed"},
   first: {colour: "--predicted"},
   second: {colour: "--observed", dash: [6, 4]},
+  trace: {colour: "--observed"},
+  "machine 1": {colour: "--ink", dots: true},
+  "machine 2": {colour: "--ceiling-1", dots: true},
+  "machine 3": {colour: "--ceiling-2", dots: true},
+  "machine 4": {colour: "--ceiling-3", dots: true},
 };
 const ceilings = ["--ceiling-1", "--ceiling-2", "--ceiling-3", "--ceiling-4", "--muted"];
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
@@ -15,6 +20,8 @@ const times = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 const singular = {matrices: "matrix", launches: "launch"};
 const bases = {log2: 2, log10: 10};
 const rowHeight = 24, near = 1.15;
+const lineHeight = 14, stripHeight = 110;
+const leastReach = 1.3, mostReach = 4; // of the ratios that a strip shows, above and below 1
 const reach = 20; // pixels around the cursor
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -57,33 +64,72 @@ function seriesOptions(chart, each, number) {
     label: each.name,
     stroke,
     width: 1.5,
-    dash: line ? look.dash : undefined,
+    dash: look.dots && !each.low.length ? [6, 4] : line ? look.dash : undefined, // of machines: predicted
     spanGaps: true,
     ...(line ? {} : {paths: () => null}),
-    points: {show: !line, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: each.kind === "observed" ? stroke : colour("--paper")},
-    value: (_, value, __, at) => quantity(value, chart.y.unit, 4, at == null ? [] : ends(each, at)),
+    points: {show: !line || each.low.length > 0 && look.dots, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: each.kind === "observed" || look.dots ? stroke : colour("--paper")},
+    value: (_, __, ___, at) => (at == null ? "–" : quantity(each.values[at], chart.y.unit, 4, ends(each, at))),
+    class: chart.isStrip && each.kind !== "observed" ? "aside" : undefined,
   };
 }
 function ends(each, at) {
-  return each.low.length ? [each.low[at], each.high[at]] : [];
+  return each.low?.length ? [each.low[at], each.high[at]] : [];
+}
+
+// The chart below a curve: its values divided by the prediction with intervals.
+function strip(chart) {
+  const base = chart.series.find((each) => each.spread.length);
+  const known = [...chart.at.keys()].filter((at) => base.values[at] != null);
+  const under = chart.at.map((x) => between(x, known.map((at) => [chart.at[at], base.values[at]])));
+  const divided = (values) => values.map((value, at) => value && Number((value / under[at]).toPrecision(6)));
+  return {
+    ...chart,
+    isStrip: true,
+    title: "",
+    y: {label: "", unit: "", spacing: "log10"},
+    series: chart.series.map((each) => ({
+      ...each,
+      name: each.kind === "observed" ? "observed / predicted" : each.name,
+      values: divided(each.values),
+      low: divided(each.low),
+      high: divided(each.high),
+    })),
+  };
+}
+// Interpolated on logarithmic axes; the nearest value beyond the ends.
+function between(x, points) {
+  const next = points.findIndex(([at]) => at >= x);
+  if (next <= 0) return points.at(next)[1];
+  const [[a, low], [b, high]] = [points[next - 1], points[next]];
+  return low * (high / low) ** (Math.log(x / a) / Math.log(b / a));
 }
 function scaleOptions(chart, log) {
   const y = {range: (u) => extent(u, chart, log), ...(log && {distr: 3, log: 10})};
   if (isCases(chart)) {
-    const rows = (_, low, high) => [low - 0.5, high + 0.5];
+    const rows = (_, low, high) => (isWhole(chart, low, high) ? [low - 0.5, high + 0.5] : [low, high]);
     return {x: {time: false, ori: 1, dir: -1, range: rows}, y: {...y, ori: 0, dir: 1}};
   }
   const base = bases[chart.x.spacing];
-  const x = {range: (_, low, high) => (base ? [low / near, high * near] : [low, high]), ...(base && {distr: 3, log: base})};
+  const wider = (low, high) => (base && isWhole(chart, low, high) ? [low / near, high * near] : [low, high]);
+  const x = {range: (_, low, high) => wider(low, high), ...(base && {distr: 3, log: base})};
   return {x: {time: false, ...x}, y};
+}
+function isWhole({at}, low, high) {
+  return low === at[0] && high === at.at(-1);
 }
 // Ends of the y axis for the shown part of x, with intervals.
 function extent(u, chart, log) {
   const [first, last] = u.series[0].idxs ?? [0, chart.at.length - 1];
+  if (chart.isStrip) {
+    const ratios = chart.series.find(({kind}) => kind === "observed").values.slice(first, last + 1).filter((value) => value > 0);
+    const most = Math.min(Math.max(leastReach, ...ratios.map((ratio) => 1.05 * Math.max(ratio, 1 / ratio))), mostReach);
+    return [1 / most, most];
+  }
   const shown = chart.series.filter((_, number) => u.series[number + 1].show);
   const values = (shown.length ? shown : chart.series).flatMap((each) =>
     [each.values, each.low, each.high].flatMap((some) => some.slice(first, last + 1))).filter((value) => value > 0);
   const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (chart.y.spacing === "near" && !log) return [low - 0.05 * (high - low), high + 0.05 * (high - low)];
   return log ? [low / near, high * near] : [0, high * 1.08];
 }
 // Round numbers within the ends of a logarithmic axis, about as many as fit.
@@ -115,6 +161,15 @@ function axesOptions(chart, log) {
   const y = {...common, scale: "y", label: chart.y.label, size: (_, texts) => width(texts ?? []), values: values(chart.y.unit)};
   const unit = chart.x.unit === "work-items" ? "" : chart.x.unit; // the label has the word
   const x = {...common, label: chart.x.label, size: 30, space: 64, values: values(unit)};
+  if (chart.ratios) { // two charts, of one width, with one x axis
+    y.size = (_, texts) => (chart.isStrip ? chart.frame.left : (chart.frame.left = width(["0.00", ...(texts ?? [])])));
+    if (!chart.isStrip) Object.assign(x, {label: undefined, size: 4, values: (_, found) => found.map(() => "")});
+  }
+  if (chart.isStrip) {
+    const ticks = (low, high) => (high < 1.5 ? [1 / 1.2, 1, 1.2] : high < 2.5 ? [1 / 1.5, 1, 1.5] : [0.5, 1, 2]);
+    const ratios = {splits: (_, __, low, high) => ticks(low, high), filter: (_, found) => found, values: (_, found) => found.map((value) => value.toPrecision(2))};
+    return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, label: " ", ...ratios}];
+  }
   if (!isCases(chart)) {
     return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, ...tickOptions(log && 10, 30, "height")}];
   }
@@ -154,26 +209,112 @@ function drawInterval(u, chart, number) {
   }
   ctx.restore();
 }
-// Positions of cliffs and tapers: lines in the chart, texts below it.
+// Cliffs and tapers: lines in the chart; above it, a row for each kind of mark, from bottom to top.
+function markRows({marks}) {
+  const found = [["taper", true], ["taper", false], ["cliff", true], ["cliff", false]].map(([feature, seen]) =>
+    marks.filter((mark) => mark.feature === feature && (mark.kind === "observed") === seen));
+  return found.filter((some) => some.length);
+}
 function drawMarks(u, chart) {
-  const {ctx, bbox} = u;
-  for (const {kind, x} of chart.marks) {
-    const number = 1 + chart.series.findIndex((each) => each.kind === kind), across = u.valToPos(x, "x", true);
-    if (!u.series[number].show || across < bbox.left || across > bbox.left + bbox.width) continue;
-    ctx.save();
-    ctx.strokeStyle = u.series[number].stroke();
-    ctx.globalAlpha = 0.5;
-    ctx.beginPath();
-    ctx.moveTo(across, bbox.top);
-    ctx.lineTo(across, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.restore();
+  const {ctx, bbox} = u, pixel = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${11 * pixel}px Inter, sans-serif`;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "start";
+  markRows(chart).forEach((row, level) => {
+    const up = bbox.top - (level + 0.6) * lineHeight * pixel;
+    const shown = row.map((mark) => ({...mark, across: u.valToPos(mark.x, "x", true), stroke: strokeOf(u, chart, mark.kind)}))
+      .filter(({across, stroke}) => stroke && across >= bbox.left && across <= bbox.left + bbox.width);
+    for (const mark of shown) {
+      ctx.strokeStyle = ctx.fillStyle = mark.stroke;
+      segment(ctx, mark.across, bbox.top, mark.across, bbox.top + bbox.height, {alpha: 0.5});
+      if (chart.isStrip) continue;
+      const [start, end, low, high] = [mark.start, mark.end, mark.low, mark.high].map((x) =>
+        Math.min(Math.max(u.valToPos(x, "x", true), bbox.left), bbox.left + bbox.width));
+      segment(ctx, start, up, end, up, {});
+      segment(ctx, low, up, high, up, {alpha: 0.3, width: 5});
+      triangle(ctx, mark.across, up, 4 * pixel * (mark.feature === "cliff" ? 1 : -1), mark.kind === "observed");
+      Object.assign(mark, {left: Math.min(start, low) - 5 * pixel, right: Math.max(end, high) + 5 * pixel});
+    }
+    if (!chart.isStrip) writeBeside(ctx, shown, up, bbox.left + bbox.width);
+  });
+  if (!chart.isStrip) drawPlateaus(u, chart);
+  ctx.restore();
+}
+function strokeOf(u, chart, kind) {
+  const {show, stroke} = u.series[1 + chart.series.findIndex((each) => each.kind === kind)];
+  return show && stroke();
+}
+function segment(ctx, x, y, toX, toY, {alpha = 1, width = 1, dash = []}) {
+  ctx.globalAlpha = alpha;
+  ctx.lineWidth = width * devicePixelRatio;
+  ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
+  ctx.beginPath();
+  ctx.moveTo(x, y);
+  ctx.lineTo(toX, toY);
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  ctx.setLineDash([]);
+}
+function triangle(ctx, x, y, size, filled) {
+  ctx.beginPath();
+  ctx.moveTo(x - size, y - size);
+  ctx.lineTo(x + size, y - size);
+  ctx.lineTo(x, y + size);
+  ctx.closePath();
+  const {fillStyle} = ctx;
+  if (!filled) ctx.fillStyle = colour("--paper");
+  ctx.lineWidth = devicePixelRatio;
+  ctx.fill();
+  ctx.fillStyle = fillStyle;
+  ctx.stroke();
+}
+// Texts of marks in a row: the longest that fits to the right, or else to the left, of its mark.
+function writeBeside(ctx, marks, up, edge) {
+  let taken = 0;
+  marks.forEach((mark, number) => {
+    const until = Math.min(edge, ...marks.slice(number + 1).map(({left}) => left)), from = Math.max(taken, mark.right);
+    ctx.fillStyle = mark.stroke;
+    for (const text of mark.texts) {
+      const {width} = ctx.measureText(text), after = from + width <= until;
+      if (!after && taken + width > mark.left) continue;
+      ctx.fillText(text, after ? from : mark.left - width, up);
+      taken = after ? from + width : mark.right;
+      return;
+    }
+    taken = from;
+  });
+}
+// Observed plateaus with their values, dotted where fitted.
+function drawPlateaus(u, chart) {
+  const {ctx, bbox} = u, pixel = devicePixelRatio, taken = [], stroke = chart.plateaus.length && strokeOf(u, chart, "observed");
+  if (!stroke) return;
+  const inside = (x) => Math.min(Math.max(u.valToPos(x, "x", true), bbox.left), bbox.left + bbox.width);
+  ctx.textAlign = "center";
+  for (const {start, end, value, best} of chart.plateaus.toReversed()) {
+    const [left, right] = [inside(start), inside(end)], up = u.valToPos(value, "y", true);
+    if (left >= right || up < bbox.top || up > bbox.top + bbox.height) continue;
+    ctx.strokeStyle = stroke;
+    segment(ctx, left, up, right, up, {alpha: 0.7, dash: best == null ? [] : [2, 2]});
+    const text = best == null ? quantity(value, chart.y.unit) : `fitted ${quantity(value, chart.y.unit)}, best ${quantity(best, chart.y.unit)}`;
+    const half = ctx.measureText(text).width / 2;
+    const middle = Math.min(Math.max((left + right) / 2, bbox.left + half), bbox.left + bbox.width - half);
+    const place = [up - 9 * pixel, up + 9 * pixel].find((y) => y > bbox.top + 6 * pixel && y < bbox.top + bbox.height - 6 * pixel &&
+      taken.every(([x, other, reached]) => Math.abs(x - middle) > half + reached || Math.abs(other - y) > 12 * pixel));
+    if (place == null) continue;
+    taken.push([middle, place, half]);
+    ctx.fillStyle = colour("--paper");
+    ctx.globalAlpha = 0.75;
+    ctx.fillRect(middle - half, place - 6 * pixel, 2 * half, 12 * pixel);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = stroke;
+    ctx.fillText(text, middle, place);
   }
 }
 function marksText({marks}) {
   const kinds = {predicted: marks.filter(({kind}) => kind !== "observed"), observed: marks.filter(({kind}) => kind === "observed")};
   return Object.entries(kinds).filter(([, some]) => some.length).map(([name, some]) =>
-    element("p", `marks ${name}`, `${name}: ${some.map(({text}) => text).join("; ")}`));
+    element("p", `marks ${name}`, `${name}: ${some.map(({texts}) => texts[0]).join("; ")}`));
 }
 // Of dots that are not in a line: the one nearest to the cursor.
 function nearest(u, chart) {
@@ -198,12 +339,18 @@ function xText(chart, at) {
   const bare = name.replace(/ \([\d.]+ \w*B\)$/, ""); // without its size in fewer digits
   return value.startsWith(bare) ? value : `${bare} (${value})`;
 }
-function plot(place, chart, log) {
+// Values that a chart draws: ratios beyond a strip's reach lie at its edge.
+function drawnValues(chart) {
+  const limited = (value) => value && Math.min(Math.max(value, 1 / mostReach), mostReach);
+  return chart.series.map(({values}) => (chart.isStrip ? values.map(limited) : values));
+}
+function plot(place, chart, log, hooks = {}) {
   const at = chart.joined ? fullest : isCases(chart) ? (_, __, hovered) => hovered : nearest;
   const options = {
-    title: chart.title,
+    title: chart.title || undefined,
     width: place.clientWidth,
     height: plotHeight(chart),
+    padding: [chart.isStrip ? 4 : markRows(chart).length * lineHeight + 12, null, null, null],
     legend: {
       markers: {
         width: 2,
@@ -211,17 +358,17 @@ function plot(place, chart, log) {
         fill: (u, number) => (chart.series[number - 1].kind === "observed" ? u.series[number].stroke() : null),
       },
     },
-    cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart), uni: 20}, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
+    cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart) && !chart.isStrip, uni: 20}, sync: chart.ratios ? {key: place.id, filters: {pub: (type) => type.startsWith("mousemove") || type === "mouseleave"}} : undefined, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
     scales: scaleOptions(chart, log),
     axes: axesOptions(chart, log),
     series: [
-      {label: chart.x.label, value: (_, __, ___, hovered) => xText(chart, hovered)},
+      {label: chart.x.label, class: chart.isStrip ? "aside" : undefined, value: (_, __, ___, hovered) => xText(chart, hovered)},
       ...chart.series.map((each, number) => seriesOptions(chart, each, number)),
     ],
-    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], setSeries: [pressed]},
+    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], ...hooks},
   };
-  const made = new uPlot(options, [chart.at, ...chart.series.map((each) => each.values)], (u, init) => {
-    place.prepend(u.root);
+  const made = new uPlot(options, [chart.at, ...drawnValues(chart)], (u, init) => {
+    place.insertBefore(u.root, place.querySelector(".marks"));
     init();
   });
   for (const label of toggles(made)) {
@@ -237,7 +384,8 @@ function plot(place, chart, log) {
   return made;
 }
 function plotHeight(chart) {
-  return isCases(chart) ? 90 + 20 * chart.at.length : chart.joined ? 280 : 360;
+  if (chart.isStrip) return stripHeight;
+  return isCases(chart) ? 90 + 20 * chart.at.length : chart.joined ? 280 + lineHeight * markRows(chart).length : 360;
 }
 function toggles(u) {
   return [...u.root.querySelectorAll(".u-legend tr:not(:first-child) th")];
@@ -249,23 +397,47 @@ function pressed(u) {
 // The charts of a figure, each in a box that has its size before it is drawn: only charts near the screen are drawn.
 function boxed(chart) {
   const box = element("div", isCases(chart) ? "plot wide" : "plot");
+  box.id = `plot-${boxes.size}`;
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", `${chart.title} ${chart.y.label}`.trim());
   const rows = isCases(chart) ? 3 : chart.series.length + 2, texts = marksText(chart);
-  box.style.minHeight = `${plotHeight(chart) + rowHeight * (rows + texts.length)}px`;
+  const below = chart.ratios ? stripHeight + rowHeight : 0;
+  box.style.minHeight = `${plotHeight(chart) + below + rowHeight * rows}px`;
   box.append(...texts);
-  const state = {chart, box, log: chart.y.spacing === "log10", drawn: null};
+  const framed = {...chart, frame: {left: 0}};
+  const state = {charts: chart.ratios ? [framed, strip(framed)] : [framed], box, log: chart.y.spacing === "log10", drawn: []};
   boxes.set(box, state);
   return state;
 }
 function draw(state) {
   const before = state.drawn;
-  state.drawn = plot(state.box, state.chart, state.log);
-  if (!before) return;
-  const {min, max} = before.scales.x;
-  state.drawn.setScale("x", {min, max});
-  before.series.forEach((each, number) => number && state.drawn.setSeries(number, {show: each.show}));
-  before.destroy();
+  state.drawn = [];
+  for (const chart of state.charts) state.drawn.push(plot(state.box, chart, chart.isStrip || state.log, together(state)));
+  if (!before.length) return;
+  const {min, max} = before[0].scales.x;
+  state.drawn[0].setScale("x", {min, max});
+  before[0].series.forEach((each, number) => number && state.drawn[0].setSeries(number, {show: each.show}));
+  for (const each of before) each.destroy();
+}
+// A curve and its strip have the same x axis and the same series.
+function together(state) {
+  const others = (u) => state.drawn.filter((each) => each !== u);
+  return {
+    setScale: [(u, key) => {
+      const {min, max} = u.scales.x;
+      if (key !== "x") return;
+      for (const other of others(u)) if (other.scales.x.min !== min || other.scales.x.max !== max) other.setScale("x", {min, max});
+    }],
+    setSeries: [pressed, (u) => {
+      for (const other of others(u)) {
+        u.series.forEach(({show}, number) => number && other.series[number].show !== show && other.setSeries(number, {show}));
+      }
+    }],
+    drawAxes: [(u) => {
+      const {left} = state.charts[0].frame, [curve, below] = state.drawn;
+      if (u === curve && below && below.axes[1]._size !== left) below.redraw(false, true);
+    }],
+  };
 }
 const boxes = new Map();
 const seen = new IntersectionObserver((entries) => {
@@ -278,9 +450,10 @@ const seen = new IntersectionObserver((entries) => {
 }, {rootMargin: "400px"});
 const resized = new ResizeObserver((entries) => {
   for (const {target} of entries) {
-    const {drawn} = boxes.get(target);
-    if (target.clientWidth && target.clientWidth !== drawn.width) {
-      drawn.setSize({width: target.clientWidth, height: drawn.height});
+    for (const drawn of boxes.get(target).drawn) {
+      if (target.clientWidth && target.clientWidth !== drawn.width) {
+        drawn.setSize({width: target.clientWidth, height: drawn.height});
+      }
     }
   }
 });
@@ -325,7 +498,7 @@ function activate(figure, charts, number) {
     button("Static figure", (on) => figure.classList.toggle("interactive", !on), false),
     button("Logarithmic y axis", (on) => states.forEach((state) => {
       state.log = on;
-      if (state.drawn) draw(state);
+      if (state.drawn.length) draw(state);
     }), states.every(({log}) => log)),
     button("Download CSV", () => download(charts, `${document.title} figure ${number + 1}`.replace(/[^\w]+/g, "-"))),
     element("span", "hint", "Drag to zoom, double-click to reset. Click a name to hide it."),
@@ -344,6 +517,6 @@ document.querySelectorAll('figure > script[type="application/json"]').forEach((d
   activate(data.parentElement, charts, number);
 });
 dark.addEventListener("change", () => {
-  for (const state of boxes.values()) if (state.drawn) draw(state);
+  for (const state of boxes.values()) if (state.drawn.length) draw(state);
 });
 }

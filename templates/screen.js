@@ -55,6 +55,11 @@ function follow(nav) {
   const above = links.filter((link) => document.getElementById(link.hash.slice(1))?.getBoundingClientRect().top < 120);
   for (const link of links) link.toggleAttribute("aria-current", link === above.at(-1));
 }
+// Tables that are wider than the screen have a hint.
+const fits = new ResizeObserver((entries) => {
+  for (const {target} of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth);
+});
+for (const box of document.querySelectorAll(".scroll")) fits.observe(box);
 for (const head of document.querySelectorAll("thead th")) onClick(head, sort);
 for (const picture of document.querySelectorAll("figure > svg")) onClick(picture, enlarge);
 const contents = document.querySelector("nav.contents") ?? listed(document.querySelectorAll("h2[id]"));

@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from gpureport.errors import GpuReportError
+from gpureport.records.keys import SweepKey
+from gpureport.spec.database import load_database
+from gpureport.validate.independence import Independence
+from gpureport.validate.residuals import PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge
 
 ROOT = Path(__file__).parents[1]
@@ -23,37 +27,66 @@ def script() -> Any:
 
 
 def test_the_readme_has_a_row_for_each_target(script: Any) -> None:
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
+    begin, end = script.marks("accuracy")
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition(begin)[2].partition(end)[0]
 
     named = [line.split("|")[1].strip() for line in table.strip().splitlines()[2:]]
     assert named == [target.data for target in TARGETS]
 
 
 def test_the_table_is_replaced_and_nothing_else(script: Any) -> None:
-    text = f"before\n{script.BEGIN}\nold\n{script.END}\nafter\n"
+    begin, end = script.marks("times")
+    text = f"before\n{begin}\nold\n{end}\nafter\n"
 
-    once = script.with_table(text, r"| new \1 |")
+    once = script.with_table(text, "times", r"| new \1 |")
 
-    assert once == f"before\n{script.BEGIN}\n\n| new \\1 |\n\n{script.END}\nafter\n"
-    assert script.with_table(once, r"| new \1 |") == once
+    assert once == f"before\n{begin}\n\n| new \\1 |\n\n{end}\nafter\n"
+    assert script.with_table(once, "times", r"| new \1 |") == once
 
 
 def test_a_readme_without_marks_is_refused(script: Any) -> None:
     with pytest.raises(GpuReportError, match="lacks the lines"):
-        script.with_table("nothing", "table")
+        script.with_table("nothing", "times", "table")
+
+
+def residual(device: str, independence: Independence = "seen", predicted: float = 1.1) -> Residual:
+    key = SweepKey(family="memory", variant="copy", sweep="working_set")
+    curve = PredictedCurve("run", False, device, "NVIDIA GPU", key, "", "specification", independence, "hopper_90")
+    what: What = "n90" if independence == "seen" else "times"
+    return Residual(curve, what, "here", "s", predicted, 1.0)
+
+
+def test_an_architecture_has_a_row_for_both_days_and_all_have_one(script: Any) -> None:
+    found = [
+        residual("nvidia/h200_sxm", "unseen device", 1.1),
+        residual("nvidia/h200_sxm", "unseen device", 1.3),
+        residual("nvidia/h200_sxm", "first day", 0.5),
+    ]
+
+    own, every = script.times_by_day(found, load_database())
+
+    assert own == ("hopper_90", "ampere_80", "2", "20.0 % / 20.0 % / 28.0 %", "50.0 % / 50.0 % / 50.0 %")
+    assert every == ("all", "", *own[2:])
+
+
+def test_a_result_has_a_row_with_the_origin_of_its_constants(script: Any) -> None:
+    found = [residual("nvidia/h200_sxm", "unseen device", 1.1), residual("nvidia/h200_sxm", "unseen device", 1.3)]
+
+    assert list(script.times_by_result(found)) == [("run", "unseen device", "2", "20.0 % / 20.0 % / 28.0 %", "")]
 
 
 def test_cells_combine_error_limit_and_result(script: Any) -> None:
     target = next(target for target in TARGETS if target.what == "n90" and target.calibrated)
-    summary = Summary(n=26, median=0.7, p90=0.8, ratio=1.0, inside=1.0, not_observed=1, not_predicted=0)
+    summary = Summary(n=26, median=0.7, mean=0.7, p90=0.8, ratio=1.0, inside=1.0, not_observed=1, not_predicted=0)
     results = (
         TargetResult(target, "specification", summary, reached=inf, of_matched=0.753, passed=False),
         TargetResult(target, "calibrated", summary, reached=0.09, of_matched=0.09, passed=True),
     )
 
-    assert script.row(results) == (
+    assert script.row(results, [residual("nvidia/h200_sxm"), residual("nvidia/a40")]) == (
         target.data,
         "n90, median",
+        "seen",
         "26, unmatched 1 + 0",
         f"(75.3 %) (≤ {100 * target.specification:.0f} % MISS)",
         f"9.0 % (≤ {100 * target.calibrated:.0f} % pass)",
@@ -65,4 +98,4 @@ def test_targets_without_data_and_without_calibration_leave_cells_blank(script: 
     target = next(target for target in TARGETS if target.calibrated is None)
     (results,) = judge([], [target])
 
-    assert script.row(results)[3:] == (f"no data (≤ {100 * target.specification:.0f} %)", "")
+    assert script.row(results, [])[4:] == (f"no data (≤ {100 * target.specification:.0f} %)", "")

@@ -67,6 +67,18 @@ def test_loads_fill_whole_groups(workload: Transpose) -> None:
             assert prod(dispatch.global_size) * workload.rows_per_item == parameters["tiles"] * ROWS
 
 
+def test_published_forms_take_more_operations() -> None:
+    """Two more for each row and round that is shifted both ways; a loop over rounds adds dependent ones, too."""
+    workload, point = local.LocalMemory(), {"tiles": 2, "local": 64, "repeats": 3}
+    plain = workload.demand(point, TOY)
+    shifted, rolled = (workload.demand({**point, **form}, TOY) for form in ({"exchange": 4}, {"rolled": 1}))
+
+    assert shifted.operations["int32"] - plain.operations["int32"] == 2 * 5 * 3 * 64
+    assert shifted.chain == plain.chain
+    assert rolled.operations["instruction"] > plain.operations["instruction"]
+    assert rolled.chain["int32"] > plain.chain["int32"]
+
+
 def test_shape_searches_keep_matrices_whole() -> None:
     """Columns of work-items have 32 rows or a multiple."""
     limits = Limits(max_bytes=2**28, max_buffer_bytes=2**27, max_work_group=1024)

@@ -7,7 +7,9 @@ import os
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from errno import EACCES
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -475,6 +477,23 @@ def test_a_folder_that_cannot_be_written_fails_before_measuring(
     assert failure(capsys) == sentence
     assert main(["measure", "-o", f"{output}/report.json"]) == 2
     assert failure(capsys) == sentence
+
+
+def test_a_run_in_a_folder_that_cannot_be_written_is_resumed_as_a_copy(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """The option of the output folder cannot be combined with it."""
+
+    def refuse(path: Path) -> NoReturn:
+        raise PermissionError(EACCES, "Permission denied", path)
+
+    monkeypatch.setattr("gpureport.cli.options.reserved", refuse)
+    Path("report.json").touch()
+    assert main(["--resume", "report.json"]) == 2
+    assert (
+        failure(capsys)
+        == ".: cannot be written (Permission denied); copy the report to another folder, and resume the copy"
+    )
 
 
 def test_measure_wants_a_file(capsys: Captured) -> None:

@@ -35,6 +35,7 @@ def test_every_command_has_help_with_examples(
     assert examples
     assert all(line.strip().startswith(" ".join(["gpureport", *command])) for line in examples)
     assert max(map(len, out.splitlines())) <= 80
+    assert not any(python in out for python in ("Path", "<str>", "list["))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -106,6 +107,9 @@ def test_a_long_name_is_cut_in_messages(capsys: Captured) -> None:
     ("arguments", "words"),
     [
         (["-o", ""], "-o: the path is empty"),
+        (["--output="], "-o: the path is empty"),
+        (["render", ""], "REPORT: the path is empty"),
+        (["validate", "--json="], "--json: the path is empty"),
         (["measure", "-o", "."], ".: is a folder"),
         (["devices", "--known", "RTX", "40"], "put a TEXT of several words in quotes"),
         (["frobnicate"], "there is no command 'frobnicate'"),

@@ -11,6 +11,7 @@ import pytest
 from pypdf import PdfReader
 
 from gpureport.cli import main
+from gpureport.data import data_dir
 from gpureport.records.report import SCHEMA_VERSION, save_report
 from tests.fake_run import empty_report
 
@@ -151,6 +152,16 @@ def test_a_report_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: Capt
         f"gpureport: {tmp_path}/none.json: no such file; "
         "give a report.json, a published record (YAML), or a folder of these\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"), [("nvidia/h200_sxm", "a device entry"), ("architectures/hopper_90", "an architecture")]
+)
+def test_files_of_the_database_are_no_records(file: str, kind: str, capsys: Captured) -> None:
+    path = data_dir("devices") / f"{file}.yaml"
+    assert main(["render", str(path)]) == 2
+    assert f"{path}: is {kind}" in (error := capsys.readouterr().err)
+    assert f"gpureport devices check {path}" in error
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(report: Path, capsys: Captured) -> None:

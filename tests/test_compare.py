@@ -146,6 +146,40 @@ def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:
     )
 
 
+def test_rates_of_a_part_of_the_device_are_not_compared() -> None:
+    """A sweep with fewer work-groups than compute units says nothing about another device."""
+    groups = {"few": 1, "all": REPORT.device.compute_units}
+    name = REPORT.observations[0].key.workload
+
+    def with_groups(number: int) -> Report:
+        observations = tuple(
+            o.model_copy(
+                update={
+                    "points": tuple(
+                        p.model_copy(
+                            update={
+                                "point": p.point.model_copy(
+                                    update={"parameters": {**p.point.parameters, "groups": number}}
+                                )
+                            }
+                        )
+                        for p in o.points
+                    )
+                }
+            )
+            if o.key.workload == name and o.metric.kind == "rate"
+            else o
+            for o in REPORT.observations
+        )
+        return REPORT.model_copy(update={"observations": observations})
+
+    compared = {
+        label: {c.workload for c in contests({"a": with_groups(number), "b": REPORT}, "b")}
+        for label, number in groups.items()
+    }
+    assert compared["all"] - compared["few"] == {name}
+
+
 def _times_as_fast(contest: Contest, factor: float) -> tuple[Standing, ...]:
     return tuple(s.model_copy(update={"to_baseline": RatioEstimate(value=factor)}) for s in contest.standings)
 

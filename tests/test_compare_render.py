@@ -24,14 +24,17 @@ from gpureport.records.keys import Metric
 from gpureport.report.comparison.document import content, maps
 from gpureport.report.comparison.tables import (
     condition_table,
+    deviating_sweeps_table,
+    differences_left,
     differences_table,
     leaders_tables,
     machine_table,
+    outliers_table,
     ratio_text,
     standings_tables,
     works_table,
 )
-from gpureport.report.comparison.words import sentences, title
+from gpureport.report.comparison.words import baseline_sweeps, sentences, title
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns, reach_of
 from gpureport.report.figures.landmarks import landmark_figure, landmark_pages
 from gpureport.report.figures.picture import Picture
@@ -185,19 +188,106 @@ def _fleet(machines: int, slow: int) -> Comparison:
     return comparison.model_copy(update={"differences": tuple(found)})
 
 
-@pytest.mark.parametrize(("machines", "slow", "told", "drawn"), [(5, 0, 5, 5), (20, 1, 2, 1), (20, 12, 13, 8)])
-def test_of_many_machines_only_those_that_differ_are_shown(machines: int, slow: int, told: int, drawn: int) -> None:
-    """The others in one sentence."""
+@pytest.mark.parametrize(("machines", "slow", "drawn"), [(5, 0, 5), (20, 1, 1), (20, 8, 6)])
+def test_of_many_machines_only_those_that_differ_are_shown(machines: int, slow: int, drawn: int) -> None:
+    """All in one sentence; of few, each has its own."""
     comparison = _fleet(machines, slow)
     same = [sentence for sentence in sentences(comparison) if sentence.startswith("On the same device")]
 
-    assert len(same) == told
+    assert len(same) == (1 if machines > 5 else machines)
     if machines > 5:
-        others = f"all sweeps of {machines - slow} machines are within run-to-run variation."
-        assert same[-1] == f"On the same device, {others}"
+        assert f"{slow} machines differ significantly" in same[0].replace("one machine differs", "1 machines differ")
+        assert same[0].endswith(f"all sweeps of {machines - slow} machines are within run-to-run variation.")
+        assert [row[2] for row in outliers_table(comparison).rows] == ["2 of 3"] * slow
+        assert [row[1] for row in deviating_sweeps_table(comparison).rows] == [str(slow)] * 2
     filled = content(comparison)
     assert len(filled["spreads"]) == drawn  # type: ignore[arg-type]
     assert filled["spreads_left"] == machines - drawn
+
+
+def test_a_baseline_that_most_machines_differ_from_is_the_outlier() -> None:
+    """Its sweeps count against it, not against the others; three machines at least decide."""
+    found, pair = _fleet(20, 12), _fleet(2, 2)
+
+    assert set(baseline_sweeps(found)) == {"memory/read/0", "memory/read/1"}
+    assert baseline_sweeps(found)["memory/read/0"] == pytest.approx(0.5)
+    assert not baseline_sweeps(pair)
+    texts = list(sentences(found))
+    assert any(text.startswith("machine 0 itself is the outlier in 2 sweeps: ") for text in texts)
+    assert any(text.endswith("all other sweeps of 20 machines are within run-to-run variation.") for text in texts)
+
+
+def test_few_of_many_differences_have_a_row() -> None:
+    """The largest significant ones; the document counts the others."""
+    comparison = _fleet(39, 39)
+    rows = differences_table(comparison).rows
+    significant, others = differences_left(comparison)
+
+    assert len(rows) == 20
+    assert {row[5] for row in rows} == {"significant"}
+    assert {row[3][:5] for row in rows} == {"0.500"}
+    assert (significant, others) == (2 * 39 - 20, 39)
+    assert all(len(table(comparison).rows) <= 20 for table in (outliers_table, deviating_sweeps_table))
+
+
+def test_page_one_of_many_machines_has_a_short_conclusion_a_map_and_a_ranking() -> None:
+    """In this order; the map has all machines and all kinds of work, the fastest machine first."""
+    comparison = made(40)
+    (html,) = filled("comparison.html.j2", content(comparison))
+    page = html[html.index("</h1>") :]
+
+    assert len(tuple(sentences(comparison))) <= 5
+    assert page.count('class="conclusion"') == 1
+    assert page.index('class="conclusion"') < page.index("<figure") < page.index("<table")
+    (picture,) = content(comparison)["overview"]  # type: ignore[misc]
+    texts = _texts(picture)
+    assert {"Particles, memory", "Memory rate, caches", "all"} <= set(texts)
+    assert machine_table(comparison).rows[0][:2] == ("machine 0", "1.00")
+    speeds = [float(row[1]) for row in machine_table(comparison).rows]
+    assert speeds == sorted(speeds, reverse=True)
+
+
+def test_cases_have_values() -> None:
+    """Of a workload with many cases, the best value, and the mean of the ratios."""
+    (first, *_) = made(2).contests
+    cases = tuple(
+        first.model_copy(
+            update={
+                "workload": "memory/strided",
+                "regime": f"stride {number}",
+                "standings": tuple(
+                    s.model_copy(update={"value": s.value / (1 + number), "ci_low": None, "ci_high": None})
+                    for s in first.standings
+                ),
+            }
+        )
+        for number in range(130)
+    )
+    comparison = made(2).model_copy(update={"contests": cases})
+    many = made(8).model_copy(update={"contests": cases})
+    ((row,),) = [table.rows for table in standings_tables(comparison)]
+    ((leader,),) = [table.rows for table in leaders_tables(many)]
+
+    assert row[:4] == ("strided", "130 cases", "1.00 Tcell/s", "900 Gcell/s")
+    assert row[4].startswith("0.900")
+    assert leader[:5] == ("strided", "130 cases", "machine 0", "1.00 Tcell/s", "1.00")
+    ((_, (picture, *_)), *_) = maps(comparison)
+    assert "1.00 Tcell/s" in _texts(picture)
+
+
+def test_intervals_that_leave_a_figure_end_in_arrows() -> None:
+    """One for each end that is cut off."""
+    (difference,) = made(2).differences[:1]
+    wide = difference.model_copy(update={"speed": RatioEstimate(value=0.9, ci_low=0.01, ci_high=30.0)})
+    narrow = difference.model_copy(update={"speed": RatioEstimate(value=0.9, ci_low=0.89, ci_high=0.91)})
+    markers = [
+        sorted(
+            str(line.get_marker()) for line in spread_figure([each]).axes[0].get_lines() if line.get_marker() in "^v"
+        )
+        for each in (wide, narrow)
+    ]
+
+    assert markers == [["^", "v"], []]
 
 
 def _figures() -> dict[str, Callable[[], "Figure"]]:
@@ -246,7 +336,7 @@ def test_colours_of_a_map_have_a_key() -> None:
 
     assert reach_of(rows) == 1.5
     assert reach_of(rows[-1:]) == 8
-    assert reach_of([]) == 1.25
+    assert reach_of([]) == 1.05
     assert {"≤ 0.667", "1", "≥ 1.5"} <= set(drawn)
     assert {"0.700", "30.0"} <= set(drawn)
 
@@ -264,8 +354,8 @@ def test_few_machines_have_every_value_and_many_have_leaders() -> None:
     leaders = leaders_tables(many)
     assert sum(len(table.rows) for table in leaders) == 2 * len(WORKLOADS)
     assert leaders[0].rows[0][:2] == ("packed_steps1", "caches")
-    assert leaders[0].rows[0][3:5] == ("machine 0", "1.00")
-    assert leaders[0].rows[0][6] == "0.0164"
+    assert leaders[0].rows[0][2:5] == ("machine 0", "1.00 Tcell/s", "1.00")
+    assert leaders[0].rows[0][6:] == ("16.4 Gcell/s", "0.0164")
 
 
 def test_machines_that_share_a_condition_stand_together() -> None:
@@ -321,8 +411,8 @@ def test_kinds_of_work_have_values_and_ratios() -> None:
         (name, place) for name in ("Game of Life", "Particles", "Memory rate") for place in ("memory", "caches")
     ]
     assert few.rows[0][2:] == ("5", "1.00 Tcell/s", "900 Gcell/s", "0.900 ± 0.4 %", "0.900")
-    assert many.rows[0][2:6] == ("5", "1.00 Tcell/s", "machine 0", "1.00 ± 0.4 %")
-    assert many.rows[0][7].startswith("0.0164")
+    assert many.rows[0][2:5] == ("machine 0", "1.00 Tcell/s", "1.00")
+    assert many.rows[0][6:] == ("16.4 Gcell/s", "0.0164")
     lone = made(2).contests[0]
     apart = [lone.model_copy(update={"workload": f"memory/{s.machine}", "standings": (s,)}) for s in lone.standings]
     (work,) = works(made(2).model_copy(update={"contests": tuple(apart)}))
@@ -358,8 +448,12 @@ def test_sentences_say_what_matters() -> None:
         f"On the same device, 2 of 50 sweeps of {second} differ significantly, most clearly memory/read/0 (50 % "
         "slower); the others are within run-to-run variation."
     )
-    assert f"{second} is fastest (0.900 times as fast) and machine 39 is slowest (0.0164 " in many[0]
-    assert "the other 25 " in many[1]
+    assert many[0].startswith("Overall, machine 0 is fastest (game_of_life/packed_steps1 with data in ")
+    assert many[0].endswith(
+        ": 1.00 Tcell/s) and machine 39 is slowest (0.0164 times as fast as machine 0; 16.4 Gcell/s)."
+    )
+    assert "differs most, by a factor of 60.9 " in many[2]
+    assert "the other 25 " in many[3]
     assert "40 machines" in title(made(40))
     assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
 

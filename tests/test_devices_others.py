@@ -8,7 +8,7 @@ from gpureport.spec.models import CpuOccupancy
 from gpureport.workloads import all_workloads
 
 OTHERS = ("amd", "apple", "arm", "cpu", "intel", "qualcomm")
-UNLISTED = {"amd/mi300a", "intel/arc_b580"}
+UNLISTED = {"amd/mi300a", "intel/arc_b580", "intel/hd_630"}
 """What lists a peak at other units or another clock than those known better."""
 
 INTERFACES = {

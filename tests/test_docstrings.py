@@ -38,4 +38,4 @@ def test_schemas_describe_fields() -> None:
 
 def test_generic_models_have_the_docstrings_of_their_origin() -> None:
     """Values of files are such."""
-    assert field_docs(Leaf[int])["source"] == "A key of the file's ``sources``."
+    assert field_docs(Leaf[int])["source"] == "A key of the file's `sources`."

@@ -370,6 +370,18 @@ def test_launch_cost_is_taken_off_times_and_noise_grows_as_much(launch: float, o
     assert net.work_items == pytest.approx(net.working_set / 16)
 
 
+def test_a_fast_cache_hides_no_launch_cost() -> None:
+    """Times of twice the launch cost lie beyond the cliff. Those of 1.1 to 1.5 times do not."""
+    sizes = 2.0 ** np.arange(14, 31, 0.5)
+    work = np.where(sizes < 2**24.7, sizes / 8e12, sizes / 2e12)
+    curve = _growing(5e-6 + work, sizes)
+    net = without_launch(curve, Plateau(len(sizes) - 8, len(sizes)))
+    taken = curve.times[-len(net.times) :] - net.times
+
+    assert np.sum((curve.times > 7.5e-6) & (curve.times < 11e-6)) < 3
+    assert taken == pytest.approx(5e-6, rel=0.05)
+
+
 def test_latency_alone_is_no_launch_cost() -> None:
     sizes = 2.0 ** np.arange(14, 31, 0.5)
     curve = _growing(np.cbrt(5e-6**3 + (sizes / 1e12) ** 3), sizes)

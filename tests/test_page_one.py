@@ -1,6 +1,8 @@
 """Page one: whether the device is normal, the decisions, and how far to trust the predictions."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +14,14 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading, Verification
-from gpureport.records.report import Report, load_report
+from gpureport.records.report import EntryMatch, Report, load_report
 from gpureport.report.pdf import layout
 from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
 from gpureport.report.run.decisions import amount_of_work, bottleneck, decisions, work_group_size, working_set
 from gpureport.report.run.page_one import headline, page_one, trust_sentences
-from gpureport.results.opening import predicted_report
+from gpureport.results.opening import open_report, predicted_report
+from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy
 from gpureport.workloads import select
 from tests.make_report import make_report
@@ -270,15 +273,49 @@ def test_a_published_feature_without_a_unit_of_bytes_has_no_working_set() -> Non
     assert working_set(report, curves(report)) == ""
 
 
-def test_the_text_of_a_full_report_is_on_its_first_page() -> None:
-    """The figure may follow on the second one."""
-    report = load_report(Path(__file__).parents[1] / "reports" / "nvidia-h200" / "report.json")
-    small = report.model_copy(update={"measurements": (), "conditions": (), "evidence": (), "explanations": ()})
-    html = render_html(small)
+def kept(name: str) -> Report:
+    """Return a kept report without what page one does not show."""
+    report = load_report(Path(__file__).parents[1] / "reports" / name / "report.json")
+    return report.model_copy(update={"evidence": (), "explanations": ()})
+
+
+def unknown_gpu() -> Report:
+    """Return the report of a GPU that the database lacks."""
+    match = EntryMatch(entry=None, how="No entry matches the device (PCI id 10de:2330).", draft=True, notes=())
+    return kept("nvidia-h100").model_copy(update={"match": match, "measurements": (), "conditions": ()})
+
+
+@pytest.mark.parametrize(
+    "report",
+    [lambda: kept("nvidia-h200"), lambda: kept("pocl-xeon-2-cores"), unknown_gpu],
+    ids=["GPU", "CPU", "unknown"],
+)
+def test_page_one_is_one_page_with_its_figure(report: Callable[[], Report]) -> None:
+    html = render_html(report())
     first = html[: html.index('class="contents"')] + "></nav></body></html>"
-    (page, *others) = layout(first).pages
+    (page,) = layout(first).pages
 
     texts = [box.text for box in boxes(page._page_box) if type(box).__name__ == "TextBox"]
-    assert len(others) <= 1
-    assert any("within the 95" in text for text in texts)
     assert "Trust." in texts
+    assert any("within the 95" in text for text in texts)
+    assert any("hollow: predicted" in text for text in texts)
+
+
+def test_a_prediction_has_answers_and_no_measurements() -> None:
+    html = render_html(PREDICTED)
+    titles = dict(re.findall(r'<h2 id="([a-z]+)">([^<]*)</h2>', html))
+
+    assert not any("measurement" in title for title in titles.values())
+    for anchor in ("caches", "groups", "limits", "trust"):
+        assert f'<h2 id="{anchor}">{titles[anchor]}</h2>\n<p class="answer">' in html
+
+
+def test_a_published_record_begins_with_its_statements() -> None:
+    report = open_report(
+        Path(__file__).parents[1] / "reports" / "published" / "rtx_2060_bit_transpose.yaml", load_database
+    )
+    assert report.publication is not None
+
+    text = headline(report, key_figures(report), 0)
+    assert re.match(rf"The predictions match the published values of \d of {len(report.publication.statements)} ", text)
+    assert "wrong results" not in text

@@ -9,15 +9,23 @@ import pytest
 
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import SAME, capacity_difference, contrasts
+from gpureport.predict.contrast import SAME, capacity_difference, contrasts, not_comparable
 from gpureport.predict.outlook import best_point, bottleneck_of, outlooks
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
 from gpureport.records.provenance import Provenance
 from gpureport.report.figures.pairs import pair_figure
-from gpureport.report.prediction.headline import effects, effects_table, headline
+from gpureport.report.prediction.headline import (
+    conclusion,
+    effects,
+    effects_table,
+    impact_table,
+    limit_effects,
+    limit_of,
+)
 from gpureport.report.prediction.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
 from gpureport.spec.models import Device
 from gpureport.workloads import select
+from gpureport.workloads.grid import part_of_units
 from tests.drawn_texts import faults
 from tests.toy import TOY
 
@@ -175,7 +183,7 @@ def _beside(factor: float, *names: str) -> tuple[Side, Beside]:
     return a, Beside(Side("B", other, [each.prediction for each in second]), found)
 
 
-def test_the_headline_says_what_changes_and_for_whom() -> None:
+def test_effects_belong_to_bottlenecks() -> None:
     """Kernels that memory limits gain; the others do not change. Both have their values."""
     a, b = _beside(1.4, "memory/copy", "memory/latency", "instructions/rate")
     found = {effect.bottleneck: effect for effect in effects(b.contrasts)}
@@ -187,14 +195,72 @@ def test_the_headline_says_what_changes_and_for_whom() -> None:
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert not memory.is_equal
     assert found["fp32"].is_equal
-    limits, gain, same = headline(a, b)
-    assert limits.startswith("Compared with A, B has 1.40 times the bandwidth of DRAM (")
-    assert " GB/s instead of " in limits
-    assert gain.startswith("Limited by DRAM on A (memory/copy): B is 1.39 ")
-    assert "fp32" in same
     table = effects_table(a, b)
     assert {row[0] for row in table.rows} == set(found)
-    assert next(headline(*_beside(1.0, "memory/copy"))).startswith("All limits of B and A are equal")
+
+
+def test_the_conclusion_says_in_one_sentence_what_changes_and_for_whom() -> None:
+    """With the ratio, both names and the limits that do not change; the table gives the values of a kernel of each."""
+    a, b = _beside(1.4, "memory/copy", "memory/latency", "instructions/rate")
+    gains, changed, same = (conclusion(*_beside(factor, "memory/copy", "instructions/rate")) for factor in (3, 0.5, 1))
+
+    found = {effect.bottleneck: effect for effect in limit_effects(a, b)}
+    assert next(iter(found)) == "memory bandwidth"
+    assert set(found) >= {"latency", "instruction rate"}
+    assert found["latency"].is_equal
+    names = f"{b.side.device.name} is predicted to be ", f" times as fast as {a.device.name} for kernels that stream"
+    assert gains.startswith(names[0])
+    assert names[1] in gains
+    assert gains.endswith(" gain nothing.")
+    assert changed.endswith(" are equally fast.")
+    assert all(text.count(". ") == 0 for text in (gains, changed, same))
+    assert "equally fast for all kernels" in same
+    row = next(row for row in impact_table(a, b).rows if row[0] == "instruction rate")
+    assert row[4] == "instructions/rate"
+    assert all(value.endswith("/s") for value in row[5:])
+
+
+def test_bottlenecks_have_kinds() -> None:
+    """Caches are known by name; every other bottleneck is a class of instructions."""
+    kinds = {
+        "DRAM": "memory bandwidth",
+        "L2 writes": "cache bandwidth",
+        "LLC": "cache bandwidth",
+        "latency of L2 near partition": "latency",
+        "barrier": "latency",
+        "groups": "launch cost",
+        "local": "local memory",
+        "LSU": "instruction rate",
+        "int32": "instruction rate",
+    }
+
+    assert {name: limit_of(name, ("L1", "L2", "LLC")) for name in kinds} == kinds
+
+
+def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None:
+    """A sweep with 3 of 10 work-groups has no ratio to one with 5; all units, or equally many, have."""
+    capacities = [cache.model_copy(update={"capacity_bytes": 2 * cache.capacity_bytes}) for cache in TOY.caches]
+    larger = [new if new.scope == "device" else old for old, new in zip(TOY.caches, capacities, strict=True)]
+    other = TOY.model_copy(update={"id": "other", "caches": tuple(larger)})
+    mine, theirs = (_all(device, "memory/read_private", "memory/copy") for device in (TOY, other))
+
+    parts = [
+        {
+            point.point.parameters["groups"]
+            for each in found
+            for point in each.prediction.points
+            if each.prediction.key.sweep == "working_set" and each.prediction.key.variant == "read_private"
+        }
+        for found in (mine, theirs)
+    ]
+    assert parts[0] != parts[1]
+    assert max(parts[0]) < TOY.compute_units
+    assert not_comparable((TOY, other), mine, theirs) == ("memory/read_private/working_set",)
+    assert "read_private/working_set" not in " ".join(str(c.key) for c in contrasts((TOY, other), mine, theirs))
+    assert not_comparable((TOY, TOY), mine, mine) == ()
+    assert part_of_units([{"groups": 3}, {"groups": 4}], 10) == 4
+    assert part_of_units([{"groups": 3}, {"groups": 20}], 10) is None
+    assert part_of_units([{"bytes": 3}], 10) is None
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

@@ -116,6 +116,19 @@ def test_memory_bound_time_is_traffic_over_bandwidth() -> None:
     assert found.time_s == pytest.approx(2e-6 + 1024 * MIB / 0.9e12, rel=0.01)
 
 
+def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> None:
+    """Stores: the longer of memory and latency. Loads: a smooth maximum of both, which are the same here."""
+    written = (Stream("b", 2**25, 16, 16, write=True),)
+    stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, in_step=False)
+    ceilings = point_time(TOY, stores, FREE).ceilings_s
+    stores = replace(stores, chain={"shuffle": ceilings["DRAM"] / ceilings["latency"]})
+    storing, loading = (point_time(TOY, replace(stores, memory_chain=count), FREE) for count in (0.0, 1e-9))
+
+    assert storing.ceilings_s["latency"] == pytest.approx(ceilings["DRAM"])
+    assert storing.time_s - TOY.launch.batched_s == pytest.approx(ceilings["DRAM"])
+    assert loading.time_s - TOY.launch.batched_s > 1.2 * ceilings["DRAM"]
+
+
 def test_what_fits_the_outer_cache_runs_at_its_rate() -> None:
     """The next dispatch finds its data in L2, not in L1, which does not outlive a dispatch."""
     found = point_time(TOY, _copy(16), FREE)

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.explain import variations
-from gpureport.explain.point_model import TimingConditions, point_model
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import (
@@ -508,17 +506,3 @@ def test_an_example_is_the_arithmetic_of_the_point_of_most_work() -> None:
     assert first.arithmetic.point == max(first.points, key=lambda p: p.point.work).point.label
     assert all(other.arithmetic is None for other in others)
     assert all(p.arithmetic is None for p in predict(TOY, workload, limits_of(TOY, quick=True), intervals=False))
-
-
-def test_a_point_knows_its_circumstances_and_no_ticks_where_nothing_told() -> None:
-    (workload,) = select(("memory/read",))
-    sweep = workload.sweeps(TOY, limits_of(TOY, quick=True))[0]
-    plain = point_model(TOY, workload, sweep, sweep.points[0], None, TimingConditions())
-    told = point_model(TOY, workload, sweep, sweep.points[0], None, TimingConditions(clock_hz=2e9, tick_s=1e-6))
-
-    assert (plain.conditions, plain.rounded) == (TimingConditions(), False)
-    assert (told.conditions, told.rounded) == (TimingConditions(2e9, 1e-6), False)
-    assert variations.timer_ticks(plain) == variations.measured_clock(plain) == ()
-    (rounded,) = variations.timer_ticks(told)
-    assert rounded.time_s / 1e-6 == pytest.approx(round(rounded.time_s / 1e-6))
-    assert 0 <= rounded.time_s - told.time_s < 1e-6

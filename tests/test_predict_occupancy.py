@@ -20,6 +20,10 @@ from tests.toy import (
 
 TURING = ARCHITECTURE.model_copy(update={"occupancy": TURING_RULES})
 RDNA3 = ARCHITECTURE.model_copy(update={"occupancy": RDNA3_RULES})
+RDNA3_PAIRS = ARCHITECTURE.model_copy(
+    update={"occupancy": RDNA3_RULES.model_copy(update={"units_per_group": 2})},
+)
+"""Work-group processors of two compute units."""
 RDNA3_WAVE64 = RDNA3.model_copy(update={"wave_size": 64})
 GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_size": 16, "max_work_group": 256})
 APPLE = ARCHITECTURE.model_copy(update={"occupancy": APPLE_RULES})
@@ -60,6 +64,14 @@ ADRENO = ARCHITECTURE.model_copy(update={"occupancy": ADRENO_RULES, "wave_size":
         (RDNA3_WAVE64, (64,), 48, 0, 32, "waves"),
         (RDNA3_WAVE64, (64,), 49, 0, 24, "registers"),
         (RDNA3, (64,), 24, 33 * 1024, 1, "local memory"),
+        # Work-group processors: twice the waves, registers, groups and local memory; 64 KiB for one group at most.
+        (RDNA3_PAIRS, (256,), 96, 0, 8, "waves"),
+        (RDNA3_PAIRS, (256,), 97, 0, 6, "registers"),
+        (RDNA3_PAIRS, (64,), 24, 0, 32, "waves"),
+        (RDNA3_PAIRS, (64,), 24, 40 * 1024, 3, "local memory"),
+        (RDNA3_PAIRS, (64,), 24, 24 * 1024, 5, "local memory"),
+        (RDNA3_PAIRS, (64,), 24, 64 * 1024, 2, "local memory"),
+        (RDNA3_PAIRS, (64,), 24, 65 * 1024, 0, "local memory"),
         # Gen9: 56 threads of a subslice; 20 KiB takes 32 KiB.
         (GEN9, (256,), 32, 0, 3, "waves"),
         (GEN9, (64,), 32, 20 * 1024, 2, "local memory"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpureport.predict.corner import memory_exponent
 from gpureport.predict.model import (
     busy_fraction,
     group_time_s,
@@ -18,6 +19,7 @@ from gpureport.predict.model import (
     memory_traffic_time,
     pipe_times,
     point_time,
+    shared_by_groups,
     smooth_maximum,
     usable_capacities,
     with_uneven_schedulers,
@@ -25,6 +27,7 @@ from gpureport.predict.model import (
     write_time_s,
 )
 from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.residency import NO_TRANSITION, ServingLevel
 from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
@@ -209,6 +212,32 @@ def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: fl
     assert latency_exponent(groups) == pytest.approx(p)
 
 
+@pytest.mark.parametrize(
+    ("streams", "stacked", "others"),
+    [((WRITE,), 6.0, 6.0), ((READ,), 3.0, 6.0), ((READ, WRITE), 2.6, 5.2)],
+)
+def test_streams_saturate_memory_at_corners_of_their_own(
+    streams: tuple[Stream, ...], stacked: float, others: float
+) -> None:
+    """Writes do not wait for each other, reads wait for writes; more channels are loaded less evenly."""
+    gddr = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"stacked": False})})
+    demand = of_groups(1, streams=streams)
+
+    assert (memory_exponent(TOY, demand), memory_exponent(gddr, demand)) == (stacked, others)
+
+
+def test_data_that_all_groups_read_at_once_come_from_memory_once() -> None:
+    """If 1 GiB of requests are in flight and the L2 is four times as fast as memory, it serves 256 MiB."""
+    levels = [ServingLevel(name, size, NO_TRANSITION, cost) for name, size, cost in
+              (("L1", 256.0 * KIB, 0.5), ("L2", 64.0 * MIB, 1.0), ("DRAM", math.inf, 4.0))]  # fmt: skip
+
+    def served(in_flight: float) -> list[float]:
+        return [level.capacity_bytes for level in shared_by_groups(TOY, levels, in_flight)]
+
+    assert served(1024 * MIB) == [256 * KIB, 256 * MIB, math.inf]
+    assert served(128 * MIB) == served(0) == [256 * KIB, 64 * MIB, math.inf]
+
+
 def test_a_smooth_maximum_of_infinite_exponent_is_the_largest() -> None:
     """No power of a number is taken, which could be too large."""
     assert smooth_maximum([2.0, 3.0, 0.0], math.inf) == 3.0
@@ -315,15 +344,37 @@ def test_reads_are_no_writes() -> None:
 
 
 def test_many_small_writes_take_as_long_as_their_number() -> None:
-    """At 25 lines a cycle 4000 parts of lines take longer than their sectors, 500 do not."""
-    stream = Stream("a", 8192, 16, 16, write=True)
+    """Halves of 8192 sectors take 163.84 ns. At 25 lines a cycle their 4000 lines take 160 ns more."""
+    stream = Stream("a", 8192, 32, 16, write=True)
 
-    def of(lines: float | None) -> float:
+    def of(lines: float | None, stream: Stream = stream) -> float:
         return _written(toy(**WRITES), of_groups(100, streams=(stream,), line_writes=lines))
 
-    assert of(4000.0) == pytest.approx(160e-9)
-    assert of(500.0) == pytest.approx(81.92e-9)
-    assert of(None) == pytest.approx(81.92e-9)
+    assert of(4000.0) == pytest.approx(323.84e-9)
+    assert of(500.0) == pytest.approx(183.84e-9)
+    assert of(None) == pytest.approx(163.84e-9)
+
+
+def test_lines_of_whole_sectors_take_no_additional_time() -> None:
+    """Whole sectors need no further access; with a quarter of the sectors half written, half of the lines count."""
+    whole = of_groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
+    most = replace(whole, streams=(Stream("a", 8192, 32, 24, write=True),))
+
+    assert _written(toy(**WRITES), whole) == pytest.approx(81.92e-9)
+    assert _written(toy(**WRITES), most) == pytest.approx(163.84e-9 + 80e-9)
+
+
+@pytest.mark.parametrize(("share", "slices"), [(1, 1), (50, 50), (0.3, 1)])
+def test_slices_write_in_parallel(share: float, slices: int) -> None:
+    """50 slices take twice as long as the 100 compute units for which the rate would count without slices."""
+    device = toy(**WRITES)
+    shared = device.caches[-1]
+    sliced = shared.model_copy(update={"slice_bytes": int(shared.capacity_bytes / share)})
+    stream = Stream("a", 8192, 16, 16, write=True)
+    device = device.model_copy(update={"caches": (*device.caches[:-1], sliced)})
+
+    assert sliced.slices == slices
+    assert _written(device, of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9 * 100 / slices)
 
 
 def test_a_limit_that_nobody_knows_is_none() -> None:

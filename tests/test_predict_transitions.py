@@ -191,8 +191,9 @@ def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
     cache, rate = device.caches[-1], device.architecture.sector_writes_per_cycle
     assert cache.write_transition is not None
     assert rate is not None
+    assert cache.slices == 96
     bandwidth = device.level_bandwidth_bytes_per_s(cache)
-    writing = bandwidth / (rate * device.compute_units * device.clock_hz * cache.sector_bytes)
+    writing = bandwidth / (rate * cache.slices * device.clock_hz * cache.sector_bytes)
     longer = bandwidth / _memory_bytes_per_s(device)
 
     def time(shares: _Shares) -> float:

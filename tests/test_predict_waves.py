@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.model import last_waves_time_s, point_time
+from gpureport.predict.model import last_waves_time_s, point_time, turnover_s
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Stream
@@ -31,6 +31,19 @@ def test_a_group_is_followed_after_a_while() -> None:
     ]
 
     assert times == pytest.approx([4e-6, 4e-6, 8.3e-6, 12.6e-6])
+
+
+def test_stores_delay_the_next_group() -> None:
+    """By 200 cycles, twice as many under load; reads do not."""
+    device = toy(NO_LAUNCH_RATE, turnover_cycles=300.0, store_cycles=200.0)
+    one = Stream("a", 2**20, 16, 16)
+    written = replace(one, write=True)
+    cycles = [
+        turnover_s(device, of_groups(1, streams=streams, loaded=loaded)) * device.clock_hz
+        for streams, loaded in (((one,), True), ((one, written), True), ((written,), False))
+    ]
+
+    assert cycles == pytest.approx([300, 700, 500])
 
 
 def test_without_a_figure_groups_follow_at_once() -> None:

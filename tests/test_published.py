@@ -9,6 +9,7 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
+from gpureport.predict.occupancy import units_per_group
 from gpureport.results.published import Published, load
 from gpureport.spec.database import Database, load_database
 
@@ -96,7 +97,8 @@ def test_local_memory_limits_resident_groups_as_published(record: Published, dat
             isolated = type(series.sweep)("resident", series.sweep.axis, (parameters,), "")
             prediction = predict_sweep(device, series.workload, isolated, "specification", (compiled,))
             groups = prediction.occupancy[0].groups_per_compute_unit
-            assert groups * parameters["local"] * device.compute_units == parameters["resident"]
+            places = device.compute_units // units_per_group(device.architecture.occupancy)
+            assert groups * parameters["local"] * places == parameters["resident"]
             assert prediction.points[0].point.x == prediction.points[0].point.work_items == parameters["resident"]
 
 

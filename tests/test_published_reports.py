@@ -71,7 +71,7 @@ def test_a_record_becomes_a_report(name: str, device: str) -> None:
     assert {str(explanation.key) for explanation in report.explanations} <= off
 
     page = unescape(render_html(report)).replace("<wbr>", "").replace(TIMES, " x ")
-    assert "Published results.</strong> Others measured these values" in page
+    assert "Others measured these values" in page
     for text in (report.publication.citation, report.publication.url, *report.publication.notes):
         assert text in page
     for statement in report.publication.statements:

@@ -10,6 +10,7 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
 from gpureport.report.run import answers
 from gpureport.report.run.curves import curves
+from gpureport.report.run.decisions import amount_of_work, working_set
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import limits, limits_table
 from tests.make_report import make_report
@@ -123,9 +124,10 @@ def test_digits_are_those_that_the_interval_supports(observed: Range, text: str)
     assert value_text(finding(position, observed, None)) == text
 
 
-def test_caches_are_reported_from_the_inside_out_by_the_best_known_cliff() -> None:
-    """A kernel that only reads and writes comes first, then the narrowest interval."""
-    first, *ranges, missed, unexplained, cause = caches(
+def test_caches_are_reported_from_the_inside_out() -> None:
+    """First the sentence of page one, then for each level the range over kernels, then unexplained transitions."""
+    first, inner, outer, missed, unexplained, cause = caches(
+        finding("onset", mib(50, 49, 51), mib(48, 46, 50)),
         finding("midpoint", mib(57, 56.8, 57.2), mib(60, 58, 62)),
         finding("midpoint", mib(0.2, 0.19, 0.21), mib(0.21, 0.2, 0.22), level="L1"),
         finding("midpoint", mib(40, 39.99, 40.01), mib(60, 58, 62), Verdict.OFF, variant="game_of_life/naive"),
@@ -134,14 +136,10 @@ def test_caches_are_reported_from_the_inside_out_by_the_best_known_cliff() -> No
         finding("midpoint", mib(36.1, 36, 36.2), None, Verdict.NOT_PREDICTED, level=Level.unexplained(36.1 * 2**20)),
     )
 
-    inner, outer = first.split(". ")
-    assert inner.startswith("L1 cliff (capacity transition): ")
-    assert ("205 KiB" in inner, "(read)" in inner, "(predicted: 215 KiB)" in inner) == (True,) * 3
-    assert outer.startswith("L2 cliff: ")
-    assert ("57 MiB" in outer, outer.endswith("(predicted: 60 MiB).")) == (True,) * 2
-    (span,) = ranges
+    assert first.startswith("Keep the working set below 50 MiB")
+    assert "L1 cliff ranges from 205 KiB (Read bandwidth (read))." in inner
     assert (
-        "L2 cliff ranges from 40 MiB (Game of Life, one byte a cell (naive)) to 57 MiB (Read bandwidth (read))" in span
+        "L2 cliff ranges from 40 MiB (Game of Life, one byte a cell (naive)) to 57 MiB (Read bandwidth (read))" in outer
     )
     assert missed.startswith("One sweep does not")
     assert unexplained.startswith("Outside")
@@ -150,20 +148,23 @@ def test_caches_are_reported_from_the_inside_out_by_the_best_known_cliff() -> No
     assert "36.1 MiB (Read bandwidth (read))" in cause
 
 
-def test_a_cliff_begins_with_its_onset() -> None:
-    """Users keep their working sets below it; units that both positions share are written once."""
-    (text,) = caches(
-        finding("midpoint", mib(57, 56.8, 57.2), mib(57, 55, 59)), finding("onset", mib(50, 49, 51), mib(48, 46, 50))
+def test_a_chapter_begins_with_the_sentences_of_page_one() -> None:
+    """One description for both: they cannot differ."""
+    report = report_of(
+        finding("onset", mib(50, 49, 51), mib(48, 46, 50)),
+        finding("n90", (1e5, 0.9e5, 1.1e5), (1e5, 0.8e5, 1.2e5)),
     )
+    found = curves(report)
 
-    assert "read bandwidth (read) starts to fall at 50 MiB, midpoint at 57 MiB (predicted: 48 and 57 MiB)" in text
+    assert answers.caches(report, found)[0] == working_set(report, found)
+    assert answers.work(report, found)[0] == amount_of_work(report, found)
 
 
 def test_a_cliff_that_was_not_observed_is_reported() -> None:
-    """With its prediction; a device without any cliff gets one sentence."""
+    """A device without any cliff gets one sentence."""
     missing = finding("midpoint", None, mib(60, 58, 62), Verdict.NOT_OBSERVED)
 
-    assert caches(missing) == ["L2 cliff (capacity transition): not observed (predicted at 60 MiB)."]
+    assert caches(missing) == ["One sweep does not show the predicted L2 cliff."]
     assert caches() == ["No cliff (capacity transition) of a cache was observed."]
 
 
@@ -172,22 +173,21 @@ def test_work_is_reported_from_the_least_to_the_most() -> None:
     small = finding("n90", (1e5, 0.9e5, 1.1e5), (1e5, 0.8e5, 1.2e5))
     wide = finding("n90", (4e6, 3.9e6, 4.1e6), (1e6, 0.2e6, 5e6), Verdict.OFF, variant="game_of_life/naive")
     far = finding("n90", (2e6, 1.9e6, 2.1e6), (1e6, 0.8e6, 1.2e6), Verdict.OFF, variant="game_of_life/packed64")
-    ends = "with 100 k (Read bandwidth (read)) to 4 M (Game of Life, one byte a cell (naive)) work-items"
+    ends = "at 100 k (Read bandwidth (read)) to 4 M work-items (Game of Life, one byte a cell (naive))"
 
-    for count, (first, farthest) in ((2, work(small, wide)), (3, work(small, wide, far))):
+    for count, (first, agree, farthest) in ((2, work(small, wide)), (3, work(small, wide, far))):
         assert ends in first
-        assert "; up to 270 k can be resident at once." in first
-        assert first.endswith(f" 1 of {count} tapers agree with the prediction.")
+        assert first.startswith("270 k work-items fill all compute units")
+        assert agree == f"1 of {count} tapers agree with the prediction."
         assert "(naive), sweep “size”: 4.00 times" in farthest
-    (single,) = work(small)
-    assert "Read bandwidth (read) reaches 90 %" in single
-    assert single.endswith("with 100 k work-items, as predicted.")
-    (none,) = work(finding("n90", None, (1e6, 8e5, 2e6), Verdict.NOT_OBSERVED))
-    assert none.startswith("No taper (saturation point)")
+    first, _ = work(small)
+    assert "at 100 k work-items (Read bandwidth (read))." in first
+    first, _ = work(finding("n90", None, (1e6, 8e5, 2e6), Verdict.NOT_OBSERVED))
+    assert "reach" not in first
 
 
 def test_without_any_measurement_predictions_are_reported() -> None:
-    """As predictions; a report without predictions has no answers."""
+    """As predictions; without predictions, only the resident capacity is known."""
     skipped = BASE.model_copy(update={"observations": (), "findings": ()})
     bare = skipped.model_copy(update={"predictions": ()})
 
@@ -195,12 +195,14 @@ def test_without_any_measurement_predictions_are_reported() -> None:
         return tuple(answer(report, curves(report)) for answer in (answers.caches, answers.work, answers.near_limits))
 
     (cliffs, *_), (tapers, *_), (limit, *_) = every(skipped)
-    assert "L2 cliff (capacity transition): onset predicted at 43 MiB, midpoint at 52 MiB" in cliffs
-    assert tapers.startswith("Taper (saturation point): kernels are predicted to reach 90 %")
-    assert "with 610 k (" in tapers
+    assert cliffs.startswith("Predicted: keep the working set below 43 MiB")
+    assert "Kernels are predicted to reach 90 %" in tapers
+    assert "at 610 k (" in tapers
     assert "kernels are predicted to reach" in limit
     assert "memory bandwidth (3 of 3 kernels" in limit
-    assert every(bare) == ([], [], [])
+    without_cliffs, (occupancy,), without_limits = every(bare)
+    assert (without_cliffs, without_limits) == ([], [])
+    assert "full occupancy" in occupancy
 
 
 def one_kernel(share: float, width: float) -> Report:
@@ -260,7 +262,7 @@ def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
 def test_the_table_of_limits_has_bottleneck_efficiency_and_occupancy() -> None:
     """One row for each kernel; the occupancy is that of the largest size's work-groups."""
     report = one_kernel(0.93, 0.01)
-    table = limits_table(limits(curves(report)), observed=True)
+    table = limits_table(limits(curves(report)), "observed (95 %)")
 
     assert table.columns == ("kernel", "size", "observed (95 %)", "predicted", "bottleneck", "efficiency", "occupancy")
     assert (table.rows[0][0], *table.rows[0][4:]) == ("memory/read", "memory bandwidth", "93 %", "100 %")

@@ -199,7 +199,10 @@ def heights(page: "Page", figure: "Locator") -> list[tuple[float, float]]:
     found = []
     for across in (0.6, 0.9):
         value = numbers(hover(page, figure, across)["observed"])[0]
-        dot, box = figure.locator(".u-cursor-pt").last.bounding_box(), figure.locator(".u-over").first.bounding_box()
+        dot, box = (
+            figure.locator(".uplot").first.locator(".u-cursor-pt").last.bounding_box(),
+            figure.locator(".u-over").first.bounding_box(),
+        )
         assert dot
         assert box
         found.append((value, box["y"] + box["height"] - dot["y"] - dot["height"] / 2))
@@ -242,6 +245,50 @@ def test_the_download_contains_the_values_of_the_report(show: "Callable[..., Pag
     ):
         assert [float(row[column]) for row in mine] == pytest.approx(values, rel=1e-5)
     assert {(row["unit of x"], row["unit of value"]) for row in mine} == {("B", observation.metric.value_unit)}
+
+
+def test_the_strip_below_a_curve_shows_ratios(show: "Callable[..., Page]") -> None:
+    """It has the cursor of the curve, and its points are the observed values / the predicted ones."""
+    prediction, observation = a_curve()
+    page = show(html())
+    figure = the_figure(page)
+    shown = hover(page, figure, 0.5)
+    strip = figure.locator(".plot").first.locator(".uplot").nth(1)
+    (row,) = (row for row in strip.locator(".u-legend tr").all() if row.is_visible())
+    assert row.locator("th").inner_text() == "observed / predicted"
+    ratio, *_ = numbers(row.locator("td").inner_text())
+    seen = numbers(shown["observed"])[0]
+    observed = next(p for p in observation.points if p.value == pytest.approx(seen, rel=FOUR_DIGITS))
+    predicted = next(p for p in prediction.points if p.point == observed.point)
+    assert ratio == pytest.approx(observed.value / predicted.value, rel=FOUR_DIGITS)
+    curve_box, strip_box = (figure.locator(".u-over").nth(number).bounding_box() for number in (0, 1))
+    assert curve_box
+    assert strip_box
+    assert [curve_box["x"], curve_box["width"]] == pytest.approx([strip_box["x"], strip_box["width"]], abs=1)
+    assert curve_box["y"] + curve_box["height"] < strip_box["y"]
+
+
+def test_a_curve_and_its_strip_zoom_and_hide_together(show: "Callable[..., Page]") -> None:
+    """From either of them."""
+    page = show(html())
+    figure = the_figure(page)
+    label = a_curve()[1].axis.label
+    before = hover(page, figure, 0.01)[label]
+    box = figure.locator(".u-over").nth(1).bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 20, steps=3)
+    page.mouse.up()
+    assert hover(page, figure, 0.01)[label] != before
+    page.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 20)
+    assert hover(page, figure, 0.01)[label] == before
+    strip = figure.locator(".plot").first.locator(".uplot").nth(1)
+    strip.locator("th", has_text="observed / predicted").click()
+    page.wait_for_timeout(100)
+    name = figure.locator(".u-legend").first.locator("th", has_text="observed")
+    assert name.get_attribute("aria-pressed") == "false"
+    assert pixels(figure, "--observed") == 0
 
 
 def test_dragging_zooms_and_a_double_click_resets(show: "Callable[..., Page]") -> None:
@@ -407,11 +454,24 @@ def test_every_document_fits_the_screen(
     assert beside is (width == WIDE)
     assert contents.is_visible() or width == PHONE
     assert contents.locator("a").count() >= 2
-    hints = page.evaluate("getComputedStyle(document.querySelector('.scroll'), '::before').content")
-    assert ("sideways" in hints) is (width == PHONE)
+    boxes = page.evaluate(
+        """[...document.querySelectorAll(".scroll")].map((box) =>
+            [box.scrollWidth > box.clientWidth, getComputedStyle(box, "::before").content.includes("sideways")])"""
+    )
+    assert boxes
+    assert all(hint is (wider and width == PHONE) for wider, hint in boxes)
 
 
-@pytest.mark.parametrize("kind", ["run", "predicted", "devices", "published"])
+def test_narrow_tables_fit_a_phone(show: "Callable[..., Page]") -> None:
+    """Verdicts with their meanings have two columns."""
+    page = show(html(), width=PHONE)
+    tables = page.locator(".scroll table:not(:has(th:nth-child(4)))")
+    assert tables.count() >= 1
+    for table in tables.all():
+        assert table.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
+
+
+@pytest.mark.parametrize("kind", ["run", "predicted", "devices", "comparison", "published"])
 def test_every_document_has_charts(show: "Callable[..., Page]", pages: dict[str, str], kind: str) -> None:
     """They are drawn when they come near the screen."""
     page = show(pages[kind])

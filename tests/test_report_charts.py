@@ -7,11 +7,23 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gpureport.compare import compare, reduced
 from gpureport.records.report import Report
-from gpureport.report.figures.charts import Chart, chart_json, pair_charts, roofline_charts, sweep_charts
+from gpureport.report.figures.charts import (
+    Chart,
+    chart_json,
+    machine_charts,
+    pair_charts,
+    roofline_charts,
+    sweep_charts,
+    trace_charts,
+)
 from gpureport.report.figures.roofline import roofline_dots
+from gpureport.report.figures.traces import Trace
+from gpureport.report.grouping import grouped
 from gpureport.report.render import write_report
 from gpureport.report.run.curves import CurveRecords, curves
 from tests.make_report import many_variants
@@ -68,6 +80,57 @@ def test_marks_are_the_cliffs_and_tapers_of_the_curve() -> None:
     (chart,) = sweep_charts([curve("working_set")], ["title"])
     assert {mark.kind for mark in chart.marks} == {"specification", "observed"}
     assert all(chart.at[0] <= mark.x <= chart.at[-1] for mark in chart.marks)
+    assert all(mark.start <= mark.x <= mark.end and mark.low <= mark.x <= mark.high for mark in chart.marks)
+    assert all(mark.texts for mark in chart.marks)
+
+
+def test_plateaus_are_those_of_the_observation() -> None:
+    """Each over a range of x, with its value."""
+    found = curve("working_set")
+    assert found.observation
+    (chart,) = sweep_charts([found], ["title"])
+    values = [feature.value for feature in found.observation.features if feature.position == "plateau"]
+    assert values
+    assert [plateau.value for plateau in chart.plateaus] == pytest.approx(values, rel=1e-5)
+    assert all(plateau.start < plateau.end for plateau in chart.plateaus)
+
+
+def test_only_curves_with_both_values_have_ratios() -> None:
+    """Not separate cases, searches and predictions."""
+    found = curve("working_set")
+    assert [chart.ratios for chart in sweep_charts([found, replace(found, observation=None)], ["a", "b"])] == [
+        True,
+        False,
+    ]
+    assert not sweep_charts([curve("case")], ["cases"], cases=True)[0].ratios
+
+
+def test_a_trace_has_the_extremes_of_its_times() -> None:
+    """Relative to the median, in at most 160 bins."""
+    times = np.linspace(1e-3, 2e-3, 1000)
+    (chart,) = trace_charts([Trace("frames", np.cumsum(times), times)])
+    (series,) = chart.series
+    assert len(chart.at) == len(series.values) == 160
+    assert min(filter(None, series.low)) == pytest.approx(1e-3 / 1.5e-3, rel=1e-4)
+    assert max(filter(None, series.high)) == pytest.approx(2e-3 / 1.5e-3, rel=1e-4)
+    assert list(chart.at) == sorted(chart.at)
+
+
+def test_machines_share_a_chart() -> None:
+    """Each has its own points, in the order of the machines; a prediction has no intervals."""
+    seen = reduced(report())
+    alone = report().model_copy(update={"observations": (), "measurements": (), "findings": ()})
+    made = compare({"one": seen, "two": reduced(alone), "three": seen})
+    sweeps = grouped((str(each.key), each) for each in made.curves).values()
+    assert sweeps
+    charts = machine_charts(list(sweeps), ["one", "two", "three"])
+    for chart, curves_of_it in zip(charts, sweeps, strict=True):
+        assert [series.name for series in chart.series] == [each.machine for each in curves_of_it]
+        for series, each in zip(chart.series, curves_of_it, strict=True):
+            points = [(x, value) for x, value in zip(chart.at, series.values, strict=True) if value is not None]
+            assert points == [pytest.approx((p.x, p.value), rel=1e-5) for p in each.points]
+            assert bool(series.low) is each.observed
+    assert "curves" not in made.model_dump_json()
 
 
 def test_cases_have_names_and_no_lines() -> None:

@@ -20,7 +20,7 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.cases import case_figure, case_labels
 from gpureport.report.figures.essentials import essentials, essentials_figure
-from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, place, plateaus
+from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, label_line, place, plateaus
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
@@ -28,9 +28,13 @@ from gpureport.report.figures.samples import deviating_points, sample_figure
 from gpureport.report.figures.shapes import rated
 from gpureport.report.figures.sizes import MOST_PANELS, mark_lines, size_figure, value_label, x_text
 from gpureport.report.figures.style import (
+    ACCENTS,
+    OBSERVED,
+    PREDICTED,
     decimal_ticks,
     first_fitting,
     linear_ticks,
+    readable,
     shorten,
     spread,
 )
@@ -38,7 +42,7 @@ from gpureport.report.figures.theme import dots, sheet, theme
 from gpureport.report.figures.traces import Trace, binned, ratio_limits, trace_figure, traces
 from gpureport.report.grouping import in_figures
 from gpureport.report.pictures import kind_of, pictures
-from gpureport.report.run.curves import CurveRecords, curves, paired
+from gpureport.report.run.curves import CurveRecords, curves, paired, reading_units
 from gpureport.report.text.captions import panel_titles, trace_caption
 from tests.drawn_texts import faults
 from tests.make_report import make_report, many_variants
@@ -481,7 +485,7 @@ def test_samples_of_the_farthest_points_are_drawn(report: Report) -> None:
     astray = {str(f.key.workload) for f in report.findings if f.verdict in (Verdict.OFF, Verdict.ERROR)}
 
     assert found
-    assert {point.name for point in found} <= astray
+    assert {point.name.partition(", ")[0] for point in found} <= astray
     assert all(a.distance >= b.distance for a, b in pairwise(found))
     assert all(len(point.at) == len(point.ratios) for point in found)
     assert faults(partial(sample_figure, found)) == []
@@ -562,3 +566,53 @@ def test_page_one_without_observations_shows_predictions(report: Report) -> None
     assert all(line.predicted is None for line in drawn.work)
     assert texts(partial(essentials_figure, drawn))
     assert essentials((), str, DEVICE) is None
+
+
+def test_a_label_covers_no_curve() -> None:
+    """It is near its line where there is room; the line, dots and other texts stay visible."""
+    from matplotlib.figure import Figure
+
+    with theme():
+        axis = Figure(figsize=(4, 2)).add_axes((0.1, 0.1, 0.8, 0.8))
+        x = np.linspace(0, 10, 50)
+        axis.plot(x, np.full(50, 5.0))
+        axis.plot(x, 5.5 + 0.4 * np.sin(5 * x), ".")
+        axis.set(xlim=(0, 10), ylim=(0, 10))
+        for text in ("first", "second"):
+            label_line(axis, text, (4.0, 6.0), 5.0, "#E69F00")
+
+    boxes = [text.get_window_extent() for text in axis.texts]
+    assert not boxes[0].overlaps(boxes[1])
+    for line in axis.lines:
+        assert not any(box.contains(*at) for at in axis.transData.transform(line.get_xydata()) for box in boxes)
+
+
+@pytest.mark.parametrize("colour", [*ACCENTS, OBSERVED, PREDICTED])
+def test_coloured_texts_are_readable(colour: str) -> None:
+    """Contrast with white of at least 4.5 (WCAG 2), computed by hand; dark colours stay unchanged."""
+    parts = [int(readable(colour)[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+    assert 1.05 / (float(np.dot((0.2126, 0.7152, 0.0722), linear)) + 0.05) >= 4.5
+    assert readable("#000000") == "#000000"
+
+
+def test_a_curve_of_few_units_is_labelled_with_their_number(report: Report, size_curve: CurveRecords) -> None:
+    """Its values are not comparable with those of all units; they get no labels."""
+    drawn = essentials(curves(report), str, report.device)
+    assert drawn is not None
+    (curve,) = drawn.bandwidth
+    observation = curve.observation
+    assert observation is not None
+    few = tuple(
+        p.model_copy(update={"point": p.point.model_copy(update={"parameters": {**p.point.parameters, "groups": 25}})})
+        for p in observation.points
+    )
+    changed = replace(
+        curve, specification=None, calibrated=None, observation=observation.model_copy(update={"points": few})
+    )
+    found = texts(partial(essentials_figure, replace(drawn, bandwidth=(changed,), compute_units=132)))
+
+    assert reading_units(changed, 132) == 25
+    assert reading_units(size_curve, 132) == 132
+    assert "only 25 of 132 units" in found

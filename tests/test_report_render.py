@@ -262,6 +262,27 @@ def test_every_link_leads_somewhere(scenario: str) -> None:
     assert len(own) == len(set(own))
 
 
+def test_numbers_name_a_part_of_the_appendix() -> None:
+    """Each caption names the families of its curves; only tables over all of them name the whole appendix."""
+    html = html_of("one_family")
+    named = re.findall(r"Numbers: appendix((?: <span[^>]*><a[^>]*>[A-Z](?:\.\d+)?</a>[.,]</span>)+)", html)
+
+    assert named
+    assert len(named) == html.count("Numbers: ")
+    assert any(re.search(r"[A-Z]\.\d", each) for each in named)
+
+
+def test_a_published_record_has_no_observed_values() -> None:
+    """Its curves, tables and captions show published ones."""
+    file = Path(__file__).parents[1] / "reports" / "published" / "rtx_2060_bit_transpose.yaml"
+    body = render_html(open_report(file, load_database)).partition('id="numbers"')[0]
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", body)
+
+    assert "published" in texts
+    assert not any("observed" in text.split("not observed")[0] for text in texts)
+    assert not re.search(r"[Oo]bserved (?:plateaus|rate|/ predicted)", body)
+
+
 def test_chapters_come_in_order() -> None:
     """And appendices are lettered."""
     titles = re.findall(r"<h2 id=[^>]*>(.*?)</h2>", html_of("one_family"))
@@ -315,9 +336,9 @@ def test_page_one_answers() -> None:
         "Amount of work. 270 k work-items fill all compute units",
         "Bottleneck. ",
         "gpureport predict nvidia/h200_sxm OTHER",
-        "Errors of predicted times at measured points: from the specification, median ",
+        "Errors of predicted times (measured points): from the specification, median ",
         "compared features are within a factor of 1.2 of the prediction",
-        "throughput / plateau",
+        "n90",
     ):
         assert words in text
     assert "DRAFT" not in text
@@ -453,6 +474,8 @@ def test_without_pango_html_is_written(tmp_path: Path, monkeypatch: pytest.Monke
         ("breakable", "particles/structs32_straight", "particles/<wbr>structs32_<wbr>straight"),
         ("breakable", "<b>_/x & 1 / 2", "&lt;b&gt;_/<wbr>x &amp; 1 / 2"),
         ("breakable", "work-items for 90 %", "work-items for 90\xa0%"),
+        ("breakable", "at 43.7 Gparticle/s or a/b", 'at <span class="part">43.7 Gparticle/s</span> or a/<wbr>b'),
+        ("number", "best sample of all: 43.7 GB/s", 'best sample of all: <span class="part">43.7 GB/s</span>'),
         ("number", "43.7 Gparticle/s", '<span class="part">43.7 Gparticle/s</span>'),
         (
             "number",

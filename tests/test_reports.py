@@ -65,7 +65,7 @@ def test_findings_do_not_repeat_the_tested_hypotheses_which_have_current_names(r
     assert texts
     assert not any(tested[f.key] in f.explanation for f in report.findings if f.key in tested)
     assert all(text == text.rstrip() for text in texts)
-    names = {name for e in report.explanations for name in (e.hypothesis, e.next_best) if name}
+    names = {e.hypothesis for e in report.explanations if e.outcome != "unexplained"}
     assert names <= {hypothesis.name for hypothesis in HYPOTHESES}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.uncertainty.intervals import with_intervals
+from gpureport.predict.uncertainty.intervals import SHAPE, with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
     GUESS,
@@ -191,6 +191,7 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
     assert given_by("assumed", "caches.L2.bandwidth_transition") == 0.1
     assert given_by("measured", "memory.efficiency") == pytest.approx(0.085, abs=1e-3)
     assert given_by("measured", "memory.efficiency", here=True) == HERE
+    assert given_by("measured", "caches.L2.write_transition", here=True) == 0.08
     assert fact(TOY, "memory.latency").relative == GUESS
     assert all(rule.source for rule in RULES)
 
@@ -300,6 +301,24 @@ def test_a_knee_moves_by_what_its_two_times_do_not_share(of_first: float, of_pla
     metric = Metric(kind="rate", unit="B", label="rate")
     (found,) = with_intervals((knee,), metric, _saturating(works), relative, [Fact("clock_hz", "assumed", 0.2)])
     assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(MODEL, of_knee), rel=1e-3)
+
+
+def test_n90_is_uncertain_by_the_shape_of_the_curve_and_by_its_steps() -> None:
+    """With a slope of 0.1 at n90, rates that are off by SHAPE move it by ten times as much; steps make it wider."""
+    works = [int(2 ** (k / 2)) for k in range(4, 50)]
+    smooth = _saturating(works)
+    steps = [
+        point.model_copy(update={"time_s": point.time_s * (1.08 if k % 2 else 0.93)}) for k, point in enumerate(smooth)
+    ]
+    n90 = CurveFeature(feature="taper", position="n90", level="device", value=9000.0, unit="work-items")
+    metric = Metric(kind="rate", unit="B", label="rate")
+    plain, stepped = (
+        math.log(_factor(found))
+        for points in (smooth, steps)
+        for found in with_intervals((n90,), metric, points, np.zeros((len(works), 0)), [])
+    )
+    assert plain == pytest.approx(NORMAL_95 * math.hypot(MODEL, SHAPE / 0.1), rel=0.05)
+    assert stepped > 1.3 * plain
 
 
 def test_every_point_has_an_interval() -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from gpureport.cli.summary import feature_name, print_unexpected
-from gpureport.explain.point_model import TimingConditions
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
@@ -28,7 +27,7 @@ from tests.toy import TOY
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
 SWEEP = COPY.sweeps(TOY, limits_of(TOY, quick=True))[0]
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
-SUBJECT = Subject(COPY, (SWEEP,), TOY, None, TimingConditions())
+SUBJECT = Subject(COPY, (SWEEP,), TOY)
 
 
 def _run(times_s: Sequence[float]) -> tuple[Measurement, Observation]:
@@ -85,25 +84,15 @@ def test_a_sweep_near_its_prediction_is_not_tested() -> None:
     assert _tested(SUBJECT, _times(TOY)) == ()
 
 
-@pytest.mark.parametrize(("shift", "ticking"), [(0.0, True), (0.3, False)])
-def test_ticks_are_blamed_only_where_samples_come_in_them(shift: float, ticking: bool) -> None:
-    """A driver may name a coarse resolution and tell finer times."""
-    tick_s = 2e-5
-    told = [tick_s * (-(-time // tick_s) + shift) for time in _times(TOY)]
-    (explanation,) = _tested(replace(SUBJECT, conditions=TimingConditions(tick_s=tick_s)), told)
-
-    assert (explanation.hypothesis == "timer ticks") == ticking
-
-
 def _explanation(sweep: str, outcome: str, error: float) -> Explanation:
     (key,) = {curve.key for curve in curves(make_report(families=1))[:1]}
     return Explanation(
         key=key.model_copy(update={"sweep": sweep}) if sweep else key,
         basis="calibrated",
         base_error=error,
-        hypothesis="one buffer",
+        hypothesis="cold caches",
         error=error / 4,
-        next_best="fill",
+        next_best="no overlap",
         next_error=error / 3,
         better_than_base=1,
         better_than_next=0.8,
@@ -125,9 +114,9 @@ def test_only_what_fits_has_a_share_that_is_sure() -> None:
     rows = table((explained, *EXPLANATIONS[1:])).rows
 
     assert {row[2]: row[4] for row in rows} == {
-        "one buffer": "80 %",
-        "one buffer or fill": "100 %",
-        "none (closest: one buffer)": "—",
+        "cold caches": "80 %",
+        "cold caches or no overlap": "100 %",
+        "none (closest: cold caches)": "—",
     }
 
 
@@ -150,11 +139,12 @@ def test_the_farthest_comes_first() -> None:
     rows = table(EXPLANATIONS).rows
 
     assert [row[1] for row in rows] == ["a factor of 3.0", "35 %", "22 %"]
-    assert [fitting(e) for e in EXPLANATIONS] == ["one buffer", "one buffer or fill", "none (closest: one buffer)"]
+    named = ["cold caches", "cold caches or no overlap", "none (closest: cold caches)"]
+    assert [fitting(e) for e in EXPLANATIONS] == named
     assert " 3 curves " in tally(EXPLANATIONS)
     assert tally(EXPLANATIONS).endswith("Explained by one hypothesis: 1; by either of two: 1; by none: 1.")
     assert tally(EXPLANATIONS[2:]).endswith("Explained by none: 1.")
-    assert [name for name, _ in statements(EXPLANATIONS)] == ["one buffer", "fill"]
+    assert [name for name, _ in statements(EXPLANATIONS)] == ["cold caches", "no overlap"]
 
 
 def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named() -> None:
@@ -201,7 +191,7 @@ def test_the_document_has_what_was_tested_if_there_is_something_to_tell() -> Non
     assert html.count('href="#hypotheses"') == 2
     assert 'id="hypotheses"' in html
     assert 'id="fitting"' in html
-    assert "only one of the buffers stays in the caches" in html
+    assert "caches contain no data from earlier accesses" in html
     assert "hypotheses" not in render_html(report).partition("</style>")[2].partition("</style>")[2]
 
 
@@ -228,7 +218,7 @@ def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> 
     lines = capsys.readouterr().out.splitlines()
 
     assert "3 of 3 curves" in lines[0]
-    assert sum("one buffer" in line for line in lines) == len(EXPLANATIONS)
+    assert sum("cold caches" in line for line in lines) == len(EXPLANATIONS)
     print_unexpected(())
     assert capsys.readouterr().out == ""
 

@@ -133,6 +133,7 @@ MEMORY = Memory(
     efficiency=0.9,
     latency_cycles=800,
     access_bytes=32,
+    stacked=True,
 )
 TOY = Device(
     id="toy",

@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 @cache
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the docstrings of the fields of *model* and its bases.
+    """Return the docstrings of the fields of *model* and its bases, with single backticks.
 
     A model with fields of another one names it in ``documented_by``, with its own names of these fields.
     """
@@ -35,7 +35,7 @@ def _own_docs(model: type[BaseModel]) -> dict[str, str]:
     if not isinstance(definition, ast.ClassDef):
         return {}
     return {
-        field.target.id: inspect.cleandoc(text.value.value)
+        field.target.id: inspect.cleandoc(text.value.value).replace("``", "`")
         for field, text in zip(definition.body, definition.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
@@ -51,6 +51,8 @@ class Documented(GenerateJsonSchema):
     def model_schema(self, schema: Any) -> dict[str, Any]:  # noqa: ANN401 - pydantic's own type is private
         """Return the schema of a model, with descriptions."""
         made = super().model_schema(schema)
+        if "description" in made:
+            made["description"] = made["description"].replace("``", "`")
         for name, text in field_docs(schema["cls"]).items():
             if name in made.get("properties", {}):
                 made["properties"][name].setdefault("description", text)

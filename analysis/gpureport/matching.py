@@ -1,12 +1,14 @@
 """Match observed features with predicted ones, and name the observed features without a match."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import inf, log
+from math import inf, log, sqrt
 
 from gpureport.observe import features_of_points
-from gpureport.records.features import CurveFeature
+from gpureport.observe.idle import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
+from gpureport.observe.staircase import LEAST_DROP
+from gpureport.records.features import CurveFeature, Position
 from gpureport.records.finding import AGREEMENT
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation
@@ -46,8 +48,14 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
     work-group search comes from the measured shapes, because others may not have run. If work-groups run in rounds, a
     curve is a staircase and its taper depends on the selection of points. The taper then comes from the measured points
     if these show its plateau. Transitions that no cache causes are left out if the measured points do not show them.
+    Where idle work-items cause a fall between two measured sizes, as predicted, that is one of these transitions.
     Verdicts, figures and tables use the same features.
     """
+    return _with_idle_work_items(_without_unmeasured(prediction, observation), observation)
+
+
+def _without_unmeasured(prediction: Prediction, observation: Observation) -> Prediction:
+    """Replace the features that depend on the selection of points by those of the measured points."""
     found = _found_where_measured(prediction, observation)
     if not found:
         return prediction
@@ -60,6 +68,36 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
     features += [_moved(old[f.position], f.value) if f.position in old else f for f in new]
     order = ("cliff", "taper", "rate")
     return prediction.model_copy(update={"features": tuple(sorted(features, key=lambda f: order.index(f.feature)))})
+
+
+def _with_idle_work_items(prediction: Prediction, observation: Observation) -> Prediction:
+    """Add the transitions at which idle work-items make both predicted and observed rates fall."""
+    measured = {point.point.label for point in observation.points}
+    points = {p.point.working_set_bytes: p for p in prediction.points if p.point.label in measured}
+    matches = match_features(
+        [f for f in prediction.features if f.feature == "cliff"], midpoints_of(observation.features)
+    )
+    added: list[CurveFeature] = []
+    for size in (m.observed.value for m in matches if m.observed and not m.predicted):
+        around = sizes_around(size, points)
+        if around and work_per_item(size, (point.point for point in points.values())) < IDLE:
+            before, beyond = (points[at].value for at in around)
+            if log(before / beyond) * (1 if prediction.metric.kind == "rate" else -1) >= LEAST_DROP:
+                added += _transition_between(*around)
+    features = (*(f for f in prediction.features if f.feature == "cliff"), *added)
+    others = (f for f in prediction.features if f.feature != "cliff")
+    return prediction.model_copy(update={"features": (*features, *others)}) if added else prediction
+
+
+def _transition_between(before: float, beyond: float) -> Iterator[CurveFeature]:
+    """Yield the three positions of a sudden fall between two sizes."""
+    middle = sqrt(before * beyond)
+    level = Level.unexplained(middle, cause=IDLE_WORK_ITEMS)
+    positions: tuple[Position, ...] = ("onset", "midpoint", "end")
+    for position in positions:
+        yield CurveFeature(
+            feature="cliff", position=position, level=level, value=middle, unit="B", ci_low=before, ci_high=beyond
+        )
 
 
 def _show_plateau(prediction: Prediction, found: Sequence[CurveFeature]) -> bool:

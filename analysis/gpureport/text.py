@@ -3,6 +3,9 @@
 import re
 from math import exp
 
+N90 = "n90: fewest work-items that reach 90 % of the first plateau"
+"""The definition that tables and figures repeat."""
+
 _LARGE = 2.0
 _PLAIN_WORD = re.compile(r"[a-z]+(?=[ ,:;]|$)")
 _PYTHON_TYPES = {

@@ -11,7 +11,7 @@ kernel void transpose(global const uint *restrict from, global uint *restrict to
     uint value = inside ? from[i] : 0;
     REPEATED
     for (uint r = 0; r < REPEATS; ++r) {
-#pragma unroll
+        ROUNDS
         for (uint round = 0; round < 5; ++round) {
             const uint distance = DISTANCE(round);
             uint other;

@@ -29,7 +29,7 @@ kernel void transpose(global const uint *restrict from, global uint *restrict to
     uint offset = 0;
     REPEATED
     for (uint r = 0; r < REPEATS; ++r) {
-#pragma unroll
+        ROUNDS
         for (uint round = FIRST_ROUND; round < 5; ++round) {
             const uint distance = DISTANCE(round);
             local uint *tile = words + offset + column;

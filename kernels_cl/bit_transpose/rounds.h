@@ -10,7 +10,7 @@
 // Each row keeps half of its bits and takes the other half from its partner, shifted by d to the left (row r, "lower")
 // or to the right (row r + d, "upper").
 //
-// FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. REPEATS: transpositions per dispatch, each of the previous result, so that
+// FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. EXCHANGE: operations of an exchange of rows. REPEATS: transpositions per dispatch, each of the previous result, so that
 // compilers cannot omit one.
 #include "common/logic.h"
 
@@ -33,9 +33,15 @@ static inline uint select_bits(uint zeros, uint ones, uint mask)
 }
 
 // A row after a round. `other`: its partner; `upper`: UPPER of the row. Where `upper` depends on the lane, a rotation
-// by a variable count is one instruction; shifts in either direction would be two.
+// by a variable count is one instruction; shifts in either direction are two, and a third selects one of them.
+// EXCHANGE: 2 for the rotation (and the selection of bits), 4 for the shifts.
+#if EXCHANGE == 4
+#define PARTNER(other, upper, distance) ((upper) ? (other) >> (distance) : (other) << (distance))
+#else
+#define PARTNER(other, upper, distance) rotate_left(other, (distance) + ((upper) & (32u - 2u * (distance))))
+#endif
 #define EXCHANGE_ROW(own, other, upper, distance, mask) \
-    select_bits(rotate_left(other, (distance) + ((upper) & (32u - 2u * (distance)))), own, (mask) ^ (upper))
+    select_bits(PARTNER(other, upper, distance), own, (mask) ^ (upper))
 
 // Sixteen rows at once. Shifts suffice: the row keeps its own bits where a rotation would insert the wrapped ones.
 #ifdef __NV_CL_C_VERSION
@@ -52,6 +58,13 @@ static inline uint16 select_rows(uint16 zeros, uint16 ones, uint16 mask)
 #endif
 #define EXCHANGE(own, other, upper, distance, mask) \
     select_rows((other) << ((distance) & ~(upper)) >> ((distance) & (upper)), own, (mask) ^ (upper))
+
+// Placed before the loop over rounds. ROLLED: compiled as a loop, as some compilers do with published kernels.
+#ifdef ROLLED
+#define ROUNDS _Pragma("unroll 1")
+#else
+#define ROUNDS _Pragma("unroll")
+#endif
 
 // Placed before the loop over repeats in kernels with barriers. After an odd number of rounds the halves of local
 // memory are swapped; unrolling by two makes their addresses constant. Few repeats mean a CPU, whose compiler makes a

@@ -4,7 +4,6 @@ import errno
 import gc
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import NoReturn
@@ -14,7 +13,6 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import limit_remark
 
 INTERRUPTED = 130
-_OF_PATHS = ("-o", "--output", "--resume", "--json")
 _LONGEST_NAME = 120  # characters of a file name in an error message
 
 
@@ -49,9 +47,6 @@ def _invoke(arguments: Sequence[str] | None) -> int:
     from gpureport.text import requirement
 
     given = list(sys.argv[1:] if arguments is None else arguments)
-    empty = next((option for option, value in pairwise(given) if option in _OF_PATHS and not value), None)
-    if empty:
-        return _fail(f"{empty}: the path is empty; perhaps a variable of the shell is not set", InputError.exit_code)
     try:
         code = app(args=given, prog_name="gpureport", standalone_mode=False)
     except TyperException as error:
@@ -66,7 +61,7 @@ def _invoke(arguments: Sequence[str] | None) -> int:
             name = subject.removeprefix("Missing argument ").rstrip(".").strip("'")
             subject = f"the argument {name} is missing; add it (--help shows examples)"
         elif subject.startswith("Invalid value for "):
-            subject, problem = subject.removeprefix("Invalid value for ").strip("'"), requirement(problem)
+            subject, problem = subject.removeprefix("Invalid value for ").replace("'", ""), requirement(problem)
         return _fail(": ".join(filter(None, (subject, problem))), error.exit_code)
     if code == INTERRUPTED:
         raise KeyboardInterrupt  # typer replaced it by a silent exit

@@ -3,16 +3,19 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from gpureport import __version__
-from gpureport.cli.options import Request
+from gpureport.cli.options import Request, path_of
 from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import LEAST_BYTES, limit_bytes, limit_remark
 from gpureport.report import Paper
+
+if TYPE_CHECKING:
+    from typer._click.formatting import HelpFormatter
 
 _EXAMPLES = """
 gpureport                                # all, to reports/<device>-<date>
@@ -75,6 +78,22 @@ class _Devices(TyperGroup):
         return super().parse_args(context, arguments)
 
 
+_PYTHON_TYPE = re.compile(r"(?<=[A-Z]) <.*>$")
+
+
+class _Command(TyperCommand):
+    """A command whose help does not show types of Python after the names of arguments, as typer would."""
+
+    def format_options(self, ctx: typer.Context, formatter: "HelpFormatter") -> None:  # type: ignore[override]
+        """Write a list of arguments and one of options."""
+        for kind in ("argument", "option"):
+            parameters = [each for each in self.get_params(ctx) if each.param_type_name == kind]
+            records = [record for each in parameters if (record := each.get_help_record(ctx))]
+            if records:
+                with formatter.section(f"{kind.capitalize()}s"):
+                    formatter.write_dl([(_PYTHON_TYPE.sub("", name), text) for name, text in records])
+
+
 devices_app = typer.Typer(cls=_Devices, rich_markup_mode=None, help="List, check and draft device entries.")
 app.add_typer(devices_app, name="devices")
 
@@ -109,7 +128,9 @@ WorkloadOption = Annotated[
 ]
 DirectoryOption = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR"),
+    typer.Option(
+        "--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR", parser=path_of
+    ),
 ]
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
@@ -145,6 +166,7 @@ ResumeOption = Annotated[
         help="Continue the interrupted run of this report.json (or its folder) with its settings. Finished sweeps are "
         "not measured again.",
         metavar="REPORT",
+        parser=path_of,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
@@ -155,6 +177,7 @@ DevicesDirOption = Annotated[
         help="Another folder of device entries; repeatable. Its entries replace those with the same id in "
         "./gpureport-devices, in ~/.config/gpureport/devices and in the built-in database.",
         metavar="DIR",
+        parser=path_of,
     ),
 ]
 VersionOption = Annotated[
@@ -231,12 +254,12 @@ def everything(
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
-@app.command(epilog=_examples("measure"))
+@app.command(cls=_Command, epilog=_examples("measure"))
 def measure(
     context: typer.Context,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Report file to write.", metavar="FILE")] = Path(
-        "report.json"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Report file to write.", metavar="FILE", parser=path_of)
+    ] = Path("report.json"),
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
@@ -256,12 +279,14 @@ def measure(
     return measure_only(request, output, force, runs)
 
 
-@app.command(epilog=_examples("render"))
+@app.command(cls=_Command, epilog=_examples("render"))
 def render(
     reports: Annotated[
         list[Path],
         typer.Argument(
-            help="report.json files, published records (YAML), or folders that contain them.", metavar="REPORT"
+            help="report.json files, published records (YAML), or folders that contain them.",
+            metavar="REPORT",
+            parser=path_of,
         ),
     ],
     output: Annotated[
@@ -272,6 +297,7 @@ def render(
             help="Folder to write to. With several inputs, each report goes to a subfolder named after its input. "
             "Default: the folder of the report; for a record, a new folder next to it with the record's name.",
             metavar="DIR",
+            parser=path_of,
         ),
     ] = None,
     no_pdf: NoPdfOption = False,
@@ -289,7 +315,7 @@ def render(
     return render_report(reports, output, no_pdf, force, devices or (), paper)
 
 
-@app.command(epilog=_examples("predict"))
+@app.command(cls=_Command, epilog=_examples("predict"))
 def predict(
     device: Annotated[
         list[str] | None,
@@ -325,7 +351,11 @@ def predict(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Folder of --pdf. Default: reports/<device>-predicted-<date>.", metavar="DIR"
+            "--output",
+            "-o",
+            help="Folder of --pdf. Default: reports/<device>-predicted-<date>.",
+            metavar="DIR",
+            parser=path_of,
         ),
     ] = None,
     paper: PaperOption = "a4",
@@ -356,7 +386,7 @@ def predict(
     return predict_devices(request)
 
 
-@app.command(epilog=_examples("compare"))
+@app.command(cls=_Command, epilog=_examples("compare"))
 def compare(
     machines: Annotated[
         list[str],
@@ -369,7 +399,9 @@ def compare(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for JSON, HTML and PDF. Default: only print.", metavar="DIR"),
+        typer.Option(
+            "--output", "-o", help="Folder for JSON, HTML and PDF. Default: only print.", metavar="DIR", parser=path_of
+        ),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(help="Machine that all speeds are relative to. Default: the first.", metavar="NAME")
@@ -418,13 +450,14 @@ def compare(
     return compare_machines(request)
 
 
-@app.command(epilog=_examples("validate"))
+@app.command(cls=_Command, epilog=_examples("validate"))
 def validate(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             help="report.json files, published records (YAML), or folders of them. Default: the project's own results.",
             metavar="PATH",
+            parser=path_of,
         ),
     ] = None,
     workload: WorkloadOption = None,
@@ -435,10 +468,19 @@ def validate(
     worst: Annotated[
         int, typer.Option(help="List the N sweeps with the largest errors, with their bottlenecks.", min=0, metavar="N")
     ] = 0,
+    first_day: Annotated[
+        bool,
+        typer.Option(
+            "--first-day", help="Also predict GPUs without the values measured on their architecture, and compare both."
+        ),
+    ] = False,
     json_file: Annotated[
         Path | None,
         typer.Option(
-            "--json", help="Write the predicted and observed values of all points and features.", metavar="FILE"
+            "--json",
+            help="Write the predicted and observed values of all points and features.",
+            metavar="FILE",
+            parser=path_of,
         ),
     ] = None,
     force: OverwriteOption = False,
@@ -460,6 +502,7 @@ def validate(
         json_file=json_file,
         force=force,
         strict=strict,
+        first_day=first_day,
         entries=tuple(devices or ()),
     )
     return validate_results(request)
@@ -489,11 +532,13 @@ def devices_present(
     return list_known(as_json, devices or [], containing) if known else list_present(as_json, devices or [])
 
 
-@devices_app.command("check", epilog=_examples("devices check"))
+@devices_app.command("check", cls=_Command, epilog=_examples("devices check"))
 def devices_check(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files or devices of the database to check, or folders. Default: all.", metavar="FILE"),
+        typer.Argument(
+            help="Files or devices of the database to check, or folders. Default: all.", metavar="FILE", parser=path_of
+        ),
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,
@@ -504,7 +549,7 @@ def devices_check(
     return check_files(files or [], as_json)
 
 
-@devices_app.command("new", epilog=_examples("devices new"))
+@devices_app.command("new", cls=_Command, epilog=_examples("devices new"))
 def devices_new(
     device: Annotated[
         str | None,
@@ -529,7 +574,8 @@ def devices_new(
         bool, typer.Option("--no-measure", help="Only query the device; do not measure its caches and bandwidths.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE", parser=path_of),
     ] = None,
     force: OverwriteOption = False,
     seed: SeedOption = 0,
@@ -547,7 +593,7 @@ def devices_new(
     return draft_entry(request, output, force)
 
 
-@app.command(epilog=_examples("glossary"))
+@app.command(cls=_Command, epilog=_examples("glossary"))
 def glossary(
     term: Annotated[
         str | None, typer.Argument(help="Term or synonym to explain. Default: all.", metavar="TERM")

@@ -65,11 +65,16 @@ def _compared(request: ComparisonRequest) -> "Comparison":
     named = [[_named(source) for source in sources_of(text)] for text in request.machines]
     refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
     names = {workload.name for workload in workloads} if request.workloads else ()
-    found: list[tuple[tuple[str, str], tuple[Run, ...]]] = []
+    opened_runs: dict[int, list[tuple[tuple[str, str], tuple[Run, ...]]]] = {}
+    # Predictions take seconds: files come first, so that bad ones are refused at once.
+    order = sorted(range(len(named)), key=lambda number: not any(is_there(Path(source)) for _, source in named[number]))
     with ProgressBar("reading") as bar:
-        for number, folder in enumerate(named):
-            bar.advance(request.machines[number], number / len(named))
-            found += open_all(folder, lambda each: open_machine(each[1], database, workloads, names))
+        for done, number in enumerate(order):
+            bar.advance(request.machines[number], done / len(order))
+            opened_runs[number] = open_all(
+                named[number], lambda each: open_machine(each[1], database, workloads, names)
+            )
+    found = [run for number in range(len(named)) for run in opened_runs[number]]
     unique = unique_names(name for (name, _), _ in found)
     opened = dict(zip(unique, (runs for _, runs in found), strict=True))
     sources = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
@@ -123,13 +128,17 @@ def _print(comparison: "Comparison") -> None:
     print_line("")
     names = [machine.name for machine in comparison.machines]
     if len(names) <= _MOST_COLUMNS:
-        title = f"Speed relative to {comparison.baseline} (geometric mean over the regimes and cases of a workload)"
+        title = f"Speed relative to {comparison.baseline} (geometric mean over places of the data and cases)"
         print_table(title, ("workload", *names), _rows(comparison, names), right=range(1, len(names) + 1))
     else:
         table = machine_table(comparison)
-        print_table("Geometric means over all workload families", table.columns, table.rows, right=(4, 5))
+        right = [number for number, name in enumerate(table.columns) if name in table.numeric]
+        title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families), efficiency"
+        print_table(title, table.columns, table.rows, right, [table.columns.index(name) for name in _OPTIONAL])
 
 
+_OPTIONAL = ("values", "device")
+"""Columns that narrow terminals leave out."""
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""
 

@@ -39,6 +39,17 @@ class Request:
         return shlex.join(["gpureport", *options])
 
 
+def path_of(text: str | Path) -> Path:
+    """Return the path that an option or argument gives.
+
+    Raises:
+        ValueError: the text is empty; its path would be the working folder.
+    """
+    if not text:
+        raise ValueError("the path is empty; perhaps a variable of the shell is not set")
+    return Path(text)
+
+
 def separated(names: Sequence[str]) -> tuple[str, ...]:
     """Split the values of ``--workload`` at commas; raise if it was used without a name."""
     single = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
@@ -90,12 +101,14 @@ def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
         reservations.enter_context(reserved(path))
         return
     except InUseError:
-        problem = "another gpureport is writing to this folder; wait until it ends, or choose another folder"
+        problem = "another gpureport is writing to this folder; wait until it ends, or"
     except FileExistsError:
-        problem = "is a file, not a folder; choose another folder"
+        problem = "is a file, not a folder;"
     except OSError as error:
-        problem = f"cannot be written ({error.strerror or error}); choose another folder"
-    raise InputError(f"{folder}: {problem} with {option}")
+        problem = f"cannot be written ({error.strerror or error});"
+    resumed = "copy the report to another folder, and resume the copy"
+    advice = resumed if option == "--resume" else f"choose another folder with {option}"
+    raise InputError(f"{folder}: {problem} {advice}")
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:

@@ -14,7 +14,7 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_with_deviations
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import contrasts
+from gpureport.predict.contrast import contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
@@ -115,8 +115,9 @@ def _forecast(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -
 
 def _beside(number: int, forecasts: Sequence[Forecast]) -> Beside:
     first, other = forecasts[0], forecasts[number]
-    found = contrasts((first.device, other.device), first.predicted, other.predicted)
-    return Beside(_side(number, other), found)
+    devices = first.device, other.device
+    found = contrasts(devices, first.predicted, other.predicted)
+    return Beside(_side(number, other), found, not_comparable(devices, first.predicted, other.predicted))
 
 
 def _side(number: int, forecast: Forecast) -> Side:

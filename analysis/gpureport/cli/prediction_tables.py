@@ -4,17 +4,19 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.console import print_line, print_text
-from gpureport.cli.summary import TITLE_NOTE, feature_name, heading, short_unit
+from gpureport.cli.summary import feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.prediction.headline import conclusion, impact_table
 from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
+from gpureport.text import N90
 from gpureport.units import format_bytes, format_predicted, format_share
 
 _FEW_FACTS, _MOST_FACTS = 5, 12
@@ -26,7 +28,7 @@ def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
     """Print ceilings, cliffs, a row for each workload, and the most influential values of the entry."""
     _print_device(device)
     _print("Specification predictions: cliffs (capacity transitions), as working sets", cliffs_table(predictions))
-    title = f"Specification predictions: best of each workload ({TITLE_NOTE})"
+    title = f"Specification predictions: best of each workload ({N90})"
     _print(title, outlook_table(predictions), optional=["occupancy"])
     _print_sensitivities(device, predictions, _FEW_FACTS)
     print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
@@ -41,25 +43,33 @@ def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
 
 
 def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
-    """Print devices side by side, and the predicted speed of each relative to the first."""
+    """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
     sides = [first, *(other.side for other in others)]
+    for other in others:
+        print_text(conclusion(first, other), style="bold")
+    print_line("")
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
     for other in others:
         if sentence := capacity_difference((first.device, other.side.device)):
             print_text(sentence)
     print_line("")
+    for other in others:
+        title = f"Speed of {other.side.letter} / speed of {first.letter}, by what limits the kernels on {first.letter}"
+        _print(f"{title} (ratio of the median kernel; range over kernels)", impact_table(first, other), ratio="speed ")
     _print(f"{_LIMITS}, and ratios of these values", side_by_side.ceilings_table(sides), ratio="values ")
     print_text(
         f"{_COPIES} Of latencies and times, the smaller value is the better one: there the ratio is not a speed."
     )
     print_line("")
-    _print(f"Specification predictions: cliffs and tapers ({TITLE_NOTE})", side_by_side.features_table(sides))
+    _print(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
     for other in others:
         a, b = first.letter, other.side.letter
         title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
         best = tuple(f"best {letter}" for letter in (a, b))
         _print(title, side_by_side.ratio_table(first, other, sizes=True), best, ratio="speed ")
+        if other.left:
+            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(other.left)}.")
     print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")
 
 
@@ -87,7 +97,7 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
             (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
             for f in p.features
         ]
-    title = f"Specification predictions, with 95 % intervals ({TITLE_NOTE})"
+    title = f"Specification predictions, with 95 % intervals ({N90})"
     print_table(title, ("feature", "predicted"), rows, right=(1,))
 
 
@@ -104,7 +114,7 @@ def _print_sensitivities(device: Device, predictions: Sequence[Prediction], most
         )
         for found in ranked(predictions)[:most]
     ]
-    columns = ("value", "is", "source", "uncertainty", "effect on times", "share of variance")
+    columns = ("property of the device", "value", "source", "uncertainty", "effect on times", "share of variance")
     print_table("What the predictions depend on", columns, rows, right=(1, 3, 4, 5))
 
 

@@ -7,13 +7,12 @@ from gpureport.cli.tables import Row, print_table
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Explanation, Finding
 from gpureport.report.run.unexpected import fitting, remaining_error
-from gpureport.text import off_by
+from gpureport.text import N90, off_by
 from gpureport.units import format_bytes, format_interval, format_ratio, format_value
 
 _NAMES = {"midpoint": "{level} cliff", "n90": "taper (n90)", "plateau": "{level} rate", "peak": "best rate"}
 _WORKLESS = ("B", "B/s", "s", "Hz")
 _MOST = 8
-TITLE_NOTE = "n90: work-items for 90 % of the plateau"
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
@@ -21,7 +20,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     shown = [f for f in best_basis(findings) if f.position in _NAMES]
     kinds = sorted({f.basis for f in shown})
     print_table(
-        f"Observations and {' or '.join(kinds)} predictions ({TITLE_NOTE})",
+        f"Observations and {' or '.join(kinds)} predictions ({N90})",
         ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
         list(_rows(shown, marked=len(kinds) > 1)),
         right=(1, 2, 3),

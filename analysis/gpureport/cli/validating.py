@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport.cli.console import note
+from gpureport.cli.console import note, print_text
 from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import selected, writing
 from gpureport.cli.progress import ProgressBar
@@ -24,6 +24,8 @@ from gpureport.records.report import FILE_NAME
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
 from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
+from gpureport.spec.first_day import UNKNOWN, first_day
+from gpureport.validate.independence import FIRST_DAY, independence
 from gpureport.validate.cpus import cpu_folders, cpu_residuals
 from gpureport.validate.residuals import WHATS, Residual, residuals
 from gpureport.validate.targets import TARGETS, Target, judge
@@ -42,6 +44,7 @@ class ValidationRequest:
     json_file: Path | None = None
     force: bool = False
     strict: bool = False
+    first_day: bool = False
     entries: tuple[Path, ...] = ()
 
 
@@ -58,6 +61,9 @@ def validate_results(request: ValidationRequest) -> int:
             raise GpuReportError(f"nothing was validated: the results contain no sweep{which} that can be predicted")
         if request.json_file:
             _write(request.json_file, found)
+    if request.first_day:
+        _print_first_day(found)
+        return 1 if request.strict and not complete else 0
     judged = judge(found, _targets(request))
     _print(request, found)
     if not request.worst:
@@ -71,7 +77,8 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
     """Predict stored results again; report invalid files, and sweeps that cannot be predicted.
 
     Returns:
-        The residuals, and whether no file was left out.
+        The residuals, and whether no file was left out. If requested, those of GPUs on their architecture's first day
+        follow.
     """
     names = _names(request)
     paths = request.paths or (_results_dir(),)
@@ -84,13 +91,22 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
     with ProgressBar("validating") as bar:
         for number, (file, result) in enumerate(results):
             bar.advance(result.name, number / len(results))
-            found += residuals(result, features=not request.times_only, workloads=names)
+            origin = independence(result.device, database)
+            found += residuals(result, origin, features=not request.times_only, workloads=names)
             for sweep, reason in result.skipped.items():
                 if not names or sweep.rpartition("/")[0] in names:
                     note(f"{file}: left out {sweep}: {reason}")
-    if not names:
+            if request.first_day and _has_first_day(result, database):
+                early = _result(file, first_day(database, result.device.architecture.id))
+                found += residuals(early, FIRST_DAY, features=not request.times_only, workloads=names)
+    if not names and not request.first_day:
         found += [residual for folder in tables for residual in cpu_residuals(folder, database)]
     return found, complete
+
+
+def _has_first_day(result: Result, database: Database) -> bool:
+    """Return whether the device is a GPU of a known architecture."""
+    return not result.device.is_cpu and result.device.architecture.id in database.architecture_paths.keys() - {UNKNOWN}
 
 
 def _names(request: ValidationRequest) -> set[str]:
@@ -150,9 +166,26 @@ def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
         print_worst(found, request.worst)
         print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
     else:
-        print_aggregates("Times by result", "result", times, lambda c: c.curve.device_class, _result_title)
+        print_aggregates("Times by result", "result", times, lambda c: c.curve.device_class, _result_title, origin=True)
         print_aggregates("Errors by device class", "feature", ordered, lambda c: c.curve.device_class, feature_row)
+    print_legend(origin=not request.worst)
+
+
+def _print_first_day(found: Sequence[Residual]) -> None:
+    """Print the errors of each architecture, with its own constants and without them."""
+    found = sorted((c for c in found if c.curve.device_class != "CPU"), key=lambda c: WHATS.index(c.what))
+    times = [c for c in found if c.what == "times"]
+    print_aggregates("Times by architecture", "architecture", times, lambda c: c.curve.architecture, _day)
+    print_aggregates("Errors of all GPUs", "feature", found, feature_row, _day)
+    print_text(
+        "first day: what a device of a new architecture gets before anything is measured on it. Documented values of "
+        "the architecture stay. The predecessor's values replace all others. now: with all values."
+    )
     print_legend()
+
+
+def _day(residual: Residual) -> str:
+    return FIRST_DAY if residual.curve.independence == FIRST_DAY else "now"
 
 
 def _family_row(residual: Residual) -> str:
@@ -174,7 +207,7 @@ def _write(path: Path, found: Sequence[Residual]) -> None:
 def _plain(residual: Residual) -> dict[str, object]:
     """Return a residual as plain data, without fields that do not apply."""
     curve = residual.curve
-    of_curve = ("result", "device", "device_class", "published", "conditions", "kind")
+    of_curve = ("result", "device", "device_class", "published", "conditions", "kind", "independence")
     of_residual = ("what", "label", "unit", "predicted", "observed", "interval", "expected", "error", "level")
     values = {name: getattr(curve, name) for name in of_curve}
     values |= {"workload": curve.key.workload, "sweep": curve.key.sweep}

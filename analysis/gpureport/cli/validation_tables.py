@@ -14,28 +14,53 @@ from gpureport.validate.targets import KINDS, Summary, TargetResult, summarise
 
 Key = Callable[[Residual], str]
 
-_STATISTICS = ("n", "unmatched", "median", "90 %", "p / o", "inside")
+_RATIO = "predicted /\xa0observed"
+_STATISTICS = ("n", "unmatched", "median", "MAPE", "90 %", _RATIO, "inside")
 
 
-def print_legend() -> None:
-    """Explain the columns of :func:`print_aggregates`."""
+def print_legend(*, origin: bool = False) -> None:
+    """Explain the columns of :func:`print_aggregates`, with *origin* also that of constants."""
     print_text(
         "n: number of values. unmatched: features predicted but not observed (or of another plateau) + observed but "
-        "not predicted. median, 90 %: median and 90th percentile of the error. p / o: median of predicted / observed. "
-        "inside: share of observed values within the 95 % interval of the prediction."
+        "not predicted. median, MAPE, 90 %: median, mean and 90th percentile of the error. predicted / observed: the "
+        "median of this ratio. inside: share of observed values within the 95 % interval of the prediction."
     )
+    if origin:
+        print_text(
+            "constants: whether the database and the model contain constants that were fitted to such a device (seen), "
+            "only to other devices of its architecture (unseen device), or to neither (unseen architecture)."
+        )
     print_text("")
 
 
-def print_aggregates(title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key) -> None:
-    """Print tables of errors; *heading* returns the block of a residual, *row* its row within the block."""
+def print_aggregates(
+    title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key, *, origin: bool = False
+) -> None:
+    """Print tables of errors.
+
+    Args:
+        title: of the tables.
+        first: heading of the first column.
+        residuals: all errors.
+        heading: returns the block of a residual.
+        row: returns its row within the block.
+        origin: whether to add a column with the origin of the constants.
+    """
+    columns = (first, *(("constants",) if origin else ()), *_STATISTICS)
     for kind in KINDS:
         rows: list[Row] = []
         of_kind = (c for c in residuals if c.curve.kind == kind)
         for block, members in grouped((heading(c), c) for c in of_kind).items():
             rows.append((block,))
-            rows += [(f"  {line}", *_cells(own)) for line, own in grouped((row(c), c) for c in members).items()]
-        print_table(f"{title}, {kind} predictions", (first, *_STATISTICS), rows, right=range(1, 7))
+            for line, own in grouped((row(c), c) for c in members).items():
+                rows.append((f"  {line}", *((constants(own),) if origin else ()), *_cells(own)))
+        right = range(len(columns) - len(_STATISTICS), len(columns))
+        print_table(f"{title}, {kind} predictions", columns, rows, right=right)
+
+
+def constants(residuals: Iterable[Residual]) -> str:
+    """Return what the constants of the predictions were fitted to; several answers are joined by a comma."""
+    return ", ".join(sorted({residual.curve.independence or "" for residual in residuals}))
 
 
 def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
@@ -44,6 +69,7 @@ def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
         str(summary.n),
         unmatched(summary),
         percent(summary.median),
+        percent(summary.mean),
         percent(summary.p90),
         format_ratio(summary.ratio),
         "" if summary.inside is None else f"{100 * summary.inside:.0f} %",
@@ -100,7 +126,7 @@ def print_worst(residuals: Sequence[Residual], number: int) -> None:
             rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
             for bottleneck, points in groupby(own, lambda c: (c.bottleneck, c.level)):
                 rows.append(_stretch(*bottleneck, list(points)))
-        columns = ("bottleneck", "level", "points", "n", "median", "p / o", "next ceiling")
+        columns = ("bottleneck", "level", "points", "n", "median", _RATIO, "next ceiling")
         print_table(f"Sweeps with the largest errors, {kind} predictions", columns, rows, right=(3, 4, 5))
 
 

@@ -5,13 +5,17 @@ from datetime import UTC, datetime
 
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
+from gpureport.compare.curves import common_curves
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
 from gpureport.compare.records import Comparison, Entrant, Landmark
 from gpureport.compare.runs import Run, reduced, same_device
 from gpureport.compare.standings import contests
 from gpureport.errors import InputError
 
-__all__ = ["MINIMUM_EFFECT", "Comparison", "Run", "compare", "reduced", "regressions"]
+FEW = 4
+"""Machines up to which every value is shown."""
+
+__all__ = ["FEW", "MINIMUM_EFFECT", "Comparison", "Run", "compare", "reduced", "regressions"]
 
 
 def compare(
@@ -68,6 +72,7 @@ def compare(
         overall=tested.overall,
         between_runs=tested.between_runs,
         minimum_effect=minimum_effect,
+        curves=tuple(common_curves({name: run.curves for name, run in first.items()})) if len(first) <= FEW else (),
     )
 
 

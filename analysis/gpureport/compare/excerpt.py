@@ -47,12 +47,14 @@ class PointKeyExcerpt(_RecordExcerpt):
     parameters: Table[Name, Whole]
     work: Positive = 1.0
     working_set_bytes: Amount = 0.0
+    x: Amount = 0.0
 
 
 class AxisExcerpt(_RecordExcerpt):
     """From a :class:`~gpureport.records.keys.Axis`."""
 
     quantity: Name
+    label: Name = ""
 
 
 class PredictedPointExcerpt(_RecordExcerpt):

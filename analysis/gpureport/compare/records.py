@@ -1,10 +1,10 @@
 """The records of a comparison of machines, as written to ``comparison.json``."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from gpureport.records.keys import Metric, Record
+from gpureport.records.keys import Axis, Metric, Record, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.quantities import Compact, Rough
 
@@ -119,6 +119,36 @@ class Difference(Record):
     Otherwise it is within run-to-run variation."""
 
 
+class CurvePoint(NamedTuple):
+    """One point of a curve: a comparison keeps those of hundreds of runs in memory."""
+
+    label: str
+    x: float
+    """On the sweep's axis."""
+    value: float
+    """In the sweep's metric."""
+    ci_low: float | None
+    ci_high: float | None
+
+
+class SweepCurve(Record):
+    """A curve over sizes."""
+
+    key: SweepKey
+    axis: Axis
+    metric: Metric
+    observed: bool
+    """Whether it was measured or published; otherwise it is predicted."""
+    points: tuple[CurvePoint, ...]
+    """Ascending in x, which is above 0."""
+
+
+class MachineCurve(SweepCurve):
+    """A curve of one machine."""
+
+    machine: str
+
+
 class Comparison(Record):
     """A comparison of machines."""
 
@@ -139,3 +169,5 @@ class Comparison(Record):
     """Typical relative standard deviation of a sweep between runs of one machine."""
     minimum_effect: Rough = 0.0
     """Relative difference below which none is significant."""
+    curves: tuple[MachineCurve, ...] = Field(default=(), exclude=True)
+    """Of a few machines, for the charts of the page; the reports have them, so ``comparison.json`` does not."""

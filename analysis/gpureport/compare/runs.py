@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpureport.compare.conditions import facts, origin
+from gpureport.compare.curves import sweep_curves
 from gpureport.compare.excerpt import Excerpt, excerpt
 from gpureport.compare.landmarks import RunLandmark, landmarks
+from gpureport.compare.records import SweepCurve
 from gpureport.compare.samples import SweepSamples, samples_by_sweep
 from gpureport.compare.standings import BestPoints, best_points
 from gpureport.records.report import Report
@@ -25,6 +27,7 @@ class Run:
         best: best points.
         landmarks: cliffs and tapers.
         samples: by sweep.
+        curves: over sizes.
     """
 
     device: str
@@ -35,6 +38,7 @@ class Run:
     best: BestPoints
     landmarks: tuple[RunLandmark, ...]
     samples: Mapping[str, SweepSamples]
+    curves: tuple[SweepCurve, ...] = ()
 
 
 def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
@@ -50,6 +54,7 @@ def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
         best=best_points(kept),
         landmarks=tuple(landmarks(kept)),
         samples=samples_by_sweep(kept.measurements),
+        curves=sweep_curves(kept),
     )
 
 

@@ -14,7 +14,7 @@ from gpureport.compare.excerpt import (
 from gpureport.compare.records import Contest, RatioEstimate, Standing
 from gpureport.records.keys import Metric
 from gpureport.records.levels import DRAM
-from gpureport.workloads.grid import last_cache_bytes
+from gpureport.workloads.grid import last_cache_bytes, part_of_units
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
@@ -86,11 +86,17 @@ def best_points(report: Excerpt) -> BestPoints:
 
 
 def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
-    """Yield every observed point of a machine with its regime; every predicted one if none was observed."""
+    """Yield every observed point of a machine with its regime; every predicted one if none was observed.
+
+    Rates of a part of the compute units are left out: the size of that part differs between devices.
+    """
     predictions = {str(p.key): p for p in report.specified}
     far_bytes = _FAR * last_cache_bytes(report.device)
     curves: Sequence[ObservationExcerpt | PredictionExcerpt] = report.observations or report.specified
     for curve in curves:
+        parameters = (point.point.parameters for point in curve.points)
+        if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
+            continue
         prediction = predictions.get(str(curve.key))
         by_label = {p.point.label: p for p in prediction.points} if prediction else {}
         workload = curve.key.workload

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpureport.explain.point_model import PointModel, TimingConditions, point_model
+from gpureport.explain.point_model import PointModel, point_model
 from gpureport.explain.trials import explain
 from gpureport.predict.occupancy import Resources
 from gpureport.records.features import MAIN_POSITIONS
@@ -36,7 +36,7 @@ class Subject:
         sweeps: its sweeps.
         specified: the device as its entry has it.
         informed: input of the calibrated prediction, if there is one.
-        conditions: clock and timer of the device while measuring.
+        others: the device calibrated by the microbenchmarks of other families, for a microbenchmark.
         resources: published registers and local memory of each point, by the name of its sweep, which the prediction
             from the specification used.
     """
@@ -44,8 +44,8 @@ class Subject:
     workload: Workload
     sweeps: Sequence[Sweep]
     specified: Device
-    informed: Informed | None
-    conditions: TimingConditions
+    informed: Informed | None = None
+    others: Device | None = None
     resources: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
 
 
@@ -76,39 +76,22 @@ def explanations(
 def _explanation(
     subject: Subject, sweep: Sweep, measurement: Measurement, observation: Observation
 ) -> Explanation | None:
-    specified = _points(subject, sweep, measurement, observation, Informed(subject.specified, subject.resources))
+    specified = _points(subject, sweep, observation, Informed(subject.specified, subject.resources))
     observed_s = [point.time_s for point in observation.points]
-    if subject.informed:
-        calibrated = _points(subject, sweep, measurement, observation, subject.informed)
-        explanation = explain(measurement.key, "calibrated", calibrated, observed_s)
-        if explanation:
+    informed = subject.informed or (Informed(subject.others, subject.resources) if subject.others else None)
+    if informed:
+        calibrated = _points(subject, sweep, observation, informed)
+        if subject.informed and (explanation := explain(measurement.key, "calibrated", calibrated, observed_s)):
             return explanation
         specified = [replace(point, calibrated=other) for point, other in zip(specified, calibrated, strict=True)]
     return explain(measurement.key, "specification", specified, observed_s)
 
 
-def _points(
-    subject: Subject, sweep: Sweep, measurement: Measurement, observation: Observation, informed: Informed
-) -> list[PointModel]:
+def _points(subject: Subject, sweep: Sweep, observation: Observation, informed: Informed) -> list[PointModel]:
     """Return the observed points as inputs of the model."""
     labels = (subject.workload.point(parameters, sweep).label for parameters in sweep.points)
     compiled = dict(zip(labels, informed.compiled.get(sweep.name, ()), strict=False))
-    dispatches = {point.point.label: point.dispatches_per_sample for point in measurement.points}
-    tick_s = subject.conditions.tick_s if _in_ticks(measurement, subject.conditions.tick_s) else 0.0
-    points = []
-    for point in (observed.point for observed in observation.points):
-        conditions = replace(subject.conditions, tick_s=tick_s / dispatches.get(point.label, 1))
-        resources = compiled.get(point.label)
-        points.append(point_model(informed.device, subject.workload, sweep, point.parameters, resources, conditions))
-    return points
-
-
-_IN_TICKS = 0.02
-
-
-def _in_ticks(measurement: Measurement, tick_s: float) -> bool:
-    """Return whether all samples are whole ticks; a driver may report a coarser resolution than its timer has."""
-    if not tick_s:
-        return False
-    ticks = [s * point.dispatches_per_sample / tick_s for point in measurement.points for s in point.samples_s]
-    return all(abs(count - round(count)) <= _IN_TICKS for count in ticks)
+    return [
+        point_model(informed.device, subject.workload, sweep, point.parameters, compiled.get(point.label))
+        for point in (observed.point for observed in observation.points)
+    ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf, log
 
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
-from gpureport.predict.features import IDLE, work_per_item
+from gpureport.observe.idle import IDLE, work_per_item
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.levels import DRAM, Level

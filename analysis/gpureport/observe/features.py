@@ -25,10 +25,10 @@ FEWEST_POINTS = 4
 """Least number of points of a curve with features."""
 HIDDEN = 2.0 ** (1.0 / 3.0)
 """Time of a dispatch whose work takes as long as its latency, relative to either: a smooth maximum with p = 3."""
-RISING = (1.5, 2.2)
-"""Range of times, relative to the flat time, of dispatches that are mostly work and rarely beyond the first cliff."""
-HIDDEN_INTERCEPT = 0.32
-"""Intercept of a straight line through such times of a smooth maximum with p = 3, relative to its latency."""
+RISING = ((1.5, 2.2, 0.32), (1.1, 1.5, 0.67))
+"""Ranges of times, relative to the flat time, and the intercept of a straight line through such times of a smooth
+maximum with p = 3, relative to its latency. Dispatches of the first range are mostly work and rarely beyond the first
+cliff. Those of the second range are not beyond it, but little of their time is work."""
 LEAST_SHARE = 0.2
 """A smaller share of launch cost hides no cliff."""
 VARIES = 4.0
@@ -158,10 +158,11 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
 
     - At the work that takes t by itself, a dispatch takes 2 t if all of t is launch cost, and 1.26 t if all is latency
       (a smooth maximum with p = 3).
-    - A straight line through times of about 2 t has its intercept at t, or at 0.32 t.
+    - A straight line through times of about 2 t has its intercept at t, or at 0.32 t. One through times of about 1.3 t
+      has it at t, or at 0.67 t.
 
     A cliff makes the first estimate too small if the smallest dispatches use a cache that is faster than the plateau,
-    and the second if they leave a cache. So the larger one counts. Points that take less than 1.5 t are left out,
+    and the others if they leave a cache. So the largest one counts. Points that take less than 1.5 t are left out,
     because too little of their time is work.
 
     Args:
@@ -179,10 +180,11 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
     knee = flat_s * float(np.median(plateau.of(curve.values)))
     at_knee_s = float(np.exp(np.interp(np.log(knee), np.log(work), np.log(curve.times))))
     share = (at_knee_s / flat_s - HIDDEN) / (2.0 - HIDDEN)
-    rising = (curve.times > RISING[0] * flat_s) & (curve.times < RISING[1] * flat_s)
-    if np.sum(rising) >= FEWEST_POINTS - 1:
-        intercept = float(np.polyfit(work[rising], curve.times[rising], 1)[1]) / flat_s
-        share = max(share, (intercept - HIDDEN_INTERCEPT) / (1.0 - HIDDEN_INTERCEPT))
+    for least, most, hidden in RISING:
+        rising = (curve.times > least * flat_s) & (curve.times < most * flat_s)
+        if np.sum(rising) >= FEWEST_POINTS - 1:
+            intercept = float(np.polyfit(work[rising], curve.times[rising], 1)[1]) / flat_s
+            share = max(share, (intercept - hidden) / (1.0 - hidden))
     kept = curve.times > 1.5 * flat_s
     if share < LEAST_SHARE or np.sum(kept) < 2 * FEWEST_POINTS:
         return curve

@@ -21,6 +21,7 @@ from gpureport.records.keys import Axis, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
+from gpureport.workloads.grid import part_of_units
 
 Floats = NDArray[np.float64]
 
@@ -130,11 +131,39 @@ class ComparedCurve:
 def contrasts(
     devices: tuple[Device, Device], first: Iterable[Predicted], other: Iterable[Predicted]
 ) -> tuple[Contrast, ...]:
-    """Compare the sweeps over sizes and cases that both devices have, in the first device's order."""
-    others = {predicted.prediction.key: predicted for predicted in other}
-    pairs = ((mine, others[mine.prediction.key]) for mine in first if mine.prediction.key in others)
-    found = (_contrast(devices, *pair) for pair in pairs if all(is_shown(each.prediction) for each in pair))
+    """Compare the sweeps over sizes and cases that both devices have, in the first device's order.
+
+    Sweeps of :func:`not_comparable` are left out.
+    """
+    found = (_contrast(devices, *pair) for pair in _pairs(first, other) if _is_comparable(devices, pair))
     return tuple(contrast for contrast in found if contrast is not None)
+
+
+def not_comparable(
+    devices: tuple[Device, Device], first: Iterable[Predicted], other: Iterable[Predicted]
+) -> tuple[str, ...]:
+    """Return the sweeps whose rates are those of different parts of the devices: their ratio says nothing."""
+    return tuple(str(pair[0].prediction.key) for pair in _pairs(first, other) if not _is_comparable(devices, pair))
+
+
+def _pairs(first: Iterable[Predicted], other: Iterable[Predicted]) -> Iterator[tuple[Predicted, Predicted]]:
+    """Yield the sweeps over sizes and cases that both devices have."""
+    others = {predicted.prediction.key: predicted for predicted in other}
+    for mine in first:
+        theirs = others.get(mine.prediction.key)
+        if theirs is not None and is_shown(mine.prediction) and is_shown(theirs.prediction):
+            yield mine, theirs
+
+
+def _is_comparable(devices: tuple[Device, Device], pair: tuple[Predicted, Predicted]) -> bool:
+    """Return whether both sweeps use all compute units of their devices, or the same number of work-groups."""
+    if pair[0].prediction.metric.kind == "time":
+        return True
+    parts = [
+        part_of_units((point.point.parameters for point in each.prediction.points), device.compute_units)
+        for each, device in zip(pair, devices, strict=True)
+    ]
+    return parts[0] == parts[1]
 
 
 def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted) -> Contrast | None:

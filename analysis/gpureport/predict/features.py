@@ -1,15 +1,15 @@
 """Name the features of a predicted curve after the levels that cause them."""
 
-from collections.abc import Iterable, Sequence
-from math import log, prod
+from collections.abc import Sequence
+from math import log
 from statistics import mode
 
+from gpureport.observe.idle import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, PointKey
+from gpureport.records.keys import Axis
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
-from gpureport.workloads.model import REPEATS
 
 
 def with_level_names(
@@ -40,8 +40,6 @@ def with_level_names(
 
 _NEAR_PLATEAU = log(1.1)
 _FAR = log(4)
-IDLE = 0.9
-"""Beyond a transition, the work of a work-item falls below this share if more work-items are idle."""
 
 
 def _at_plateau(value: float, axis: Axis, points: Sequence[PredictedPoint]) -> Level:
@@ -64,26 +62,11 @@ def _cause(size_bytes: float, points: Sequence[PredictedPoint]) -> str:
     Work-items are idle if sizes beyond the transition are no multiples of the work-group, so that each does less work.
     """
     if work_per_item(size_bytes, (point.point for point in points)) < IDLE:
-        return "idle work-items"
+        return IDLE_WORK_ITEMS
     bottlenecks = {point.point.working_set_bytes: point.bottleneck for point in points}
-    return "change of bottleneck" if len({bottlenecks[size] for size in _around(size_bytes, bottlenecks)}) > 1 else ""
-
-
-def work_per_item(size_bytes: float, points: Iterable[PointKey]) -> float:
-    """Return the work of a work-item just beyond a working set / just before it; 1 if a side has no points."""
-    work = {
-        point.working_set_bytes: point.work / point.work_items / prod(point.parameters.get(name, 1) for name in REPEATS)
-        for point in points
-    }
-    around = _around(size_bytes, work)
-    return work[around[-1]] / work[around[0]] if around else 1.0
-
-
-def _around(size_bytes: float, sizes: Iterable[float]) -> tuple[float, ...]:
-    """Return the sizes just before and just beyond a size; neither if a side has none."""
-    before = max((size for size in sizes if size < size_bytes), default=None)
-    beyond = min((size for size in sizes if size >= size_bytes), default=None)
-    return () if before is None or beyond is None else (before, beyond)
+    return (
+        "change of bottleneck" if len({bottlenecks[size] for size in sizes_around(size_bytes, bottlenecks)}) > 1 else ""
+    )
 
 
 def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level | None:

@@ -9,10 +9,13 @@
 Each ceiling is the time of the dispatch if nothing else limited it. ``smooth_p`` is a smooth maximum: the p-norm with
 exponent p.
 
-- ``p`` approaches 3 from above as more work-groups share a compute unit. It is infinite for one group per compute unit:
-  nothing disturbs that group.
+- ``p`` approaches 3 from above as more work-groups share a compute unit (for streams beyond the caches, the value of
+  :mod:`gpureport.predict.corner`). It is infinite for one group per compute unit: nothing disturbs that group.
 - If only one group can be resident, its operations and its latency do not disturb each other either. Then
   W = smooth_p( memory, max( operations, latency ) ) on GPUs.
+- If no group waits for loads, memory and latency do not disturb each other: W = max( memory, smooth_p( operations,
+  latency ) ) on GPUs. Bandwidth of writes then grows in proportion to the work up to its peak, as published for V100,
+  A100, A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream).
 - ``in step``: groups of the first round start together, so their loads and computations do not overlap yet.
 - ``latency``: the time of an isolated group, once per round of groups, plus the time from a group's end to its
   successor's start.
@@ -20,24 +23,27 @@ exponent p.
   then too few to keep the schedulers busy.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil, inf, prod
 
 from gpureport.predict import traffic
-from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy
+from gpureport.predict.corner import memory_exponent
+from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
 from gpureport.predict.residency import NO_TRANSITION, ServingLevel, latency_levels, staircase
 from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
-from gpureport.spec.models import AmdOccupancy, Cache, Device, IntelOccupancy, Transition
+from gpureport.spec.models import AmdOccupancy, Cache, Device, Transition
 from gpureport.workloads.model import Demand
 
 THROUGHPUT_EXPONENT = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
 (RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
 LATENCY_EXPONENT = 3.0
-"""p-norm that joins latency with throughput. Of 1.5 to 4 it fits bandwidth against resident work-items best, on A100,
-A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %, nine in ten within 15."""
+"""p-norm that joins latency with throughput, unless memory limits it. Of 1.5 to 4 it fits bandwidth against resident
+work-items best, on A100, A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %,
+nine in ten within 15."""
 ISOLATED_EXPONENT = 2.0
 """p-norm that joins an isolated wave's waits with its own instructions. It fits the idle time at the end of kernels
 that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidia-h200)."""
@@ -95,10 +101,14 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     rounds = ceil(work_group_rounds(device, demand, resident))
     # The first groups start with the dispatch, whose launch is a ceiling of its own.
     group_s = isolated.loads_s + isolated.instructions_s
-    latency_s = group_s * rounds + device.cycles(device.architecture.turnover_cycles) * (rounds - 1)
+    latency_s = group_s * rounds + turnover_s(device, demand) * (rounds - 1)
     groups_s = group_time_s(device, demand)
     # The work-group dispatcher runs in parallel with everything else.
-    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated), groups_s)
+    computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
+    beyond = limiting == "DRAM" and memory_s > computing_s and not device.is_cpu
+    base = memory_exponent(device, demand) if beyond else LATENCY_EXPONENT
+    exponent = latency_exponent(_groups_per_compute_unit(device, demand), base)
+    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated, exponent), groups_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
@@ -121,12 +131,18 @@ def _work_time(
     memory_s: float,
     latency_s: float,
     isolated: "_IsolatedGroup",
+    exponent: float,
 ) -> float:
-    """Return the seconds that work-groups take after they were started, with overlap of work and waits."""
+    """Return the seconds that work-groups take after they were started, with overlap of work and waits.
+
+    *exponent* is that of the p-norm that joins latency and throughput.
+    """
     computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
     throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
-    exponent = latency_exponent(_groups_per_compute_unit(device, demand))
     work_s = smooth_maximum((throughput_s, latency_s), exponent)
+    if not (device.is_cpu or demand.memory_chain or demand.cached_chain):
+        # No group waits for data, so its time does not grow while memory is busy with the stores of others.
+        work_s = max(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
     if device.is_cpu:
         return work_s
     if resident.groups_per_compute_unit == 1:
@@ -144,9 +160,12 @@ def _work_time(
     return work_s
 
 
-def latency_exponent(groups: int) -> float:
-    """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger."""
-    return LATENCY_EXPONENT * groups / (groups - 1) if groups > 1 else inf
+def latency_exponent(groups: int, base: float = LATENCY_EXPONENT) -> float:
+    """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger.
+
+    *base* is that of many groups.
+    """
+    return base * groups / (groups - 1) if groups > 1 else inf
 
 
 def usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
@@ -176,7 +195,8 @@ def memory_traffic_time(
         "device": min(1.0, ceil(demand.groups) / _group_places(device)),
     }
     writes_s = write_time_s(device, demand, resident)
-    overlapping = bytes_in_flight(device, demand, resident) > footprint
+    in_flight = bytes_in_flight(device, demand, resident)
+    overlapping = in_flight > footprint
     levels: list[ServingLevel[str]] = []
     slowest, limiting = 0.0, "DRAM"
     for cache, capacity in zip(device.caches, usable, strict=True):
@@ -199,7 +219,31 @@ def memory_traffic_time(
     if memory_s > slowest:
         slowest, limiting = memory_s, "DRAM"
     levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))
-    return staircase(footprint, levels)
+    return staircase(footprint, shared_by_groups(device, levels, in_flight) if demand.shared else levels)
+
+
+def shared_by_groups(
+    device: Device, levels: Sequence[ServingLevel[str]], in_flight: float
+) -> tuple[ServingLevel[str], ...]:
+    """Return *levels* of which caches serve more than their capacity if many groups read the same data at once.
+
+    Groups that all read the same data read each byte in_flight / footprint times at once. The next level delivers it
+    once. A cache that all compute units share keeps its bandwidth as long as this factor exceeds the ratio of both
+    bandwidths. MI100 and MI210 read at half of this bandwidth at 0.8 to 1.0 of this size, three times their L2
+    (RRZE-HPC/gpu-benches, gpu-l2-cache).
+
+    Args:
+        device: whose caches the levels are, before memory.
+        levels: nearest first, memory last; costs in seconds.
+        in_flight: bytes that all resident groups request until they end.
+    """
+    served = (
+        replace(near, capacity_bytes=max(near.capacity_bytes, in_flight * near.cost / far.cost))
+        if cache.scope == "device"
+        else near
+        for cache, (near, far) in zip(device.caches, pairwise(levels), strict=True)
+    )
+    return (*served, levels[-1])
 
 
 def bytes_in_flight(device: Device, demand: Demand, resident: Occupancy) -> float:
@@ -225,15 +269,9 @@ def busy_fraction(device: Device, demand: Demand) -> float:
     return demand.groups / (_groups_per_compute_unit(device, demand) * _group_places(device))
 
 
-def _units_per_group(device: Device) -> int:
-    """Return the number of compute units that share a work-group's waves (Intel: the execution units of a subslice)."""
-    rules = device.architecture.occupancy
-    return rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1
-
-
 def _group_places(device: Device) -> float:
-    """Return the number of units on which a work-group can run: compute units, or Intel's subslices."""
-    return max(1.0, device.compute_units / _units_per_group(device))
+    """Return the number of places for a work-group: compute units, Intel's subslices or AMD's work-group processors."""
+    return max(1.0, device.compute_units / units_per_group(device.architecture.occupancy))
 
 
 def _groups_per_compute_unit(device: Device, demand: Demand) -> int:
@@ -244,20 +282,35 @@ def _groups_per_compute_unit(device: Device, demand: Demand) -> int:
 def write_time_s(device: Device, demand: Demand, resident: Occupancy) -> float:
     """Return the seconds that the cache shared by all compute units takes for writes.
 
-    The number of lines or the number of sectors limits it, whichever takes longer. Reads of data that the previous
-    dispatch wrote share the path between a cache's partitions with writes; each counts as a fraction of a write.
+    A slice of the cache writes one sector after another. A line with sectors that a store covers only in part costs
+    additional time.
+    Reads of data that the previous dispatch wrote share the path between a cache's partitions with writes; each counts
+    as a fraction of a write.
+
+    Strided writes of an H200 (memory/scatter) take 1.25 cycles of a slice for each sector and 1.2 more for each line,
+    within 3 % at strides of 2 to 64 words. At stride 1, where stores cover whole sectors, only the sectors take time.
     """
     shared = next((cache for cache in device.caches if cache.scope == "device"), None)
-    line, sector = (shared.line_bytes, shared.sector_bytes) if shared else (device.memory.access_bytes,) * 2
+    sector = shared.sector_bytes if shared else device.memory.access_bytes
     written = tuple(stream for stream in demand.streams if stream.write)
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
     if shared and demand.ping_pong and work_group_rounds(device, demand, resident) > 1:
         sectors += _crossing_reads(shared, demand)
-    lines = traffic.outer_bytes(written, line) / line if demand.line_writes is None else demand.line_writes
-    architecture = device.architecture
-    counted = (sectors, architecture.sector_writes_per_cycle), (lines, architecture.line_writes_per_cycle)
-    cycles = max(count / (per_cycle * device.compute_units) if per_cycle else 0.0 for count, per_cycle in counted)
-    return device.cycles(cycles)
+    rate, line_rate = device.architecture.sector_writes_per_cycle, device.architecture.line_writes_per_cycle
+    lines = _partly_written_lines(demand, sectors * sector) if rate else demand.line_writes or 0.0
+    cycles = sum(count / per_cycle for count, per_cycle in ((sectors, rate), (lines, line_rate)) if per_cycle)
+    return device.cycles(cycles / ((shared and shared.slices) or device.compute_units))
+
+
+def _partly_written_lines(demand: Demand, sector_bytes: float) -> float:
+    """Return the number of lines with partly written sectors, summed over all stores of all waves.
+
+    Stores write some of their sectors, of *sector_bytes* in total, completely, and the others to a half at most
+    (assumed).
+    """
+    written = sum(s.elements * s.used_bytes * s.outer_passes for s in demand.streams if s.write)
+    partly = min(1.0, 2.0 * (1.0 - written / sector_bytes)) if sector_bytes else 0.0
+    return partly * (demand.line_writes or 0.0)
 
 
 def _crossing_reads(cache: Cache, demand: Demand) -> float:
@@ -363,6 +416,20 @@ def isolated_group(
     return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))
 
 
+def turnover_s(device: Device, demand: Demand) -> float:
+    """Return the seconds from the last instruction of a work-group to the first one of its successor.
+
+    Waves of some architectures keep their place until the cache that all compute units share has accepted their stores.
+    These pass through the same queues as loads, so that load lengthens both alike.
+    """
+    architecture = device.architecture
+    cycles = architecture.turnover_cycles
+    if any(stream.write for stream in demand.streams):
+        loaded = architecture.loaded_latency_factor if demand.loaded else 1.0
+        cycles += architecture.store_cycles * loaded
+    return device.cycles(cycles)
+
+
 def last_waves_time_s(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
     """Return the seconds that schedulers idle at the end because too few waves are left.
 
@@ -396,7 +463,7 @@ _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 def _schedulers(device: Device) -> int:
     """Return the number of schedulers among which the waves of a work-group are distributed."""
     rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
-    return rules.simds if isinstance(rules, AmdOccupancy) else schedulers * _units_per_group(device)
+    return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
 
 
 def with_uneven_schedulers(device: Device, class_times: Mapping[str, float], waves: int) -> dict[str, float]:

@@ -74,13 +74,27 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
     )
 
 
+def units_per_group(rules: OccupancyRules) -> int:
+    """Return the number of compute units that share a work-group's waves.
+
+    These are the execution units of an Intel subslice, and the two compute units of an AMD work-group processor.
+    """
+    match rules:
+        case IntelOccupancy():
+            return rules.units_per_subslice
+        case AmdOccupancy():
+            return rules.units_per_group
+        case _:
+            return 1
+
+
 def _most_waves(rules: OccupancyRules) -> int | None:
-    """Return the most waves that a compute unit keeps resident; ``None`` on a CPU, whose cores run one work-group."""
+    """Return the most waves that the units of a work-group keep resident; ``None`` on a CPU: one work-group a core."""
     match rules:
         case NvidiaOccupancy() | PooledOccupancy():
             return rules.max_waves
         case AmdOccupancy():
-            return rules.simds * rules.max_waves_per_simd
+            return rules.units_per_group * rules.simds * rules.max_waves_per_simd
         case IntelOccupancy():
             return rules.threads
         case CpuOccupancy():
@@ -91,7 +105,7 @@ def resident_work_items(device: Device) -> int | None:
     """Return the most work-items that all compute units of *device* keep resident; ``None`` on a CPU."""
     rules = device.architecture.occupancy
     waves = _most_waves(rules)
-    units = device.compute_units // (rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1)
+    units = device.compute_units // units_per_group(rules)
     return waves and units * waves * device.architecture.wave_size
 
 
@@ -112,7 +126,8 @@ def _registers(architecture: Architecture) -> int:
         case NvidiaOccupancy() | PooledOccupancy() as rules:
             return rules.registers
         case AmdOccupancy() as rules:
-            return rules.simds * rules.vector_registers[architecture.wave_size] * architecture.wave_size
+            simds = rules.units_per_group * rules.simds
+            return simds * rules.vector_registers[architecture.wave_size] * architecture.wave_size
         case _:
             raise ValueError("registers do not limit the waves of such a compute unit")
 
@@ -141,20 +156,29 @@ def _local_bytes(rules: NvidiaOccupancy, group_bytes: int) -> float:
 
 
 def _amd(rules: AmdOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
-    """Follow LLVM's AMDGPUBaseInfo: waves of a SIMD share its vector registers, groups of a unit its LDS."""
+    """Follow LLVM's AMDGPUBaseInfo: waves of a SIMD share its vector registers, groups of a unit its LDS.
+
+    In the work-group processor mode, LLVM's default from gfx10 on, groups share the SIMDs and the LDS of two units.
+    """
+    units, simds = rules.units_per_group, rules.units_per_group * rules.simds
     granularity = rules.vector_register_granularity[wave_size]
     allocated = _round_up(max(1, resources.registers), granularity)
     waves_per_simd = rules.vector_registers[wave_size] // allocated
     local = _round_up(resources.local_memory_bytes, rules.local_memory_granularity_bytes)
     return {
-        "waves": rules.max_waves_per_simd * rules.simds // waves_per_group,
+        "waves": rules.max_waves_per_simd * simds // waves_per_group,
         # A group of one wave needs no barrier and does not count towards the limit.
-        "work-groups": rules.max_groups if waves_per_group > 1 else inf,
-        "registers": waves_per_simd * rules.simds // waves_per_group
+        "work-groups": units * rules.max_groups if waves_per_group > 1 else inf,
+        "registers": waves_per_simd * simds // waves_per_group
         if resources.registers <= rules.max_vector_registers
         else 0,
-        "local memory": rules.local_memory_bytes // local if local else inf,
+        "local memory": _amd_groups(rules, local) if local else inf,
     }
+
+
+def _amd_groups(rules: AmdOccupancy, local: float) -> float:
+    """Return how many groups of *local* bytes fit; one group may use the local memory of one compute unit only."""
+    return rules.units_per_group * rules.local_memory_bytes // local if local <= rules.local_memory_bytes else 0
 
 
 def _intel(rules: IntelOccupancy, waves_per_group: int, resources: Resources) -> dict[str, float]:

@@ -1,10 +1,19 @@
 """Sources of values."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from gpureport.records.keys import Record
+
+
+def _listed(value: object) -> object:
+    """Accept a single entry, and ``null`` for none, as earlier files have them."""
+    return (value,) if isinstance(value, str) else () if value is None else value
+
+
+Entries = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+"""Database entries of devices."""
 
 
 class Provenance(Record):
@@ -18,5 +27,5 @@ class Provenance(Record):
     note: str = Field(default="", description="A caveat, e.g. that sources disagree.")
     here: bool = False
     """Whether the run itself measured the value, on this device."""
-    measured_on: str | None = None
-    """Database entry of the device on which this project measured the value; ``None`` for other sources."""
+    measured_on: Entries = ()
+    """Database entries of the devices on which the value was measured; none for values that were not measured."""

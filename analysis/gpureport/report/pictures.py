@@ -11,7 +11,7 @@ from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
 from gpureport.report.figures import cases, shapes, sizes, traces
-from gpureport.report.figures.charts import Chart, sweep_charts
+from gpureport.report.figures.charts import Chart, sweep_charts, trace_charts
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import in_figures
 from gpureport.report.run.curves import CurveRecords
@@ -59,7 +59,10 @@ def pictures(
     if kind == "traces":
         found = [trace for curve in members for trace in traces.traces(curve, curve.key.variant)]
         groups = in_figures(found, traces.MOST_PANELS)
-        return tuple(Picture(partial(traces.trace_figure, group), trace_caption(group, clocks)) for group in groups)
+        return tuple(
+            Picture(partial(traces.trace_figure, group), trace_caption(group, clocks), trace_charts(group))
+            for group in groups
+        )
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
     return tuple(

@@ -24,7 +24,7 @@ from gpureport.report.pdf import pdf_problem, pdfs
 from gpureport.report.pictures import kind_of
 from gpureport.report.run import appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
-from gpureport.report.run.chapters import chapters, shown
+from gpureport.report.run.chapters import chapters, selections
 from gpureport.report.run.curves import curves
 from gpureport.report.run.lists import cliff_table
 from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
@@ -61,6 +61,8 @@ _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
 _LONG_PART = 18  # most characters of a number that is kept on one line
+_RATE = re.compile(r"(?<![\w/.])((?:[\d.]+ )?[A-Za-z]{1,16}/s\b)(?![/_])")
+"""A value with its unit, or a unit alone."""
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
@@ -177,7 +179,8 @@ def _content(report: Report, others: Others) -> Content:
     """Draw the figures and collect the variables of the templates."""
     found = curves(report)
     kinds = by_kind(found)
-    numbers = families(report, found, kinds, shown(kinds))
+    chosen = selections(kinds)
+    numbers = families(report, found, kinds, [curve for each in chosen.values() for curve in each.shown])
     appendices = appendix.titles(report)
     incomplete = report.incomplete
     searched = (o for o in report.observations if o.key not in incomplete)
@@ -195,7 +198,7 @@ def _content(report: Report, others: Others) -> Content:
         "glossary": terms(),
         "page_one": page_one(report, found, others),
         "overview": first_figure(report, found),
-        "chapters": chapters(report, found, kinds, advice),
+        "chapters": chapters(report, found, kinds, chosen, advice),
         "families": numbers,
         "cliffs": None if report.only_predicted else cliff_table(report, found),
         "advice": advice,
@@ -297,18 +300,35 @@ def _number(text: str) -> "Markup":
 
 
 def _part(text: str) -> "Markup":
-    """Mark a short text with spaces or slashes as unbreakable."""
-    from markupsafe import Markup, escape
+    """Mark a short text with spaces or slashes as unbreakable, and rates in a longer one."""
+    from markupsafe import escape
 
-    breaks = re.search(r"[ /]", text) and len(text) <= _LONG_PART
-    return Markup('<span class="part">{}</span>').format(text) if breaks else escape(text)
+    if len(text) <= _LONG_PART:
+        return _whole(text) if re.search(r"[ /]", text) else escape(text)
+    return _with_whole_rates(text, escape)
+
+
+def _whole(text: str) -> "Markup":
+    from markupsafe import Markup
+
+    return Markup('<span class="part">{}</span>').format(text)
+
+
+def _with_whole_rates(text: str, write: "Callable[[str], Markup]") -> "Markup":
+    """Mark rates such as ``32 Gparticle/s`` as unbreakable, and *write* what is between them."""
+    from markupsafe import Markup
+
+    return Markup("").join(_whole(part) if index % 2 else write(part) for index, part in enumerate(_RATE.split(text)))
 
 
 def _breakable(text: str) -> "Markup":
-    """Allow line breaks in names after ``_`` and ``/``, but not before ``%``."""
+    """Allow line breaks in names after ``_`` and ``/``, but not before ``%`` or within rates."""
     from markupsafe import Markup
 
-    return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", text.replace(" %", "\xa0%").replace("± ", "±\xa0")))
+    def jointed(part: str) -> Markup:
+        return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", part))
+
+    return _with_whole_rates(text.replace(" %", "\xa0%").replace("± ", "±\xa0"), jointed)
 
 
 def readable_time(text: str) -> str:

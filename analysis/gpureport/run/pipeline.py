@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from statistics import median
 from typing import Any, Literal
 
 from gpureport import __version__
 from gpureport.errors import DeviceError
-from gpureport.explain.point_model import TimingConditions
 from gpureport.measure.backends import nvidia
 from gpureport.measure.compiling import programs
 from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
@@ -21,14 +19,13 @@ from gpureport.measure.machine import machine_facts
 from gpureport.measure.measurer import Measured, Measurer
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
-from gpureport.observe.disturbance import running_clocks
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
 from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.report import Report
 from gpureport.run.resuming import end_s, later, with_ended
 from gpureport.run.workload_run import WorkloadRun
-from gpureport.spec.models import DeviceMatch
+from gpureport.spec.models import Device, DeviceMatch
 from gpureport.workloads.model import Workload
 
 Save = Callable[[Report], None]
@@ -195,11 +192,16 @@ class _Run:
 
     def _calibrate(self, part: WorkloadRun) -> None:
         """Predict a workload once more, from measured microbenchmarks and compiled kernels."""
-        observations = [o for each in self.parts if each.workload.microbenchmark for o in each.observations]
-        if observations and not part.workload.missing(self._features):
-            specified = [prediction for each in self.parts for prediction in each.specified]
-            device = calibrated(self.plan.match.device, specified, observations)
+        device = None if part.workload.missing(self._features) else self._calibrated()
+        if device:
             part.calibrate(device, self.measurer.compiled(part.workload, part.sweeps))
+
+    def _calibrated(self, but: str = "") -> Device | None:
+        """Return the device with measured values, *but* not those of one family; ``None`` if there are none yet."""
+        used = [each for each in self.parts if each.workload.microbenchmark and each.workload.family != but]
+        observations = [observation for each in used for observation in each.observations]
+        specified = [prediction for each in used for prediction in each.specified]
+        return calibrated(self.plan.match.device, specified, observations) if observations else None
 
     def _start(self, part: WorkloadRun) -> None:
         """Begin to verify and time a workload.
@@ -245,9 +247,7 @@ class _Run:
         self._state, clocks = after.state, after.state.clocks_hz
         self.clocks += [document.Clock(label=f"{name} after {part.name}", clock_hz=hz) for name, hz in clocks.items()]
         with self.stage("explain", part):
-            running_hz = running_clocks(after.readings)
-            clock_hz = median(running_hz) if running_hz else clocks.get(nvidia.CLOCK)
-            part.compare(TimingConditions(clock_hz, self.measurer.device.timer_resolution_s))
+            part.compare(self._calibrated(but=part.workload.family) if part.workload.microbenchmark else None)
         self.save(save)
         self.measured = None
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpureport.explain.point_model import TimingConditions
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.evidence import code_evidence
 from gpureport.findings.verdicts import find
@@ -127,8 +126,10 @@ class WorkloadRun:
         """Derive what the samples show."""
         self.observations = tuple(observed for each in self.measurements if (observed := observe(each)))
 
-    def compare(self, conditions: TimingConditions) -> None:
+    def compare(self, others: Device | None) -> None:
         """Compare observations with predictions, and test hypotheses where they differ.
+
+        *others* is the device calibrated by microbenchmarks of other families, for a microbenchmark.
 
         Incomplete sweeps are left out: their best point may be among those that were not measured.
         """
@@ -136,5 +137,5 @@ class WorkloadRun:
         observed = [each for each in self.observations if each.key not in incomplete]
         predictions = (*self.specified, *self.calibrated)
         self.findings = find(self.device, predictions, self.measurements, observed)
-        subject = Subject(self.workload, self.sweeps, self.device, self.informed, conditions)
+        subject = Subject(self.workload, self.sweeps, self.device, self.informed, others)
         self.explanations = explanations(subject, self.findings, self.measurements, observed)

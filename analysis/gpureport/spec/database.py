@@ -60,6 +60,8 @@ class Database:
     architecture_paths: dict[str, Path]
     broken: dict[str, str] = field(default_factory=dict)
     """Errors in the user's own files, which are skipped, by the id that they would have."""
+    shared: Mapping[str, Layer] = field(default_factory=dict)
+    """Values that replace those of an architecture's file, by its name."""
     _read: dict[str, ArchitectureFile] = field(default_factory=dict)
 
     @cached_property
@@ -112,9 +114,11 @@ class Database:
         """Resolve an entry, with an *overlay* of values reported by the present device."""
         entry = self.entries[entry_id]
         architecture = self.architecture(entry.file.architecture, f"{entry.path}: ")
+        shared = self.shared.get(entry.file.architecture)
         if not self.is_this_processor(entry_id):
-            return resolve(entry.id, entry.file, architecture, overlay)
-        return resolve(entry.id, on_host(entry.file, self.host), architecture, overlay or host_values(self.host))
+            return resolve(entry.id, entry.file, architecture, overlay, shared)
+        values = overlay or host_values(self.host)
+        return resolve(entry.id, on_host(entry.file, self.host), architecture, values, shared)
 
     def is_this_processor(self, entry_id: str) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""

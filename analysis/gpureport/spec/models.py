@@ -92,6 +92,13 @@ class Cache(Record):
     """Partitions that differ in latency. The latency of one work-item also rises at capacity / partitions."""
     far_latency_cycles: Cycles | None = None
     """Latency of the far partition."""
+    slice_bytes: WholeBytes | None = None
+    """Capacity of a slice. Each slice processes its own writes and atomic operations; default: not known."""
+
+    @property
+    def slices(self) -> int | None:
+        """Number of slices; ``None`` if not known."""
+        return max(1, round(float(self.capacity_bytes) / self.slice_bytes)) if self.slice_bytes else None
 
     @property
     def transition_of_cyclic_sweeps(self) -> Transition:
@@ -121,6 +128,8 @@ class Memory(Record):
     """Latency of a dependent load beyond all caches."""
     access_bytes: WholeBytes
     """Smallest transfer to or from memory."""
+    stacked: bool = False
+    """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
 
 
 class Launch(Record):
@@ -156,7 +165,7 @@ class NvidiaOccupancy(Record):
 
 
 class AmdOccupancy(Record):
-    """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit."""
+    """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit; all are of one compute unit."""
 
     rule: Literal["amd"] = "amd"
     simds: Count
@@ -168,6 +177,8 @@ class AmdOccupancy(Record):
     max_groups: Count
     local_memory_bytes: Amount
     local_memory_granularity_bytes: WholeBytes
+    units_per_group: Count = 1
+    """Compute units that share a work-group's waves and their local memory (work-group processor mode: 2)."""
 
 
 class IntelOccupancy(Record):
@@ -338,16 +349,18 @@ class Architecture(Record):
     lines_per_access: Annotated[Number, Scalar("count", 0.5, 64, uncertain=False)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
     sector_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
-    """Sectors that the device-wide cache writes per cycle, for each compute unit; default: no known limit."""
+    """Sectors that the device-wide cache writes per cycle, for each of its slices (for each compute unit if the entry
+    lists no slices); default: no known limit."""
     line_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
-    """Writes to a whole line or a part of one that the device-wide cache accepts per cycle, for each compute unit;
-    default: no known limit."""
+    """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit,
+    as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
     barrier_cycles: Annotated[Amount, Scalar("cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     pipes: Table[Name, Names] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Table[Name, Cycles]
-    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``)."""
+    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``, and ``branch``: one
+    that only some lanes of a wave take)."""
     local_memory_banks: Annotated[Count, Scalar("count", 1, 256, uncertain=False)]
     write_allocate: bool
     """Whether a write miss fetches the line even if the write will cover it (CPUs)."""
@@ -355,6 +368,8 @@ class Architecture(Record):
     """Latency under streaming load / unloaded latency of a dependent load."""
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
+    store_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
+    """Cycles for which a wave keeps its place after its last store, without load; default 0: it does not wait."""
     core: CoreType | None = None
     """CPUs only."""
     streams: StreamType | None = None

@@ -49,12 +49,13 @@ _MEMORY_MODEL = ("core.", "streams.")
 """Values that the predictions of workloads do not use."""
 _REQUIRED = (
     *("compute_units", "clock"),
-    *(f"memory.{key}" for key, _ in yaml_values(Memory).values()),
+    *(f"memory.{key}" for name, (key, _) in yaml_values(Memory).items() if Memory.model_fields[name].is_required()),
     *(f"launch.{key}" for key, _ in yaml_values(Launch).values()),
 )
-_REQUIRED_OF_A_CACHE = tuple(
+REQUIRED_OF_A_CACHE = tuple(
     key for name, (key, _) in yaml_values(Cache).items() if Cache.model_fields[name].is_required()
 )
+"""Keys of the values that every cache level has."""
 
 
 def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
@@ -64,7 +65,7 @@ def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
         key = leaf.source or (None if leaf.kind in ("assumed", "queried") else file.source)
         source = file.sources.get(key) if key else None
         kind = leaf.kind or (source.kind if source else "assumed")
-        text, on = (source.text, source.measured_on) if source else ("", None)
+        text, on = (source.text, source.measured_on) if source else ("", ())
         values[path] = Value(leaf.value, Provenance(kind=kind, source=text, note=leaf.note, measured_on=on))
     return values
 
@@ -89,17 +90,25 @@ def missing(values: Layer, names: tuple[str, ...]) -> Iterator[str]:
     """Yield the required paths that have no value."""
     yield from (path for path in _REQUIRED if path not in values)
     for name in names:
-        yield from (p for key in _REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
+        yield from (p for key in REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
 
 
-def resolve(entry_id: str, file: DeviceFile, architecture: ArchitectureFile, overlay: Layer | None = None) -> Device:
+def resolve(
+    entry_id: str,
+    file: DeviceFile,
+    architecture: ArchitectureFile,
+    overlay: Layer | None = None,
+    shared: Layer | None = None,
+) -> Device:
     """Combine a device's file, its architecture's file and an *overlay* of reported values.
+
+    *shared* replaces the values of the architecture's file.
 
     Raises:
         InputError: a required value is missing.
     """
     names = levels(architecture, file)
-    values = {**layer(architecture), **layer(file), **(overlay or {})}
+    values = {**(shared or layer(architecture)), **layer(file), **(overlay or {})}
     lacking = next(missing(values, names), None)
     if lacking is not None:
         raise InputError(f"{entry_id}: {lacking} is missing in both the device and its architecture")

@@ -18,6 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from gpureport.errors import InputError
+from gpureport.records.provenance import Entries
 from gpureport.records.quantities import BOUNDS, Name, once
 from gpureport.units import EXAMPLES, Dimension, parse
 
@@ -187,8 +188,8 @@ class Source(Strict):
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     kind: SourceKind = "spec"
-    measured_on: str | None = None
-    """The entry of the device on which this project measured the values. Predictions for that device are then not
+    measured_on: Entries = ()
+    """The entries of the devices on which the values were measured. Predictions for these devices are then not
     independent."""
 
     @model_validator(mode="before")

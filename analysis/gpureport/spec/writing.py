@@ -37,6 +37,7 @@ _EXAMPLES = {
     **dict.fromkeys(TRANSITIONS, "[0.9, 1.05, 1.3]"),
     "latency_transition": "[0.95, 1.02, 1.15]",
     "persistent": "true",
+    "stacked": "true",
     "unified_with_local_memory": "true",
     "partitions": "2",
     "efficiency": "0.9",

@@ -20,6 +20,8 @@ from gpureport.units import format_bytes
 from gpureport.validate.residuals import PredictedCurve, Residual, What
 
 CLOUD, BARE = "CPU, cloud machines", "CPU, bare metal"
+GENERIC = frozenset({"x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu"})
+"""Architectures for unknown types of cores."""
 _PLACES = (Path(), Path("cpus"), Path("published/cpus"))
 
 
@@ -80,6 +82,8 @@ def _curve(device_class: str, architecture: str, family: str, variant: str, mach
         key=SweepKey(family=family, variant=variant, sweep="working_set"),
         conditions=machine,
         kind="specification",
+        independence="unseen architecture" if architecture in GENERIC else "seen",
+        architecture=architecture,
     )
 
 

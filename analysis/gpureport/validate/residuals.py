@@ -20,6 +20,7 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.results.replay import Result, identity
 from gpureport.results.series import Series
 from gpureport.spec.models import Device
+from gpureport.validate.independence import Independence
 
 What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
@@ -41,6 +42,8 @@ class PredictedCurve:
         key: the sweep.
         conditions: text that distinguishes it from other sweeps with this key.
         kind: of the prediction.
+        independence: of the device's measurements; ``None`` if unknown.
+        architecture: of the device.
     """
 
     result: str
@@ -50,6 +53,8 @@ class PredictedCurve:
     key: SweepKey
     conditions: str
     kind: Kind
+    independence: Independence | None = None
+    architecture: str = ""
 
     def __str__(self) -> str:
         """Return result, sweep and conditions."""
@@ -123,11 +128,18 @@ class _Analysis:
     observation: Observation | None = None
 
 
-def residuals(result: Result, *, features: bool = True, workloads: Collection[str] = ()) -> tuple[Residual, ...]:
+def residuals(
+    result: Result,
+    independence: Independence | None = None,
+    *,
+    features: bool = True,
+    workloads: Collection[str] = (),
+) -> tuple[Residual, ...]:
     """Predict and observe the sweeps of *result* again.
 
     Args:
         result: the measurements.
+        independence: of the prediction of its device.
         features: whether to compare cliffs, tapers and plateaus, too; takes several times as long.
         workloads: names of those to compare; empty for all. Microbenchmarks calibrate in either case.
     """
@@ -139,7 +151,7 @@ def residuals(result: Result, *, features: bool = True, workloads: Collection[st
         if workloads and series.workload.name not in workloads:
             continue
         analysis = calibrating.get(id(series)) or (_analysis(result.device, series) if features else _Analysis(series))
-        found += _of_series(result, analysis, device, features=features)
+        found += _of_series(result, analysis, device, independence, features=features)
     return tuple(found)
 
 
@@ -154,14 +166,16 @@ def _calibrated(device: Device, microbenchmarks: Iterable[_Analysis]) -> Device 
     return calibrated(device, predictions, observations) if observations else None
 
 
-def _of_series(result: Result, analysis: _Analysis, measured: Device | None, *, features: bool) -> Iterator[Residual]:
+def _of_series(
+    result: Result, analysis: _Analysis, measured: Device | None, independence: Independence | None, *, features: bool
+) -> Iterator[Residual]:
     """Yield the residuals of one sweep, for each kind of prediction."""
     series = analysis.series
     devices: dict[Kind, Device] = {"specification": result.device}
     if measured is not None and not series.workload.microbenchmark:
         devices["calibrated"] = measured
     for kind, device in devices.items():
-        curve = _curve(result, series, kind)
+        curve = _curve(result, series, kind, independence)
         resources = series.published_resources if kind == "specification" else series.compiled
         if not features:
             yield from _times(curve, series, _points(device, series, resources))
@@ -173,7 +187,7 @@ def _of_series(result: Result, analysis: _Analysis, measured: Device | None, *, 
             yield from _features(curve, prediction, analysis.observation)
 
 
-def _curve(result: Result, series: Series, kind: Kind) -> PredictedCurve:
+def _curve(result: Result, series: Series, kind: Kind, independence: Independence | None) -> PredictedCurve:
     return PredictedCurve(
         result=result.name,
         published=result.published,
@@ -182,6 +196,8 @@ def _curve(result: Result, series: Series, kind: Kind) -> PredictedCurve:
         key=series.measurement.key,
         conditions=series.conditions,
         kind=kind,
+        independence=independence,
+        architecture=result.device.architecture.id,
     )
 
 

@@ -23,6 +23,7 @@ class Summary:
     Attributes:
         n: number of residuals with both values.
         median: of their errors.
+        mean: of their errors; of times, the mean absolute percentage error (MAPE).
         p90: 90th percentile of their errors.
         ratio: median of predicted / observed.
         inside: share of observed values within the 95 % interval of the prediction.
@@ -32,6 +33,7 @@ class Summary:
 
     n: int
     median: float | None
+    mean: float | None
     p90: float | None
     ratio: float | None
     inside: float | None
@@ -48,6 +50,7 @@ def summarise(residuals: Iterable[Residual]) -> Summary:
     return Summary(
         n=errors.n if errors else 0,
         median=errors.median if errors else None,
+        mean=errors.mean if errors else None,
         p90=errors.p90 if errors else None,
         ratio=median(ratios) if ratios else None,
         inside=sum(insides) / len(insides) if insides else None,

@@ -1,6 +1,6 @@
 """The points of sweeps: sizes at equal distances on a logarithmic scale, work-group shapes, random data."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, floor, gcd, log2
 
 import numpy as np
@@ -55,6 +55,15 @@ def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], 
 def multiple(of: int) -> Callable[[float], int]:
     """Return a function that rounds to the nearest positive multiple of *of*."""
     return lambda size: max(1, round(size / of)) * of
+
+
+def part_of_units(points: Iterable[Mapping[str, int]], compute_units: int) -> int | None:
+    """Return the most work-groups of a sweep's points if they leave compute units idle; ``None`` if they do not.
+
+    Such a rate is that of a part of the device. Points whose parameters have no number of work-groups use all units.
+    """
+    most = max((parameters.get("groups", compute_units) for parameters in points), default=compute_units)
+    return most if most < compute_units else None
 
 
 def last_cache_bytes(device: Device) -> float:

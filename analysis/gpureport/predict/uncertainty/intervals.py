@@ -7,6 +7,8 @@ from math import hypot, log
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.observe.saturation import saturation
+from gpureport.observe.statistics import curve_noise
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric
@@ -18,11 +20,16 @@ Floats = NDArray[np.float64]
 
 _NEAR = log(1.1)
 """Points within 10 % of a plateau's value, or of the first time, belong to it."""
+_EXACT = 1e-3
+"""Standard error of points of a predicted curve that is no staircase."""
 _FIRST = 4
 """Number of points that represent the plateau after a taper. Further points may belong to the next level."""
 _LEAST_SLOPE = 0.1
 """Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
 it is 0.27."""
+SHAPE = 0.025
+"""Standard deviation of the predicted rate near n90, as a share of the peak: root mean square of the errors of 81
+predictions of curves of an H200 (reports/nvidia-h200)."""
 
 
 def with_intervals(
@@ -35,7 +42,8 @@ def with_intervals(
     """Give each feature of a predicted curve its 95 % interval.
 
     A rate is as uncertain as the points of its plateau. A cliff is as uncertain as the capacity and the transition
-    range of its cache. A taper moves with the time of small dispatches and the rate of large ones.
+    range of its cache. A taper moves with the time of small dispatches and the rate of large ones, n90 also with the
+    shape of the curve.
 
     *relative* are the relative deviations of the points' times, shape (points, facts).
     """
@@ -63,7 +71,7 @@ class _Curve:
         if feature.feature == "cliff":
             return float(np.exp(NORMAL_95 * self._of_cliff(feature.level)))
         if feature.feature == "taper":
-            return spread(self._of_taper(feature))
+            return spread(self._of_taper(feature), self._of_reading() if feature.position == "n90" else 0.0)
         if feature.position == "case":
             labels = [point.point.label for point in self.points]
             return spread(self.relative[labels.index(feature.level.name)])
@@ -99,6 +107,21 @@ class _Curve:
         slope = max(_LEAST_SLOPE, float(np.interp(place, u, np.gradient(rates, u))))
         there = np.array([np.interp(place, u, column) for column in self.relative[first].T])
         return np.asarray((there - plateau) / slope)
+
+    def _of_reading(self) -> float:
+        """Return the relative standard deviation of n90 read off two curves that differ in shape, and are staircases.
+
+        An error of the rate near n90 relative to the peak moves n90 by this error / slope. Predicted and observed
+        curve each have the uncertainty of a smooth curve through a staircase (taken from the predicted one).
+        """
+        work = np.log([float(point.point.work_items) for point in self.points])
+        rates = work - np.log([point.time_s for point in self.points])
+        order = np.argsort(work, kind="stable")
+        noise = np.full(len(work), max(_EXACT, curve_noise(rates[order])))
+        found = saturation(work[order], rates[order], noise)
+        if found is None:
+            return SHAPE / _LEAST_SLOPE
+        return hypot(SHAPE / max(_LEAST_SLOPE, found.slope), np.sqrt(2.0) * np.log(found.n90.width) / 2.0 / NORMAL_95)
 
     def _at(self, value: float, values: Sequence[float]) -> Floats:
         """Return the mean deviations of the points near a value, or of the nearest point."""

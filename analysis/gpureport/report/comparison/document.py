@@ -3,26 +3,32 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import log
 from pathlib import Path
 
+from gpureport.compare import FEW
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
-from gpureport.compare.summary import SEVERAL, What, families, mean_speed, means, works
+from gpureport.compare.summary import SEVERAL, What, Work, families, mean_speed, means, overall, ranked, works
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
 from gpureport.report.comparison.tables import (
-    FEW,
+    by_rank,
     condition_table,
+    deviating_sweeps_table,
+    differences_left,
     differences_table,
     leaders_tables,
     machine_table,
     marked,
+    outliers_table,
     short_regime,
     standings_tables,
     works_table,
 )
 from gpureport.report.comparison.words import place_name, sentences, title, work_name
+from gpureport.report.figures.charts import machine_charts
 from gpureport.report.figures.heat import (
     MOST_ROWS,
     HeatBlock,
@@ -33,10 +39,12 @@ from gpureport.report.figures.heat import (
     reach_of,
 )
 from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_pages
+from gpureport.report.figures.machines import MOST_PANELS, machine_figure
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.speeds import SpeedRow, speed_figure
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
+from gpureport.report.figures.style import brief
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
@@ -49,9 +57,10 @@ FILE_NAME = f"{NAME}.json"
 _MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
 _MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
 _MOST_IN_PANELS = 12  # the most machines whose cliffs and tapers are drawn by workload
-_MOST_MACHINES = 50  # the most rows of a figure of machines
-_MOST_SPREADS = 8
-"""The most machines with the baseline's device whose sweeps are drawn: those with most significant differences."""
+_WORK_NAME_IN = 1.55  # upright names of kinds of work
+_MOST_MACHINES = 42  # the most rows of a figure of machines
+_MOST_SPREADS = 6
+"""The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
 _FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
 _COLOURS = "Blue: above 1; orange: below 1."
 
@@ -97,7 +106,11 @@ def content(comparison: Comparison) -> Content:
         "panels_left": sum(len(panel.rows) if few else 1 for page in pages[len(drawn) :] for panel in page),
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len({difference.machine for difference in comparison.differences}) - len(spreads),
+        "curves": tuple(_curves(comparison)),
         "differences": differences_table(comparison),
+        "differences_left": differences_left(comparison),
+        "outliers": None if few else outliers_table(comparison),
+        "deviating_sweeps": None if few else deviating_sweeps_table(comparison),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
@@ -124,35 +137,37 @@ def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
 
 
 def overview(comparison: Comparison) -> Iterator[Picture]:
-    """Draw speed and efficiency of the machines by family, if there are several families."""
-    by_family = families(comparison)
-    if len(by_family) == 1:
+    """Draw the speed of each machine by kind of work, and its efficiency; the fastest machine first."""
+    every = works(comparison)
+    if len(every) == 1:
         return
-    headings = (f"speed / {comparison.baseline}", "observed / predicted peak")
-    found = [{family_title(name): means(contests, what) for name, contests in by_family.items()} for what in _WHATS]
-    blocks = [
-        HeatBlock(heading, tuple(family for family in each if any(each[family].values())))
-        for heading, each in zip(headings, found, strict=True)
-    ]
-    shown = [(block, each) for block, each in zip(blocks, found, strict=True) if block.columns]
-    alike = len({machine.kind for machine in comparison.machines}) == 1
+    names = [machine.name for machine in comparison.machines]
+    speeds = {"all": ranked(comparison)} | {
+        ", ".join([work_name(work), *filter(None, [work.regime and short_regime(work.regime)])]): {
+            name: mean.ratio.value for name in names if (mean := mean_speed(work.contests, name))
+        }
+        for work in every
+    }
+    blocks = ((f"speed / {comparison.baseline}", speeds), ("eff.", {"all": overall(comparison, "efficiency")}))
+    shown = [(heading, {key: found for key, found in each.items() if found}) for heading, each in blocks]
+    shown = [(heading, each) for heading, each in shown if each]
     rows = [
         HeatRow(
             marked(machine),
-            "" if alike else machine.kind,
-            tuple(
-                {family: each[family][machine.name] for family in block.columns if machine.name in each[family]}
-                for block, each in shown
-            ),
+            "",
+            tuple({key: found[name] for key, found in each.items() if name in found} for _, each in shown),
         )
-        for machine in comparison.machines
+        for machine in by_rank(comparison)
+        for name in (machine.name,)
     ]
+    heat_blocks = [HeatBlock(heading, tuple(each), tallest_in=_WORK_NAME_IN) for heading, each in shown]
     caption = (
-        f"Left: speed / speed of {comparison.baseline}. Right: observed speed / peak predicted from the specification. "
-        f"Geometric means over each family's kernels, each at its best point. {_COLOURS}"
+        f"Speed / speed of {comparison.baseline} by kind of work: geometric means over the best points of all kernels. "
+        "All: geometric mean over families. Eff. (efficiency): observed speed / peak predicted from the specification. "
+        f"{_COLOURS}"
     )
     for part in in_figures(rows, _MOST_MACHINES) if shown else ():
-        yield Picture(partial(heat_figure, part, [block for block, _ in shown], reach_of(rows)), caption)
+        yield Picture(partial(heat_figure, part, heat_blocks, reach_of(rows)), caption)
 
 
 _WHATS: tuple[What, What] = ("speed", "efficiency")
@@ -225,16 +240,16 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
         if any(cells):
             cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
             detail = short_regime(regime) if regime else cases
-            texts = _baseline_text(found[0], baseline) if len(found) == 1 and baseline else {}
+            texts = _baseline_text(found, baseline) if baseline else {}
             family, _, variant = workload.partition("/")
             yield HeatRow(variant, detail, cells, texts, family_title(family))
 
 
-def _baseline_text(contest: Contest, baseline: str) -> dict[str, str]:
-    """Return the speed of the baseline, to show instead of its ratio of one."""
-    return {
-        s.machine: format_value(s.value, contest.metric.value_unit) for s in contest.standings if s.machine == baseline
-    }
+def _baseline_text(contests: Sequence[Contest], baseline: str) -> dict[str, str]:
+    """Return the speed of the baseline, to show instead of its ratio of one; of several cases the best one."""
+    first = contests[0]
+    best = Work(first.workload.partition("/")[0], "", first.regime, tuple(contests)).best(baseline)
+    return {baseline: brief(format_value(best.value, first.metric.value_unit))} if best else {}
 
 
 def _strips(comparison: Comparison) -> Iterator[Picture]:
@@ -256,14 +271,29 @@ def _panels(pages: Sequence[Sequence[LandmarkPanel]], names: Sequence[str]) -> I
         yield Picture(partial(landmark_figure, panels, names), caption)
 
 
+def _curves(comparison: Comparison) -> Iterator[Picture]:
+    """Draw the sweeps over sizes of a few machines, by family and kind of size."""
+    names = [comparison.baseline, *(m.name for m in comparison.machines if m.name != comparison.baseline)]
+    sweeps = grouped((str(curve.key), curve) for curve in comparison.curves).values()
+    kinds = grouped(((found[0].key.family, found[0].key.sweep), found) for found in sweeps)
+    for (family, sweep), members in kinds.items():
+        for part in in_figures(members, MOST_PANELS):
+            seen = {curve.observed for curves in part for curve in curves}
+            marks = " Dots: observed. Dashed: predicted." if len(seen) > 1 else ""
+            caption = f"{family_title(family)}, {sweep.replace('_', ' ')}.{marks}"
+            yield Picture(partial(machine_figure, part, names), caption, machine_charts(part, names))
+
+
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
-    """Return the differences of the machines with the baseline's device that differ most."""
+    """Return the differences of the machines with the baseline's device, the largest significant effects first."""
     by_machine = grouped((difference.machine, difference) for difference in comparison.differences)
-    if len(by_machine) <= _MOST_SPREADS:
-        return by_machine
-    counts = {machine: sum(d.significant for d in found) for machine, found in by_machine.items()}
-    most = sorted(filter(counts.get, counts), key=lambda machine: -counts[machine])[:_MOST_SPREADS]
-    return {machine: by_machine[machine] for machine in most}
+    effects = {
+        machine: max((abs(log(d.speed.value)) for d in found if d.significant), default=0.0)
+        for machine, found in by_machine.items()
+    }
+    order = sorted(by_machine, key=lambda machine: -effects[machine])
+    shown = order if len(order) <= _MOST_SPREADS else list(filter(effects.get, order))[:_MOST_SPREADS]
+    return {machine: by_machine[machine] for machine in shown}
 
 
 def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]]) -> Iterator[Picture]:

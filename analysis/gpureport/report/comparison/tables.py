@@ -1,10 +1,24 @@
 """The tables of a comparison of machines."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import log
 
-from gpureport.compare.records import Comparison, Condition, Contest, Entrant, RatioEstimate, Standing
+from gpureport.compare import FEW
+from gpureport.compare.records import Comparison, Condition, Contest, Difference, Entrant, RatioEstimate, Standing
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
-from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, families, mean_speed, overall, works
+from gpureport.compare.summary import (
+    APPLIED,
+    SEVERAL,
+    MeanRatio,
+    Work,
+    families,
+    mean_speed,
+    means,
+    overall,
+    ranked,
+    works,
+)
 from gpureport.report.comparison.words import work_name
 from gpureport.report.figures.style import brief, shorten
 from gpureport.report.grouping import grouped
@@ -12,14 +26,14 @@ from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import family_title, listed, low_to_high
 from gpureport.units import format_half_width, format_percent, format_ratio, format_value
 
-FEW = 4
-"""Machines up to which every value has a row."""
 _MOST_NAMED = 4  # the most machines with a common condition that are named
 _MOST_VALUES = 125  # the most rows of values with separate cases
+_MOST_SIGNIFICANT = 20  # the most rows of significant differences
 _MOST_WITHIN = 8  # number of differences within run-to-run variation that are shown
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
 _NARROW = 14  # characters of a name in a narrow column
+_NAME = 18  # characters of a name in other columns
 _SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 _GROUPS = {**dict.fromkeys(APPLIED, "applications"), "memory": "memory"}
 """By family, the heading of its mean speed."""
@@ -37,22 +51,32 @@ def marked(machine: Entrant) -> str:
 
 
 def machine_table(comparison: Comparison) -> Table:
-    """List the machines with device, source and date of the values, efficiency, and speeds if the machines are many."""
+    """List the machines with device and source of the values, and efficiency.
+
+    If the machines are few, also with the date; if they are many, with their speeds, the fastest first.
+    """
+    many = len(comparison.machines) > FEW
     efficiency = overall(comparison, "efficiency")
-    speeds = _speeds_by_group(comparison) if len(comparison.machines) > FEW else {}
+    speeds = {"overall": ranked(comparison), **_speeds_by_group(comparison)} if many else {}
     rows = (
         (
             marked(m),
-            shorten(m.device, 44),
-            m.kind,
-            m.created_at[:10] or UNKNOWN,
             *(format_ratio(found.get(m.name)) for found in speeds.values()),
             format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,
+            shorten(m.device, 44),
+            m.kind,
+            *(() if many else (m.created_at[:10] or UNKNOWN,)),
         )
-        for m in comparison.machines
+        for m in (by_rank(comparison) if many else comparison.machines)
     )
-    columns = ("machine", "device", "values", "date", *speeds, "efficiency")
-    return Table(columns, tuple(rows), frozenset(columns[4:]))
+    columns = ("machine", *speeds, "efficiency", "device", "values", *(() if many else ("date",)))
+    return Table(columns, tuple(rows), frozenset({*speeds, "efficiency"}))
+
+
+def by_rank(comparison: Comparison) -> tuple[Entrant, ...]:
+    """Return the machines, the fastest first; those that are not ranked are last."""
+    speeds = ranked(comparison)
+    return tuple(sorted(comparison.machines, key=lambda machine: -speeds.get(machine.name, 0.0)))
 
 
 def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:
@@ -104,29 +128,36 @@ def _range_text(mean: MeanRatio | None) -> str:
 
 
 def _works_of_many(comparison: Comparison) -> Table:
-    columns = ("work", "data in", "kernels", "baseline", "fastest", "fastest /", "slowest", "slowest /")
     rows = []
     for work in works(comparison):
         found = {m.name: mean_speed(work.contests, m.name) for m in comparison.machines}
         kernels = len({contest.workload for contest in work.contests})
         known = {name: mean for name, mean in found.items() if mean and len(mean.kernels) >= min(SEVERAL, kernels)}
         if len(known) > 1:
-            fastest, slowest = (pick(known, key=lambda name: known[name].ratio.value) for pick in (max, min))
-            best = work.best(comparison.baseline)
-            rows.append(
-                (
-                    work_name(work),
-                    short_regime(work.regime),
-                    str(kernels),
-                    brief(format_value(best.value if best else None, work.unit)),
-                    *(
-                        text
-                        for name in (fastest, slowest)
-                        for text in (shorten(name, _NARROW), ratio_text(known[name].ratio))
-                    ),
-                )
-            )
-    return Table(columns, tuple(rows), frozenset({"kernels", "baseline", "fastest /", "slowest /"}))
+            bests = {name: best.value for name in known if (best := work.best(name))}
+            ratios = {name: mean.ratio.value for name, mean in known.items()}
+            rows.append((work_name(work), short_regime(work.regime), *_ends(ratios, bests, work.unit)))
+    return Table(("work", "data in", *_END_COLUMNS), tuple(rows), _END_NUMBERS)
+
+
+_END_COLUMNS = (
+    "fastest machine",
+    "fastest",
+    "fastest ratio",
+    "slowest machine",
+    "slowest",
+    "slowest ratio",
+)
+_END_NUMBERS = frozenset({"fastest", "fastest ratio", "slowest", "slowest ratio"})
+
+
+def _ends(ratios: Mapping[str, float], values: Mapping[str, float], unit: str) -> Iterator[str]:
+    """Yield name, value and ratio of the fastest and of the slowest machine."""
+    for pick in (max, min):
+        name = pick(ratios, key=lambda each: ratios[each])
+        yield shorten(name, _NAME)
+        yield brief(format_value(values.get(name), unit))
+        yield format_ratio(ratios[name])
 
 
 def condition_table(comparison: Comparison) -> Table:
@@ -152,10 +183,8 @@ def sharing(condition: Condition) -> str:
 
 
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List the values by family, one row for each workload and regime; of many rows those without separate cases."""
-    kept = [c for c in comparison.contests if len(comparison.contests) <= _MOST_VALUES or c.regime in REGIMES]
-    few = comparison.model_copy(update={"contests": tuple(kept)})
-    return tuple(_standings_table(comparison, family, found) for family, found in families(few).items())
+    """List the values by family, one row for each workload and regime; of many rows separate cases share one."""
+    return tuple(_standings_table(comparison, family, found) for family, found in families(comparison).items())
 
 
 def _standings_table(comparison: Comparison, family: str, contests: Sequence[Contest]) -> Table:
@@ -171,21 +200,26 @@ def _standings_table(comparison: Comparison, family: str, contests: Sequence[Con
         *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
         *(f"eff. {short[name]}" for name in shown),
     )
-    rows = tuple(_standing_row(contest, names, others, shown) for contest in contests)
+    joined = len(comparison.contests) > _MOST_VALUES
+    by_row = grouped(((c.workload, "" if joined and c.regime not in REGIMES else c.regime), c) for c in contests)
+    rows = tuple(_standing_row(found, names, others, shown) for found in by_row.values())
     return Table(columns, rows, frozenset(columns[2:]))
 
 
 def _standing_row(
-    contest: Contest, names: Sequence[str], others: Sequence[str], measured: Sequence[str]
+    contests: Sequence[Contest], names: Sequence[str], others: Sequence[str], measured: Sequence[str]
 ) -> tuple[str, ...]:
-    found = {s.machine: s for s in contest.standings}
-    efficiencies = (found[name].efficiency if name in found else None for name in measured)
+    """Return the row of one contest, or of several cases of a workload: best values, and means of ratios."""
+    first, work = contests[0], Work(contests[0].workload.partition("/")[0], "", "", tuple(contests))
+    bests = [work.best(name) for name in names]
+    ratios = [mean_speed(contests, name) for name in others]
+    efficiencies = means(contests, "efficiency")
     return (
-        contest.workload.partition("/")[2],
-        short_regime(contest.regime),
-        *(_value(found[name], contest.metric.value_unit) if name in found else UNKNOWN for name in names),
-        *(ratio_text(found[name].to_baseline if name in found else None) for name in others),
-        *(format_ratio(efficiency.value if efficiency else None) for efficiency in efficiencies),
+        first.workload.partition("/")[2],
+        f"{len(contests)} cases" if len(contests) > 1 else short_regime(first.regime),
+        *(_value(best, first.metric.value_unit) if best else UNKNOWN for best in bests),
+        *(ratio_text(mean.ratio if mean else None) for mean in ratios),
+        *(format_ratio(efficiencies.get(name)) for name in measured),
     )
 
 
@@ -200,41 +234,88 @@ def ratio_text(ratio: RatioEstimate | None) -> str:
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
     """List the fastest and the slowest machine for each workload of the baseline, one table for each family."""
-    tables = (_leaders_table(family, found, comparison.baseline) for family, found in families(comparison).items())
+    tables = (_leaders_table(family, found, comparison) for family, found in families(comparison).items())
     return tuple(table for table in tables if table.rows)
 
 
-def _leaders_table(family: str, contests: Sequence[Contest], baseline: str) -> Table:
-    numeric = ("baseline", "fastest /", "slowest /")
-    columns = (family_title(family), "data in", "baseline", "fastest", "fastest /", "slowest", "slowest /")
-    having = [c for c in contests if c.regime in REGIMES and any(s.to_baseline for s in c.standings)]
-    return Table(columns, tuple(_leaders_row(contest, baseline) for contest in having), frozenset(numeric))
+def _leaders_table(family: str, contests: Sequence[Contest], comparison: Comparison) -> Table:
+    having = (c for c in contests if any(s.to_baseline for s in c.standings))
+    by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in having)
+    rows = tuple(_leaders_row(found, comparison) for found in by_row.values())
+    return Table((family_title(family), "data in", *_END_COLUMNS), rows, _END_NUMBERS)
 
 
-def _leaders_row(contest: Contest, baseline: str) -> tuple[str, ...]:
-    ratios = {s.machine: s.to_baseline.value for s in contest.standings if s.to_baseline}
-    base = next(s.value for s in contest.standings if s.machine == baseline)
-    fastest, slowest = (pick(ratios, key=lambda name: ratios[name]) for pick in (max, min))
-    return (
-        contest.workload.partition("/")[2],
-        short_regime(contest.regime),
-        format_value(base, contest.metric.value_unit),
-        shorten(fastest, _NARROW),
-        format_ratio(ratios[fastest]),
-        shorten(slowest, _NARROW),
-        format_ratio(ratios[slowest]),
-    )
+def _leaders_row(contests: Sequence[Contest], comparison: Comparison) -> tuple[str, ...]:
+    """Return the row of one contest, or of the separate cases of a workload: means of ratios, and best values."""
+    first = contests[0]
+    work = Work(first.workload.partition("/")[0], "", "", tuple(contests))
+    found = {m.name: mean_speed(contests, m.name) for m in comparison.machines}
+    ratios = {name: mean.ratio.value for name, mean in found.items() if mean}
+    values = {name: best.value for name in work.machines if (best := work.best(name))}
+    place = short_regime(first.regime) if first.regime in REGIMES else f"{len(contests)} cases"
+    return first.workload.partition("/")[2], place, *_ends(ratios, values, first.metric.value_unit)
 
 
 def differences_table(comparison: Comparison) -> Table:
-    """List the overall differences of machines with the same device, then significant sweeps and a few others."""
-    found = sorted(comparison.differences, key=lambda d: (not d.significant, d.p_value))
-    shown = [*comparison.overall, *found[: sum(d.significant for d in found) + _MOST_WITHIN]]
+    """List the differences of machines with the same device: overall, then sweeps, the largest significant ones first.
+
+    Of many machines only significant differences are listed. :func:`differences_left` counts those that are not.
+    """
     columns = ("machine", "sweep", "points", "speed / baseline", "p-value", "verdict")
     least = f"< {_LEAST_P_VALUE:.0g}"
-    chances = [f"{d.p_value:.1g}" if d.p_value >= _LEAST_P_VALUE else least for d in shown]
     rows = (
-        (d.machine, d.sweep, str(d.points), ratio_text(d.speed), p_value, _VERDICTS[d.significant])
-        for d, p_value in zip(shown, chances, strict=True)
+        (
+            d.machine,
+            d.sweep,
+            str(d.points),
+            ratio_text(d.speed),
+            f"{d.p_value:.1g}" if d.p_value >= _LEAST_P_VALUE else least,
+            _VERDICTS[d.significant],
+        )
+        for d in _shown_differences(comparison)
     )
     return Table(columns, tuple(rows), frozenset({"points", "speed / baseline", "p-value"}))
+
+
+def differences_left(comparison: Comparison) -> tuple[int, int]:
+    """Return how many differences :func:`differences_table` leaves out: significant ones, and others."""
+    every, shown = [*comparison.overall, *comparison.differences], _shown_differences(comparison)
+    significant, others = (
+        sum(d.significant == kind for d in every) - sum(d.significant == kind for d in shown) for kind in (True, False)
+    )
+    return significant, others
+
+
+def _shown_differences(comparison: Comparison) -> list[Difference]:
+    few = len(comparison.machines) <= FEW
+    order = sorted(comparison.differences, key=lambda d: -abs(log(d.speed.value)))
+    significant = [d for d in order if d.significant][:_MOST_SIGNIFICANT]
+    within = [d for d in order if not d.significant][:_MOST_WITHIN] if few else []
+    wholes = [whole for whole in comparison.overall if few or whole.significant]
+    return [*sorted(wholes, key=lambda d: -abs(log(d.speed.value)))[:_MOST_SIGNIFICANT], *significant, *within]
+
+
+def outliers_table(comparison: Comparison) -> Table:
+    """List the machines with significant differences from the baseline on the same device, the largest number first."""
+    wholes = {whole.machine: whole for whole in comparison.overall}
+    by_machine = grouped((d.machine, d) for d in comparison.differences if d.significant)
+    counts = Counter(difference.machine for difference in comparison.differences)
+    rows = []
+    for name, found in sorted(by_machine.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
+        most = max(found, key=lambda d: abs(log(d.speed.value)))
+        whole = ratio_text(wholes[name].speed) if name in wholes else UNKNOWN
+        rows.append((name, whole, f"{len(found)} of {counts[name]}", most.sweep, ratio_text(most.speed)))
+    columns = ("machine", "all sweeps", "significant", "largest difference", "speed / baseline")
+    return Table(columns, tuple(rows), frozenset({"all sweeps", "significant", "speed / baseline"}))
+
+
+def deviating_sweeps_table(comparison: Comparison) -> Table:
+    """List the sweeps in which machines differ significantly from the baseline, those of most machines first."""
+    by_sweep = grouped((d.sweep, d) for d in comparison.differences if d.significant)
+    rows = []
+    for sweep, found in sorted(by_sweep.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
+        order = sorted(found, key=lambda difference: difference.speed.value)
+        ends = (text for d in (order[0], order[-1]) for text in (ratio_text(d.speed), shorten(d.machine, _NAME)))
+        rows.append((sweep, str(len(found)), *ends))
+    columns = ("sweep", "machines", "slowest", "slowest machine", "fastest", "fastest machine")
+    return Table(columns, tuple(rows), frozenset({"machines", "slowest", "fastest"}))

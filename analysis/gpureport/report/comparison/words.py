@@ -1,10 +1,12 @@
 """The sentences of a comparison of machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from math import log
+from statistics import geometric_mean
 
-from gpureport.compare.records import Comparison, Difference
-from gpureport.compare.standings import BEYOND, WITHIN
+from gpureport.compare.records import Comparison, Contest, Difference
+from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
 from gpureport.report.text.words import family_title, listed
@@ -13,6 +15,7 @@ from gpureport.units import format_percent, format_ratio, format_value
 EQUAL = 0.05
 """Largest deviation from 1 of a ratio that counts as equal."""
 _FEW = 6  # the most machines with sentences each
+_MOST_SENTENCES = 5  # about many machines
 _NAMED = 3  # the most machines that a title names
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
 _VERDICTS = ("faster", "slower", f"equally fast (within {100 * EQUAL:.0f} %)", "undecided (the interval includes 1)")
@@ -43,15 +46,22 @@ def place_name(work: Work) -> str:
 def sentences(comparison: Comparison) -> Iterator[str]:
     """Yield the summary: speed by kind of work, efficiency, and significant differences on the same device."""
     others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
-    every = works(comparison)
-    if len(others) < _FEW:
-        alike = _alike(comparison)
-        for name in (each for each in others if each not in alike):
-            yield from _speeds(every, name, comparison.baseline, _MOST_SHOWN if len(others) == 1 else 1)
-    else:
-        yield from _extremes(comparison)
+    if len(others) >= _FEW:
+        yield from islice(_of_many(comparison), _MOST_SENTENCES)
+        return
+    every, alike = works(comparison), _alike(comparison)
+    for name in (each for each in others if each not in alike):
+        yield from _speeds(every, name, comparison.baseline, _MOST_SHOWN if len(others) == 1 else 1)
     yield from _efficiencies(overall(comparison, "efficiency"))
     yield from _same_devices(comparison)
+
+
+def _of_many(comparison: Comparison) -> Iterator[str]:
+    """Yield the summary of many machines: fastest and slowest, outliers, largest difference, efficiency."""
+    yield from _extremes(comparison)
+    yield from _outliers(comparison)
+    yield from _widest(comparison)
+    yield from _efficiencies(overall(comparison, "efficiency"))
 
 
 def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Iterator[str]:
@@ -97,7 +107,7 @@ def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
     best = [work.best(machine, (name, baseline)) for machine in (name, baseline)]
     values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
     count = f"{len(mean.kernels)} kernels" if len(mean.kernels) > 1 else "one kernel"
-    place = " with ".join(filter(None, (work_name(work), place_name(work))))
+    place = work_label(work)
     ratio = mean.ratio
     ends = f", 95 %: {format_ratio(ratio.ci_low)} to {format_ratio(ratio.ci_high)}" if ratio.ci_low else ""
     return (
@@ -107,46 +117,148 @@ def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
 
 
 def _extremes(comparison: Comparison) -> Iterator[str]:
-    """Report the fastest and the slowest of many machines, among those with enough kernels."""
+    """Report the fastest and the slowest of many machines, among those with enough kernels, with a value of each."""
     found = ranked(comparison)
-    order = [name for name in found if name != comparison.baseline]
-    if len(order) > 1:
-        slowest, fastest = order[0], order[-1]
-        if _times(found[slowest]) == _times(found[fastest]):
-            speed = _times(found[fastest])
-            yield f"All others, relative to {comparison.baseline}: {speed} (geometric means over families)."
+    if len(found) > 1:
+        slowest, *_, fastest = found
+        if found[fastest] / found[slowest] - 1 < EQUAL:
+            yield f"{len(found)} machines are equally fast overall (within {100 * EQUAL:.0f} %)."
         else:
-            ends = [
-                f"{name} is {place} ({_times(found[name])})"
-                for name, place in ((fastest, "fastest"), (slowest, "slowest"))
-                if abs(found[name] - 1) >= EQUAL
-            ]
-            yield f"Relative to {comparison.baseline}, {listed(ends)} (geometric means over common families)."
+            yield f"Overall, {_ranking(comparison, found, fastest, slowest)}."
     missing = [machine.name for machine in comparison.machines if machine.name not in found]
     if missing:
         names = listed(missing) if len(missing) <= _NAMED else f"{len(missing)} machines"
         yield f"Not ranked: {names}, with fewer than {SEVERAL} kernels in common with {comparison.baseline}."
 
 
-def _times(ratio: float) -> str:
-    return "equally fast" if abs(ratio - 1) < EQUAL else f"{format_ratio(ratio)} times as fast"
+def _ranking(comparison: Comparison, found: Mapping[str, float], fastest: str, slowest: str) -> str:
+    """Write the ends of a ranking, with the values of a kernel whose ratio is nearest to that of both machines."""
+    base = comparison.baseline
+    times = ["" if name == base else _times(found[name], base) for name in (fastest, slowest)]
+    contest = _typical(comparison, fastest, slowest, found[fastest] / found[slowest])
+    values = ["", ""]
+    if contest:
+        of = {s.machine: format_value(s.value, contest.metric.value_unit) for s in contest.standings}
+        kernel = " with ".join([contest.workload, _PLACES.get(contest.regime, contest.regime)])
+        values = [f"{kernel}: {of[fastest]}", of[slowest]]
+    notes = ["; ".join(filter(None, pair)) for pair in zip(times, values, strict=True)]
+    return f"{fastest} is fastest ({notes[0]}) and {slowest} is slowest ({notes[1]})"
+
+
+def _times(ratio: float, baseline: str) -> str:
+    if abs(ratio - 1) < EQUAL:
+        return f"within {100 * EQUAL:.0f} % of {baseline}"
+    return f"{format_ratio(ratio)} times as fast as {baseline}"
+
+
+def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> Contest | None:
+    """Return the contest in which both machines have most nearly the *ratio*; ``None`` if they have none in common."""
+    common: list[tuple[bool, float, Contest]] = []
+    for contest in comparison.contests:
+        speeds = {standing.machine: standing.to_baseline for standing in contest.standings}
+        one, other = speeds.get(fastest), speeds.get(slowest)
+        if one and other:
+            common.append((contest.regime not in REGIMES, abs(log(one.value / other.value / ratio)), contest))
+    return min(common, key=lambda each: each[:2])[2] if common else None
+
+
+def work_label(work: Work) -> str:
+    """Return the name of a kind of work, with the place of its data."""
+    return " with ".join(filter(None, (work_name(work), place_name(work))))
+
+
+def _best(work: Work, name: str) -> str:
+    best = work.best(name)
+    return format_value(best.value if best else None, work.unit)
+
+
+def _widest(comparison: Comparison) -> Iterator[str]:
+    """Report the kind of work in which the machines differ most, with the values at both ends."""
+    names = [machine.name for machine in comparison.machines]
+    spans = []
+    every = works(comparison)
+    for work in [work for work in every if work.regime] or every:
+        known = {name: mean.ratio.value for name in names if (mean := mean_speed(work.contests, name))}
+        if len(known) > 1:
+            ends = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+            spans.append((known[ends[0]] / known[ends[1]], work, ends))
+    if spans and (most := max(spans, key=lambda span: span[0]))[0] > 1 + EQUAL:
+        span, work, ends = most
+        texts = " to ".join(f"{_best(work, name)} ({name})" for name in ends)
+        label = work_label(work)
+        yield f"{label} differs most, by a factor of {format_ratio(span)} (mean of its kernels): at best {texts}."
+
+
+def _outliers(comparison: Comparison) -> Iterator[str]:
+    """Count the machines with the baseline's device that differ significantly, and name those that differ most.
+
+    If most of them differ in a sweep, and in the same direction, the baseline is the outlier there.
+    """
+    by_machine = _by_machine(comparison)
+    if not by_machine:
+        return
+    own = baseline_sweeps(comparison)
+    wholes = sorted((w for w in comparison.overall if w.significant), key=_effect)
+    counts = {
+        name: sum(d.significant and d.sweep not in own for d in found)
+        for name, found in by_machine.items()
+        if name not in {whole.machine for whole in wholes}
+    }
+    single = sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
+    parts = []
+    if wholes:
+        named = [f"{whole.machine} ({change(whole.speed.value)})" for whole in wholes]
+        names = listed(named) if len(named) <= _NAMED else f"{len(named)} machines, most of all {named[0]},"
+        parts.append(f"{names} {'differs' if len(named) == 1 else 'differ'} significantly as a whole")
+    if single:
+        sweeps = f"{single[0]} in {counts[single[0]]} of {len(by_machine[single[0]])}"
+        some = f"{len(single)} machines differ" if len(single) > 1 else "one machine differs"
+        parts.append(f"{some} significantly in single sweeps, {'most ' if len(single) > 1 else ''}{sweeps}")
+    rest = len(counts) - len(single)
+    if rest:
+        others = " other" if own else ""
+        parts.append(
+            f"all{others} sweeps of {f'{rest} machines' if rest > 1 else 'one machine'} are within run-to-run variation"
+        )
+    yield f"On the same device, {'; '.join(parts)}."
+    if own:
+        change_of = change(geometric_mean(own.values()))
+        some = f"{len(own)} sweeps" if len(own) > 1 else f"{next(iter(own))}"
+        yield (
+            f"{comparison.baseline} itself is the outlier in {some}: most machines with its device are {change_of} "
+            "there."
+        )
+
+
+def baseline_sweeps(comparison: Comparison) -> dict[str, float]:
+    """Return the sweeps in which the baseline is the outlier, with the speed of the other machines relative to it.
+
+    More than half of three or more machines with its device differ significantly there, in the same direction.
+    """
+    by_sweep = grouped((difference.sweep, difference) for difference in comparison.differences)
+    found = {}
+    for sweep, differences in by_sweep.items():
+        for faster in (False, True):
+            same = [d.speed.value for d in differences if d.significant and (d.speed.value > 1) == faster]
+            if len(differences) >= SEVERAL and len(same) > len(differences) / 2:
+                found[sweep] = geometric_mean(same)
+    return found
+
+
+def _effect(difference: Difference) -> float:
+    return -abs(log(difference.speed.value))
 
 
 def _same_devices(comparison: Comparison) -> Iterator[str]:
-    """Report the machines with the baseline's device: significant differences, and the number without any."""
-    by_machine = _by_machine(comparison)
+    """Report the machines with the baseline's device: significant differences, or that there are none."""
     wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
-    equal = _unchanged(by_machine)
-    for name, found in by_machine.items():
+    for name, found in _by_machine(comparison).items():
         if name in wholes:
             yield (
                 f"{name} is significantly {change(wholes[name].speed.value)} than {comparison.baseline} on the same "
                 "device (median of its sweeps)."
             )
-        if name not in equal or len(equal) <= _FEW:
-            yield _same_device(name, found)
-    if len(equal) > _FEW:
-        yield f"On the same device, all sweeps of {len(equal)} machines are within run-to-run variation."
+        yield _same_device(name, found)
 
 
 def _alike(comparison: Comparison) -> set[str]:

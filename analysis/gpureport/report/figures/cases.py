@@ -7,7 +7,7 @@ from gpureport.records.observation import ObservedPoint
 from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting, shorten
 from gpureport.report.figures.theme import across, dots, inches, value_ticks, write_above, write_title
-from gpureport.report.run.curves import CurveRecords
+from gpureport.report.run.curves import CurveRecords, seen_word
 from gpureport.units import format_ratio, scale_of
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 MOST_CASES = 30
 """Cases of one curve that are drawn, the first ones; all are in the table."""
-MOST_ROWS = 50
-"""Lines of one figure."""
+MOST_ROWS = 24
+"""Lines of one figure: small figures leave no large gaps at the ends of pages."""
 
 _ROW_IN, _HEAD_IN, _FOOT_IN, _TOP_IN = 0.14, 0.24, 0.42, 0.04
 _LABEL_IN, _VALUE_IN, _GAP_IN = 1.2, 0.8, 0.15
@@ -109,7 +109,7 @@ def _write_values(axis: "Axes", curve: CurveRecords, labels: Sequence[str], widt
     predicted = {p.point.label: p.value for p in prediction.points} if prediction else {}
     divisor, _ = _scale(curve)
     colour, right = OBSERVED if seen else PREDICTED, 1 + _VALUE_IN / width_in
-    head = ("observed (ratio)" if predicted else "observed") if seen else "predicted"
+    head = f"{seen_word([curve])}{' (ratio)' if predicted else ''}" if seen else "predicted"
     write_above(axis, head, 0.08, x=right, colour=colour, ha="right")
     for row, label in enumerate(labels):
         value = seen[label].value if label in seen else None if seen else predicted.get(label)

@@ -6,20 +6,39 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
+from gpureport.compare.records import CurvePoint, MachineCurve
+from gpureport.records.features import Feature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.report.figures.marks import FeatureMark, feature_marks
+from gpureport.report.figures.marks import FeatureMark, feature_marks, plateaus
 from gpureport.report.figures.roofline import Dot, class_text
+from gpureport.report.figures.sizes import drawable
 from gpureport.report.figures.style import printable
+from gpureport.report.figures.traces import Trace, binned
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
 from gpureport.spec.models import Device
-from gpureport.units import format_bandwidth, format_bytes, format_value
+from gpureport.units import format_bandwidth, format_bytes, format_time, format_value
 
-Kind = Literal["specification", "calibrated", "observed", "first", "second", "ceiling"]
-"""What the values of a series are: predictions, observations, those of two devices, or limits of a roofline."""
-Spacing = Literal["linear", "log2", "log10", "categories"]
+Kind = Literal[
+    "specification",
+    "calibrated",
+    "observed",
+    "trace",
+    "first",
+    "second",
+    "ceiling",
+    "machine 1",
+    "machine 2",
+    "machine 3",
+    "machine 4",
+]
+"""What the values of a series are: predictions, observations, times in order, predictions for two devices, limits of a
+roofline, or values of machines."""
+_MACHINES: tuple[Kind, ...] = ("machine 1", "machine 2", "machine 3", "machine 4")
+Spacing = Literal["linear", "near", "log2", "log10", "categories"]
+"""``near``: linear, not from 0."""
 Point = PredictedPoint | ObservedPoint
 Number = float | None
 
@@ -49,7 +68,7 @@ class Series:
     kind: Kind
     values: tuple[Number, ...]
     low: tuple[Number, ...] = ()
-    """Lower ends of 95 % intervals of observations; empty without intervals."""
+    """Lower ends of 95 % intervals of observations, or least times of a trace; empty without intervals."""
     high: tuple[Number, ...] = ()
     spread: tuple[Number, ...] = ()
     """Half-widths of 95 % intervals of predictions, as factors; empty without intervals."""
@@ -57,12 +76,31 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """The position of a cliff or taper."""
+    """A cliff or taper."""
 
-    text: str
+    texts: tuple[str, ...]
+    """The longest first."""
+    feature: Feature
     kind: Kind
     """Of the series that shows it."""
     x: float
+    start: float
+    """Of the transition range."""
+    end: float
+    low: float
+    """Of the 95 % interval of the position."""
+    high: float
+
+
+@dataclass(frozen=True)
+class PlateauLine:
+    """An observed plateau: its value from x = start to x = end."""
+
+    start: float
+    end: float
+    value: float
+    best: float | None
+    """The best sample, if the plateau was fitted and exceeds all samples."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +117,10 @@ class Chart:
     series: tuple[Series, ...]
     joined: bool
     """Whether lines join the predictions."""
+    ratios: bool = False
+    """Whether there is a second chart below: all values / those of the prediction with intervals."""
     marks: tuple[Mark, ...] = ()
+    plateaus: tuple[PlateauLine, ...] = ()
 
 
 def chart_json(charts: Sequence[Chart]) -> str:
@@ -102,7 +143,25 @@ def _sweep_chart(curve: CurveRecords, title: str, *, cases: bool) -> Chart:
     if curve.observation:
         records.append(_Record("observed", "observed", curve.observation.points))
     chart = _chart(title, curve.axis, curve.metric, records, cases=cases)
-    return chart if cases or curve.is_work_group else replace(chart, marks=_marks(curve))
+    if cases or curve.is_work_group:
+        return chart
+    both = bool(curve.prediction and curve.observation)
+    return replace(chart, ratios=both, marks=_marks(curve), plateaus=_plateaus(curve))
+
+
+def _plateaus(curve: CurveRecords) -> tuple[PlateauLine, ...]:
+    """Return the plateaus that the figure of a sweep over sizes shows."""
+    seen = curve.observation
+    found = plateaus(seen.features, drawable(seen.points)) if seen else ()
+    return tuple(
+        PlateauLine(
+            start=_number(p.start),
+            end=_number(p.end),
+            value=_number(p.value),
+            best=None if p.best_point is None else _number(p.best_point),
+        )
+        for p in found
+    )
 
 
 def _marks(curve: CurveRecords) -> tuple[Mark, ...]:
@@ -113,7 +172,34 @@ def _marks(curve: CurveRecords) -> tuple[Mark, ...]:
         found += [(predicted.kind, mark) for mark in feature_marks(predicted.features, predicted.points)]
     if curve.observation:
         found += [("observed", mark) for mark in feature_marks(curve.observation.features, curve.observation.points)]
-    return tuple(Mark(printable(mark.texts[0]), kind, _number(mark.main)) for kind, mark in found)
+    return tuple(
+        Mark(
+            tuple(map(printable, mark.texts)),
+            mark.feature,
+            kind,
+            *map(_number, (mark.main, mark.start, mark.end, mark.low, mark.high)),
+        )
+        for kind, mark in found
+    )
+
+
+def trace_charts(found: Sequence[Trace]) -> tuple[Chart, ...]:
+    """Return a chart for each trace: median, minimum and maximum of each time bin / median of the trace."""
+    return tuple(map(_trace_chart, found))
+
+
+def _trace_chart(trace: Trace) -> Chart:
+    at, *columns = binned(trace.at_s, trace.times_s / trace.median_s)
+    middle, low, high = (_column(column.tolist()) for column in columns)
+    return Chart(
+        title=f"{printable(trace.title)}, median {format_time(trace.median_s)}",
+        x=Scale("time since the first dispatch", "s", "linear"),
+        y=Scale("time / median", "", "near"),
+        at=tuple(map(_number, at.tolist())),
+        labels=(),
+        series=(Series("median (minimum to maximum)", "trace", middle, low, high),),
+        joined=True,
+    )
 
 
 def pair_charts(pairs: Sequence[tuple[Prediction, Prediction]], names: tuple[str, str]) -> tuple[Chart, ...]:
@@ -129,19 +215,33 @@ def pair_charts(pairs: Sequence[tuple[Prediction, Prediction]], names: tuple[str
     )
 
 
+def machine_charts(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[str]) -> tuple[Chart, ...]:
+    """Return a chart for each of *sweeps*, which has curves of some *machines*, in the order of their colours."""
+    kinds = dict(zip(machines, _MACHINES, strict=False))
+    return tuple(
+        _chart(
+            curves[0].key.variant,
+            curves[0].axis,
+            curves[0].metric,
+            [_Record(curve.machine, kinds[curve.machine], curve.points) for curve in curves],
+        )
+        for curves in sweeps
+    )
+
+
 @dataclass(frozen=True)
 class _Record:
     """Points of a series, with or without intervals."""
 
     name: str
     kind: Kind
-    points: Sequence[Point]
+    points: Sequence[Point | CurvePoint]
     intervals: bool = True
 
 
 def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *, cases: bool = False) -> Chart:
     """Return the chart of *records*, without points that do not fit on logarithmic axes."""
-    shown = [(r, {_place(p): p for p in r.points if p.value > 0 and (cases or p.point.x > 0)}) for r in records]
+    shown = [(r, {_place(p): p for p in r.points if p.value > 0 and (cases or _place(p)[0] > 0)}) for r in records]
     places = sorted({place for _, points in shown for place in points})
     values = [point.value for _, points in shown for point in points.values()]
     linear = max(values) <= _WIDE * min(values) or (metric.kind == "rate" and not cases)  # as in the static figure
@@ -161,18 +261,19 @@ def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *
 _X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
 
 
-def _place(point: Point) -> tuple[float, str]:
-    return point.point.x, point.point.label
+def _place(point: Point | CurvePoint) -> tuple[float, str]:
+    key = point if isinstance(point, CurvePoint) else point.point
+    return key.x, key.label
 
 
-def _series(record: _Record, points: Sequence[Point | None]) -> Series:
+def _series(record: _Record, points: Sequence[Point | CurvePoint | None]) -> Series:
     """Return the series of a record's *points* at each x."""
     return Series(
         name=printable(record.name),
         kind=record.kind,
         values=_column(point.value if point else None for point in points),
-        low=_column(point.ci_low if isinstance(point, ObservedPoint) else None for point in points),
-        high=_column(point.ci_high if isinstance(point, ObservedPoint) else None for point in points),
+        low=_column(None if point is None or isinstance(point, PredictedPoint) else point.ci_low for point in points),
+        high=_column(None if point is None or isinstance(point, PredictedPoint) else point.ci_high for point in points),
         spread=_column(
             point.spread if record.intervals and isinstance(point, PredictedPoint) else None for point in points
         ),

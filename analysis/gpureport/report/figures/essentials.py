@@ -11,7 +11,15 @@ from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
-from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, label_plateaus, place, plateaus
+from gpureport.report.figures.marks import (
+    FeatureMark,
+    draw_marks,
+    feature_marks,
+    label_line,
+    label_plateaus,
+    place,
+    plateaus,
+)
 from gpureport.report.figures.sizes import drawable
 from gpureport.report.figures.style import (
     ACCENTS,
@@ -24,11 +32,12 @@ from gpureport.report.figures.style import (
     TIMES,
     WIDTH_IN,
     fitted,
-    spread,
+    readable,
+    text_in,
 )
-from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis
+from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis, write_above
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords
+from gpureport.report.run.curves import CurveRecords, reading_units
 from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_value
 
@@ -41,10 +50,10 @@ MOST_FAMILIES = len(ACCENTS)
 
 _LATENCY, _BANDWIDTH = ("memory", ("latency",)), ("memory", ("read_private", "read"))
 """Family and variants of the microbenchmarks of caches."""
-_HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.36, 0.2, 0.37
-_LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.4, 0.52, 1.05
+_HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.24, 0.2, 0.37
+_LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.36, 0.52, 1.12
 _MARKS_IN, _BETWEEN_IN = 0.12, 0.06
-_LINE_IN = 0.105
+_ROW_IN = 0.13
 _FULL = 0.9  # share of the plateau at n90
 _MOST_SHARE = 1.35
 
@@ -135,27 +144,30 @@ def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
 
 
 def essentials_figure(drawn: Essentials) -> "Figure":
-    """Draw the panels of caches on the left and that of work on the right; one alone gets the whole width."""
+    """Draw the panels of caches on the left and those of work on the right; one alone gets the whole width."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH_IN, _HEIGHT_IN))
     panels = [curves for curves in (drawn.latency, drawn.bandwidth) if curves]
     width = _CACHES_IN if drawn.work else WIDTH_IN - _LEFT_IN - 0.15
     space = _HEIGHT_IN - _TOP_IN - _FOOT_IN - (_MARKS_IN + _BETWEEN_IN) * len(panels)
-    for number, curves in enumerate(panels):
+    for number, of in enumerate(panels):
         height = space / len(panels)
         bottom = _FOOT_IN + (len(panels) - 1 - number) * (height + _MARKS_IN + _BETWEEN_IN)
         axis = figure.add_axes((_LEFT_IN / WIDTH_IN, bottom / _HEIGHT_IN, width / WIDTH_IN, height / _HEIGHT_IN))
-        _draw_curves(axis, curves, [curve for of in panels for curve in of])
+        _draw_curves(axis, of, [*drawn.latency, *drawn.bandwidth])
         _draw_caches(axis, drawn, labelled=number == 0)
+        _label(axis, of, drawn.compute_units)
         below = number == len(panels) - 1
         axis.tick_params(labelbottom=below)
         axis.set_xlabel("working set (per compute unit for caches of compute units)" if below else "", labelpad=1)
     if drawn.work:
         left = _LEFT_IN + _CACHES_IN + _WORK_LEFT_IN if panels else _LEFT_IN
-        size = (WIDTH_IN - left - _NAMES_IN, _HEIGHT_IN - _TOP_IN - _FOOT_IN)
-        place = (left / WIDTH_IN, _FOOT_IN / _HEIGHT_IN, size[0] / WIDTH_IN, size[1] / _HEIGHT_IN)
-        _draw_work(figure.add_axes(place), drawn)
+        width = WIDTH_IN - left - _NAMES_IN - 0.05
+        top = _HEIGHT_IN - _TOP_IN - _ROW_IN * len(drawn.work)
+        rows = (left / WIDTH_IN, top / _HEIGHT_IN, width / WIDTH_IN, _ROW_IN * len(drawn.work) / _HEIGHT_IN)
+        curves = (rows[0], _FOOT_IN / _HEIGHT_IN, rows[2], (top - _MARKS_IN - _FOOT_IN) / _HEIGHT_IN)
+        _draw_work(figure.add_axes(rows), figure.add_axes(curves), drawn)
     return figure
 
 
@@ -181,14 +193,26 @@ def _draw_curves(axis: "Axes", curves: Sequence[CurveRecords], every: Sequence[C
     first = curves[0]
     value_axis(axis, first.value_unit, zero=False, most=4)
     axis.set_ylabel(first.metric.label, size=SMALL_PT, labelpad=2)
-    observed = any(curve.observation for curve in curves)
-    colour = OBSERVED if observed else PREDICTED
-    for curve in curves:
-        record = _record(curve)
-        if record:
-            label_plateaus(axis, plateaus(record.features, drawable(record.points)), curve.value_unit, colour)
     above = 1 + _MARKS_IN / 2 / inches(axis)[1]
-    draw_marks([axis], sorted(marks, key=lambda mark: mark.main), above, colour, hollow=not observed)
+    marks.sort(key=lambda mark: mark.main)
+    draw_marks([axis], marks, above, _colour(curves), hollow=not any(curve.observation for curve in curves))
+
+
+def _colour(curves: Iterable[CurveRecords]) -> str:
+    """Return the colour of the records that are drawn."""
+    return OBSERVED if any(curve.observation for curve in curves) else PREDICTED
+
+
+def _label(axis: "Axes", curves: Iterable[CurveRecords], units: int) -> None:
+    """Label plateaus; a curve that only some compute units read gets their number instead of values."""
+    for curve in curves:
+        record, readers = _record(curve), reading_units(curve, units)
+        points = drawable(record.points) if record else []
+        if record and points and readers < units:
+            text = f"only {readers} of {units} units"
+            label_line(axis, text, (points[0].point.x, points[-1].point.x), points[0].value, _colour([curve]))
+        elif record:
+            label_plateaus(axis, plateaus(record.features, points), curve.value_unit, _colour([curve]))
 
 
 def _cliffs(record: Observation | Prediction) -> list[FeatureMark]:
@@ -229,40 +253,52 @@ def _draw_caches(axis: "Axes", drawn: Essentials, *, labelled: bool) -> None:
             )
 
 
-def _draw_work(axis: "Axes", drawn: Essentials) -> None:
-    """Draw a line for each family, with its n90 and name; and the work-items that can be resident at once."""
+def _draw_work(rows: "Axes", axis: "Axes", drawn: Essentials) -> None:
+    """Draw a line for each family, and above the lines a row for each with its n90, which are often close together."""
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
+    ends = [items for line in drawn.work for items in line.items[[0, -1]]]
+    for each in (axis, rows):
+        binary_axis(each, lambda value: format_value(value, ""), 4)
+        each.set_xlim(min(ends) / 1.5, max(ends) * 1.5)
+        if drawn.resident:
+            each.axvline(drawn.resident, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
     for line, colour in zip(drawn.work, ACCENTS, strict=False):
         axis.plot(line.items, line.shares, color=colour, linewidth=0.8)
-        axis.plot(line.n90, _FULL, "^", color=colour, markersize=4, zorder=4)
-        if line.predicted:
-            axis.plot(line.predicted, _FULL, "^", color=colour, markersize=4, markerfacecolor="white", zorder=3)
-    binary_axis(axis, lambda value: format_value(value, ""), 4)
-    ends = [items for line in drawn.work for items in line.items[[0, -1]]]
-    axis.set_xlim(min(ends) / 1.5, max(ends) * 1.5)
     axis.set_ylim(0, _MOST_SHARE)
     axis.yaxis.set_major_locator(FixedLocator([0, 0.5, _FULL, 1.2]))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
     axis.set_xlabel("work-items", labelpad=1)
-    axis.set_ylabel("throughput / plateau", size=SMALL_PT, labelpad=1)
-    width, height = inches(axis)
+    axis.set_ylabel("throughput", size=SMALL_PT, labelpad=1)
+    _draw_n90(rows, drawn.work)
     if drawn.resident:
-        axis.axvline(drawn.resident, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
-        axis.text(
-            drawn.resident,
-            1 + 0.07 / height,
-            f"resident at once: {format_value(drawn.resident, '')}",
-            transform=axis.get_xaxis_transform(),
-            size=SMALL_PT,
-            weight=600,
-            ha="center",
-            va="center",
-        )
-    ends = [float(np.clip(line.shares[-1], 0, _MOST_SHARE)) / _MOST_SHARE * height for line in drawn.work]
-    heights = spread(ends, 2 * _LINE_IN + 0.02)
-    shift = min(0.0, height - max(heights) - _LINE_IN / 2)
-    for line, colour, at in zip(drawn.work, ACCENTS, heights, strict=False):
-        text = f"{fitted(line.name, _NAMES_IN - 0.05)}\nn90 {format_value(line.n90, '')}"
-        place = (1 + 0.05 / width, (at + shift) / height)
-        axis.text(*place, text, transform=axis.transAxes, size=SMALL_PT, color=colour, va="center", linespacing=1.0)
+        text = f"resident at once: {format_value(drawn.resident, '')}"
+        write_above(rows, text, 0.07, x=_across(rows, drawn.resident), weight=600, ha="center")
+
+
+def _across(axis: "Axes", x: float) -> float:
+    """Return the place of *x* on a logarithmic axis, as a share of its width."""
+    low, high = np.log(axis.get_xlim())
+    return float((np.log(x) - low) / (high - low))
+
+
+def _draw_n90(axis: "Axes", lines: Sequence[WorkLine]) -> None:
+    """Mark the n90 of each line in a row of its own, with name and value to the right."""
+    from matplotlib.ticker import NullLocator
+
+    axis.set_ylim(len(lines), 0)
+    axis.yaxis.set_major_locator(NullLocator())
+    axis.tick_params(labelbottom=False)
+    axis.spines[["left", "bottom"]].set_visible(False)
+    width, _ = inches(axis)
+    write_above(axis, "n90", 0.07, x=1 + _NAMES_IN / width, ha="right")
+    for row, (line, colour) in enumerate(zip(lines, ACCENTS, strict=False)):
+        if line.predicted:
+            axis.plot((line.predicted, line.n90), (row + 0.5,) * 2, color=colour, linewidth=0.7)
+            axis.plot(line.predicted, row + 0.5, "^", color=colour, markersize=4, markerfacecolor="white")
+        axis.plot(line.n90, row + 0.5, "^", color=colour, markersize=4)
+        number = format_value(line.n90, "")
+        name = fitted(line.name, _NAMES_IN - text_in(number) - 0.08)
+        for text, x, ha in ((name, 0.05, "left"), (number, _NAMES_IN, "right")):
+            place = {"transform": axis.get_yaxis_transform(), "ha": ha, "va": "center"}
+            axis.text(1 + x / width, row + 0.5, text, fontdict={"size": SMALL_PT, "color": readable(colour), **place})

@@ -21,15 +21,16 @@ MOST_ROWS = 26
 """Rows of one figure, with the headings of families: two such figures fill a page."""
 
 _ROW_IN, _TITLE_IN, _NAMES_IN, _FOOT_IN = 0.15, 0.17, 0.17, 0.03
+_LOW_ROW_IN = 0.13  # if there are more than MOST_ROWS
 _NAME_IN, _DETAIL_IN = 1.5, 0.65
 _LINE_IN = 0.105  # between upright names
-_TALLEST_IN = 1.0  # an upright name
 _WIDEST_IN, _BETWEEN_IN = 0.95, 0.12
-_PAD_IN = 0.05  # around the text of a cell
+_PAD_IN = 0.03  # around the text of a cell
 _KEY_IN = (1.45, 0.08)
 _KEY_LEFT_IN = 0.22  # room for half of a tick's text
+_LEAST_LEFT_IN = 1.72  # left of the blocks: the colour key
 _ROUNDED = 0.1  # largest relative rounding error of a printed ratio
-_REACHES = {1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
+_REACHES = {1.05: 1.02, 1.25: 1.1, 1.5: 1.2, 2.0: 1.4, 4.0: 2.0, 8.0: 3.0}
 """Ratios with the darkest colour, each with the ratio of a tick of the key between it and 1."""
 _SHADES = 21
 _EQUAL = "#F4F4F4"
@@ -47,6 +48,8 @@ class HeatBlock:
     columns: tuple[str, ...]
     predicted: frozenset[str] = frozenset()
     cautioned: frozenset[str] = frozenset()
+    tallest_in: float = 1.0
+    """Greatest height of an upright name."""
 
     def label(self, column: str) -> str:
         """Return the printed name of a column."""
@@ -102,22 +105,24 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: flo
     """
     from matplotlib.figure import Figure
 
-    grid = _grid(blocks)
+    label_in = _NAME_IN + _DETAIL_IN if any(row.detail for row in rows) else _LEAST_LEFT_IN
+    grid = _grid(blocks, label_in)
     places = _places(rows)
     lines = max(places, default=-1) + 1
-    height = lines * _ROW_IN + grid.head_in + _FOOT_IN
+    rows_in = lines * (_ROW_IN if lines <= MOST_ROWS else _LOW_ROW_IN)
+    height = rows_in + grid.head_in + _FOOT_IN
     figure = Figure(figsize=(WIDTH_IN, height))
-    left = _NAME_IN + _DETAIL_IN
+    left = label_in
     for number, block in enumerate(blocks):
         width = len(block.columns) * grid.width
         axis = figure.add_axes(
-            (left / WIDTH_IN, _FOOT_IN / height, width / WIDTH_IN, (lines * _ROW_IN or 0.01) / height),
+            (left / WIDTH_IN, _FOOT_IN / height, width / WIDTH_IN, (rows_in or 0.01) / height),
             xlim=(0, len(block.columns)),
             ylim=(lines or 1, 0),
         )
         axis.axis("off")
         if not number:
-            _labels(axis, rows, places)
+            _labels(axis, rows, places, label_in)
         last = number + 1 == len(blocks)
         _headings(axis, block, grid, named_columns(blocks), (WIDTH_IN - left) if last else width)
         _cells(axis, list(zip(places, rows, strict=True)), block, number, grid, reach)
@@ -128,7 +133,7 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: flo
 
 def named_columns(blocks: Sequence[HeatBlock]) -> int:
     """Return n if every n-th column has its name printed, because all names would overlap."""
-    grid = _grid(blocks)
+    grid = _grid(blocks, _NAME_IN + _DETAIL_IN)
     return ceil(_LINE_IN / grid.width) if grid.upright_in else 1
 
 
@@ -137,12 +142,13 @@ def printed_rows(rows: Iterable[HeatRow]) -> int:
     return max(_places(list(rows)), default=-1) + 1
 
 
-def _grid(blocks: Sequence[HeatBlock]) -> _Grid:
+def _grid(blocks: Sequence[HeatBlock], label_in: float) -> _Grid:
     """Divide the width between the columns; wider names are upright."""
     names = [block.label(name) for block in blocks for name in block.columns]
-    available = WIDTH_IN - _NAME_IN - _DETAIL_IN - (len(blocks) - 1) * _BETWEEN_IN
+    available = WIDTH_IN - label_in - (len(blocks) - 1) * _BETWEEN_IN
     width, longest = min(_WIDEST_IN, available / len(names)), max(map(needed_in, names))
-    return _Grid(width, 0.0 if longest <= width else min(longest, _TALLEST_IN) + 0.06)
+    tallest = max(block.tallest_in for block in blocks)
+    return _Grid(width, 0.0 if longest <= width else min(longest, tallest) + 0.06)
 
 
 def _places(rows: Sequence[HeatRow]) -> list[int]:
@@ -157,17 +163,18 @@ def _places(rows: Sequence[HeatRow]) -> list[int]:
     return places
 
 
-def _labels(axis: "Axes", rows: Sequence[HeatRow], places: Sequence[int]) -> None:
-    """Write headings, names and details to the left of the first block; a name that repeats is written once."""
+def _labels(axis: "Axes", rows: Sequence[HeatRow], places: Sequence[int], left_in: float) -> None:
+    """Write headings, names and details *left_in* left of the first block; a name that repeats is written once."""
     heading = name = ""
     for line, row in zip(places, rows, strict=True):
         if row.heading != heading:
             heading, name = row.heading, ""
-            _beside(axis, line - 0.45, _NAME_IN + _DETAIL_IN, fitted(heading, _NAME_IN + _DETAIL_IN), weight=600)
+            _beside(axis, line - 0.45, left_in, fitted(heading, left_in), weight=600)
         if row.name != name:
             name = row.name
-            _beside(axis, line + 0.5, _NAME_IN + _DETAIL_IN, fitted(name, _NAME_IN, SMALL_PT))
-        _beside(axis, line + 0.5, _DETAIL_IN, fitted(row.detail, _DETAIL_IN))
+            _beside(axis, line + 0.5, left_in, fitted(name, _NAME_IN, SMALL_PT))
+        if row.detail:
+            _beside(axis, line + 0.5, _DETAIL_IN, fitted(row.detail, _DETAIL_IN))
 
 
 def _beside(axis: "Axes", line: float, left_in: float, text: str, weight: int = 400) -> None:
@@ -181,7 +188,7 @@ def _headings(axis: "Axes", block: HeatBlock, grid: _Grid, every: int, width: fl
     upright = bool(grid.upright_in)
     for column, name in list(enumerate(block.columns))[::every]:
         axis.annotate(
-            fitted(block.label(name), _TALLEST_IN if upright else grid.width),
+            fitted(block.label(name), block.tallest_in if upright else grid.width),
             (column + 0.5, 1),
             (0, 2.2 if upright else 3.6),
             axis.get_xaxis_transform(),

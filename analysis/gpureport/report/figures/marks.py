@@ -6,11 +6,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpureport.records.features import CurveFeature, Feature
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.figures.style import SMALL_PT, text_in
+from gpureport.report.figures.style import SMALL_PT, readable, text_in
 from gpureport.report.figures.theme import inches
 from gpureport.units import format_value, scale_of
 
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from gpureport.records.levels import Level
 
 Point = PredictedPoint | ObservedPoint
+Floats = NDArray[np.float64]
 
 _GAP_IN = 0.05  # between a mark and its text
 _LETTER_IN = 0.1  # height of a line of text
-_CLEAR = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.3}
-"""Behind texts on curves."""
+_ACROSS, _TEXT = 0.1, 1e6  # weights of points on upright lines and of texts; of others: 1
+_CLEAR_IN, _DENSE_IN = 0.02, 0.03  # space beside a text; distance of points on lines
 _FITTED_PART = 0.3  # of the range of a fitted plateau that is drawn
 
 
@@ -79,7 +81,7 @@ def _mark(kind: Feature, found: dict[str, tuple[float, float, float, CurveFeatur
     value = format_value(feature.value, feature.unit)
     level = "unexplained" if feature.level.is_unexplained else str(feature.level).removesuffix(" partition")
     items = value.removesuffix(" work-items")
-    taper = (f"90 % of peak at {items}", f"n90 {items}", items)
+    taper = (f"n90 {items}", items)
     cliff = (f"{level} cliff {value}", f"{level} {value}", value)
     return FeatureMark(kind, min(places), main, max(places), low, high, cliff if kind == "cliff" else taper)
 
@@ -182,7 +184,7 @@ def _label_marks(axis: "Axes", marks: Sequence[FeatureMark], height: float, colo
                     (x / width_in, height),
                     xycoords="axes fraction",
                     size=SMALL_PT,
-                    color=colour,
+                    color=readable(colour),
                     ha="left" if after else "right",
                     va="center",
                 )
@@ -198,32 +200,85 @@ def draw_plateaus(axis: "Axes", found: Sequence[Plateau], colour: str) -> None:
 
 
 def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: str) -> None:
-    """Write the value of each plateau above or below its line, the last first, where no other value is.
+    """Write the value of each plateau near its line, free of what is drawn, the last plateau first.
 
     Values are in the axis's unit; fitted ones come with the best sample.
     """
-    width_in, height_in = inches(axis)
-    to_axes = axis.transData + axis.transAxes.inverted()
     divisor, _ = scale_of(axis.dataLim.y1, unit)
-    taken: list[tuple[float, float, float]] = []  # left, right, height
     for each in reversed(found):
         text = _number(each.value / divisor)
         if each.best_point is not None:
             text = f"fitted {text}, best {_number(each.best_point / divisor)}"
-        (left, line), (right, _) = to_axes.transform([(each.start, each.value), (each.end, each.value)])
-        width = text_in(text, SMALL_PT)
-        middle = min(max((left + right) / 2 * width_in, width / 2), width_in - width / 2)
-        for side in (1, -1):
-            at = line * height_in + side * 0.8 * _LETTER_IN
-            free = all(
-                middle + width / 2 < a or b < middle - width / 2 or abs(at - y) > _LETTER_IN for a, b, y in taken
-            )
-            if free and _LETTER_IN / 2 < at < height_in - _LETTER_IN / 2:
-                taken.append((middle - width / 2, middle + width / 2, at))
-                place = (middle / width_in, at / height_in)
-                written = axis.text(*place, text, transform=axis.transAxes, size=SMALL_PT, color=colour)
-                written.set(ha="center", va="center", bbox=_CLEAR, zorder=1.5)  # below the data
-                break
+        label_line(axis, text, (each.start, each.end), each.value, colour)
+
+
+def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float, colour: str) -> None:
+    """Write *text* where it covers least of the lines of *axis*, as near as possible to a line; never on a text.
+
+    Args:
+        axis: axes with their final limits.
+        text: one line.
+        ends: x of the ends of the horizontal line that the text describes.
+        value: y of that line.
+        colour: of the text; it is darkened until the text is readable.
+    """
+    size = inches(axis)
+    to_axes = axis.transData + axis.transAxes.inverted()
+    (left, line), (right, _) = to_axes.transform([(ends[0], value), (ends[1], value)]) * size
+    half = text_in(text, SMALL_PT) / 2, _LETTER_IN / 2
+    x, y = (each.ravel() for each in np.meshgrid(_along(left, right, half[0], size[0]), _beside(line, size[1])))
+    filled, weights = _filled(axis)
+    covers = (np.abs(x[:, None] - filled[:, 0]) < half[0] + _CLEAR_IN) & (np.abs(y[:, None] - filled[:, 1]) < half[1])
+    covered = covers @ weights
+    best = np.lexsort((np.abs(y - line) + 0.3 * np.abs(x - (left + right) / 2), covered))[0]
+    if covered[best] >= _TEXT:
+        return
+    where = (x[best] / size[0], y[best] / size[1])
+    axis.text(*where, text, transform=axis.transAxes, size=SMALL_PT, color=readable(colour), ha="center", va="center")
+
+
+def _along(left: float, right: float, half: float, width: float) -> Floats:
+    """Return the middles of a text of half-width *half* along a line from *left* to *right*, inside the axes."""
+    middles = np.linspace(min(left, right - 2 * half), max(right, left + 2 * half), 15)
+    found: Floats = np.clip(np.append(middles, (left + right) / 2), half, max(width - half, half))
+    return found
+
+
+def _beside(line: float, height: float) -> Floats:
+    """Return the heights of a text above and below a line, inside the axes."""
+    away = np.linspace(0.75, 5.5, 20) * _LETTER_IN
+    found = np.concatenate((line + away, line - away))
+    inside: Floats = found[(found >= _LETTER_IN / 2) & (found <= height - _LETTER_IN / 2)]
+    return inside if inside.size else np.array([height / 2])
+
+
+def _filled(axis: "Axes") -> tuple[Floats, Floats]:
+    """Return points on all lines and texts of the axes, and their weights: less for upright lines, most for texts.
+
+    The points are in inches from the lower left corner, shape (n, 2); the weights have shape (n,).
+    """
+    from matplotlib.text import Annotation
+
+    to_axes, size = axis.transAxes.inverted(), np.array(inches(axis))
+    points, weights = [np.empty((0, 2))], [np.empty(0)]
+    for line in axis.lines:
+        shown = line.get_transform().transform(line.get_xydata())
+        vertices = to_axes.transform(np.atleast_2d(shown)) * size
+        gaps = np.nan_to_num(np.hypot(*np.diff(vertices, axis=0).T))
+        counts = np.clip(gaps / _DENSE_IN, 0, 400).astype(int) + 1
+        parts = (np.linspace(a, b, n, endpoint=False) for a, b, n in zip(vertices, vertices[1:], counts, strict=False))
+        points.append(np.concatenate([*parts, vertices[-1:]]))
+        upright = len(vertices) == 2 and abs(vertices[1, 0] - vertices[0, 0]) < _DENSE_IN
+        weights.append(np.full(len(points[-1]), _ACROSS if upright else 1.0))
+    for text in axis.texts:
+        middle = to_axes.transform(text.get_transform().transform(text.get_position())) * size
+        half = text_in(text.get_text(), SMALL_PT) / 2
+        if not isinstance(text, Annotation):
+            points.append(middle + np.array([[x, y] for x in np.linspace(-half, half, 9) for y in (-0.04, 0.0, 0.04)]))
+            weights.append(np.full(len(points[-1]), _TEXT))
+    found = np.concatenate(points)
+    finite = np.isfinite(found).all(axis=1)
+    return found[finite], np.concatenate(weights)[finite]
 
 
 def _number(value: float) -> str:

@@ -27,7 +27,7 @@ _FEATURES: dict[Feature, tuple[str, str, float, str]] = {
 }
 """Marker, colour, distance below the middle of the row in rows, and legend."""
 
-_NAME = "observed / predicted from the specification (shaded: agreement within a factor of {:g})"
+_NAME = "{} / predicted from the specification (shaded: agreement within a factor of {:g})"
 _WIDEST, _LEAST = 12.0, 1.6
 
 
@@ -47,8 +47,8 @@ def _distance(finding: Finding) -> float:
     return max(ratio, 1 / ratio)
 
 
-def overview_figure(rows: dict[str, list[Finding]]) -> "Figure":
-    """Draw observed / predicted of *rows* (at least one) with 95 % intervals; ratios beyond the axis at its edge."""
+def overview_figure(rows: dict[str, list[Finding]], seen: str = "observed") -> "Figure":
+    """Draw *seen* / predicted of *rows* (at least one) with 95 % intervals; ratios beyond the axis at its edge."""
     figure, ((axis,),) = sheet([(0, _ROW_IN * len(rows))], margins=_MARGINS)
     reach = min(_WIDEST, max(_LEAST, 1.15 * max(_distance(finding) for row in rows.values() for finding in row)))
     axis.set(xscale="log", xlim=(1 / reach, reach), ylim=(len(rows) - 0.5, -0.5))
@@ -78,5 +78,5 @@ def overview_figure(rows: dict[str, list[Finding]]) -> "Figure":
         right -= (0.93 * text_in(text, SMALL_PT) + 0.06) / width
         axis.plot(right, at, marker, transform=axis.transAxes, color=colour, markersize=3.4, clip_on=False)
         right -= 0.14 / width
-    axis.set_xlabel(_NAME.format(AGREEMENT), labelpad=2)
+    axis.set_xlabel(_NAME.format(seen, AGREEMENT), labelpad=2)
     return figure

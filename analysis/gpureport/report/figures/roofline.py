@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+COLUMNS = 2
+"""Panels side by side."""
+
 _PLOT_IN, _HEAD_IN, _FOOT_IN = 1.9, 0.2, 0.36
 _NAMES_IN = 1.36  # width of the variants' names to the right of each panel
 _MARGINS = Margins(left=0.55, right=_NAMES_IN, top=0.03)
@@ -96,7 +99,7 @@ def _dot(variant: str, point: PredictedPoint, observed_s: float | None, device: 
 def roofline_figure(dots: Sequence[Dot], device: Device) -> "Figure":
     """Draw *dots* (at least one) under the ceilings of memory, caches and their classes of operations."""
     classes = grouped((dot.operations, dot) for dot in dots)
-    columns = min(2, len(classes))
+    columns = min(COLUMNS, len(classes))
     rows = -(-len(classes) // columns)
     tallest = max(_PLOT_IN, _LINE_IN * (max(map(len, classes.values())) + 2))
     heights = [(_HEAD_IN + (_FOOT_IN if row else 0), tallest) for row in range(rows)]

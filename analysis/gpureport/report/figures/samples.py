@@ -1,5 +1,6 @@
 """The figure of samples: all measured times of the points farthest from their prediction, in the order of time."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, fitted
+from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, first_fitting, fitted
 from gpureport.report.figures.theme import Margins, dots, inches, sheet, value_ticks, write_above, write_title
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_ratio
@@ -59,12 +60,16 @@ class SampledPoint:
 def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
     """Return for each curve with a value that is off its point farthest from the prediction; the farthest first."""
     worst = []
+    found = tuple(found)
+    sweeps = Counter(curve.key.workload for curve in found if curve.measurement)
     for curve in found:
         prediction, measured = curve.specification or curve.calibrated, curve.measurement
         if prediction and measured and any(pair.main.verdict in _ASTRAY for pair in curve.pairs):
             predicted = {point.point.label: point for point in prediction.points}
             pairs = ((p, predicted[p.point.label]) for p in measured.points if p.point.label in predicted)
-            points = [_sampled(curve, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
+            sweep = f", {curve.key.sweep.replace('_', ' ')}" if sweeps[curve.key.workload] > 1 else ""
+            name = f"{curve.key.workload}{sweep}"
+            points = [_sampled(name, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
             worst += [max(points, key=lambda point: point.distance)] if points else []
     return tuple(sorted(worst, key=lambda point: -point.distance)[:MOST_PANELS])
 
@@ -72,11 +77,11 @@ def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
 _ASTRAY = (Verdict.OFF, Verdict.ERROR)
 
 
-def _sampled(curve: CurveRecords, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:
+def _sampled(name: str, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:
     times = np.asarray(point.samples_s, dtype=float)
     timed = len(point.taken_at_s) == len(times)
     at = np.asarray(point.taken_at_s, dtype=float) if timed else np.arange(1.0, len(times) + 1)
-    return SampledPoint(curve.key.workload, point.point.label, at, timed, times / predicted.time_s, predicted.spread)
+    return SampledPoint(name, point.point.label, at, timed, times / predicted.time_s, predicted.spread)
 
 
 def sample_figure(points: Sequence[SampledPoint]) -> "Figure":
@@ -108,6 +113,6 @@ def _draw(axis: "Axes", sampled: SampledPoint) -> None:
     value_ticks(axis.yaxis, ends, (1.0, ""), logarithmic=True, most=4)
     axis.xaxis.set_major_locator(MaxNLocator(3))
     width, _ = inches(axis)
-    write_title(axis, fitted(sampled.name, width + 0.2, 1.1 * FONT_PT), 0.2)
+    write_title(axis, first_fitting((sampled.name, sampled.name.partition("/")[2]), width + 0.2, 1.1 * FONT_PT), 0.2)
     text = f"{sampled.point.partition(' (')[0]}: {format_ratio(sampled.median)}"
     write_above(axis, fitted(text, width + 0.25, SMALL_PT), 0.08)

@@ -9,7 +9,7 @@ import numpy as np
 from gpureport.records.features import Feature
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.report.figures.marks import draw_marks, draw_plateaus, feature_marks, label_plateaus, plateaus
+from gpureport.report.figures.marks import Plateau, draw_marks, draw_plateaus, feature_marks, label_plateaus, plateaus
 from gpureport.report.figures.style import (
     DASHED,
     FAINT,
@@ -22,7 +22,7 @@ from gpureport.report.figures.style import (
     text_in,
 )
 from gpureport.report.figures.theme import Margins, bars, binary_axis, dots, inches, sheet, value_axis, write_title
-from gpureport.report.run.curves import CurveRecords
+from gpureport.report.run.curves import CurveRecords, seen_word
 from gpureport.units import format_bytes
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ MOST_PANELS = 3
 
 _MARGINS = Margins(left=0.66, top=0.04)
 _GAP_IN = 0.52  # between columns, with room for ticks and unit
-_PLOT_IN = {1: 1.7, 2: 1.4, 3: 1.15}  # by panels side by side
+_PLOT_IN = {1: 1.65, 2: 1.35, 3: 1.08}  # by panels side by side
 _LINE_IN, _TITLE_IN = 0.115, 0.16  # of the head above each curve
 _UNIT_IN = 0.14  # of the unit above the y axis
-_STRIP_IN, _BETWEEN_IN, _FOOT_IN = 0.5, 0.06, 0.38
+_STRIP_IN, _BETWEEN_IN, _FOOT_IN = 0.44, 0.06, 0.38
 _MOST_TICKS = {1: 9, 2: 5, 3: 4}
 _LEAST_REACH, _MOST_REACH = 1.3, 4.0  # of the strip, above and below 1
 _LEAST_ROOM = 1.35  # from 1 to the edge of the strip / from 1 to its outer ticks
@@ -74,12 +74,13 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         found = [line[column] for line in axes[row * each_row : (row + 1) * each_row]]
         _draw(found, curve, _MOST_TICKS[columns])
         _draw_head(found, curve, lines, named=column == 0)
+        label_plateaus(found[0], _plateaus(curve), curve.value_unit, OBSERVED)
         write_title(found[0], first_fitting(known, inches(found[0])[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
         found[-1 if found[-1].get_visible() else 0].set_xlabel(curve.axis.label, labelpad=1)
         if column == 0:
             _name(found[0], value_label([curve]))
             if with_strips:
-                _name(found[-1], "observed /\npredicted")
+                _name(found[-1], f"{seen_word(curves)} /\npredicted")
     for index in range(len(curves), rows * columns):
         for line in axes[(rows - 1) * each_row :]:
             line[index % columns].remove()
@@ -166,11 +167,14 @@ def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
         values.tick_params(labelbottom=False)
     elif ratios:
         ratios[0].set_visible(False)
-    seen = _marked(curve).get("observed")
-    flat = plateaus(seen.features, drawable(seen.points)) if seen else ()
-    draw_plateaus(values, flat, OBSERVED)
+    draw_plateaus(values, _plateaus(curve), OBSERVED)
     value_axis(values, curve.value_unit, zero=curve.metric.kind == "rate")
-    label_plateaus(values, flat, curve.value_unit, OBSERVED)
+
+
+def _plateaus(curve: CurveRecords) -> tuple[Plateau, ...]:
+    """Return the observed plateaus; searches have none."""
+    seen = _marked(curve).get("observed")
+    return plateaus(seen.features, drawable(seen.points)) if seen else ()
 
 
 def _draw_head(axes: "Sequence[Axes]", curve: CurveRecords, lines: Sequence[Line], *, named: bool) -> None:
@@ -180,7 +184,8 @@ def _draw_head(axes: "Sequence[Axes]", curve: CurveRecords, lines: Sequence[Line
     for number, (feature, basis) in enumerate(reversed(lines)):
         at = 1 + (_UNIT_IN + _LINE_IN * (number + 0.6)) / height
         if named:
-            axes[0].text(-0.05 / width, at, basis, transform=axes[0].transAxes, size=SMALL_PT, ha="right", va="center")
+            name = seen_word([curve]) if basis == "observed" else basis
+            axes[0].text(-0.05 / width, at, name, transform=axes[0].transAxes, size=SMALL_PT, ha="right", va="center")
         if feature is None and curve.prediction:
             _draw_bottleneck(axes[0], curve.prediction, at)
         elif basis in marked:

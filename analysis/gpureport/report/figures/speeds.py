@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpureport.compare.summary import MeanRatio
 from gpureport.report.figures.landmarks import MACHINES
 from gpureport.report.figures.style import INK, SMALL_PT, fitted
-from gpureport.report.figures.theme import Margins, across, dots, named, sheet
+from gpureport.report.figures.theme import Margins, across, arrows, dots, named, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,15 +52,22 @@ def speed_figure(rows: Sequence[SpeedRow], machines: Sequence[str]) -> "Figure":
         across(axis, [y for y, *_ in known], [low for _, low, _ in known], [high for *_, high in known], colour, 1.2)
         dots(axis, [mean.ratio.value for _, mean in found], [y for y, _ in found], colour, 4.6)
     axis.axvline(1, color=INK, linewidth=0.8, zorder=1)
-    _ratio_axis(axis, [ratio for row in rows for mean in row.means if mean for ratio in mean.kernels.values()])
+    low, high = _ratio_axis(
+        axis, [ratio for row in rows for mean in row.means if mean for ratio in mean.kernels.values()]
+    )
+    for number, colour in enumerate(MACHINES[1 : len(machines)]):
+        place = (_GAP_IN / 2 + (number + 0.5) * _LINE_IN) / step
+        ends = [(line + place, r.means[number]) for line, r in enumerate(rows)]
+        arrows(axis, low, [y for y, m in ends if m and m.ratio.ci_low and m.ratio.ci_low < low], "<", colour)
+        arrows(axis, high, [y for y, m in ends if m and m.ratio.ci_high and m.ratio.ci_high > high], ">", colour)
     axis.set_xlabel(f"speed / speed of {fitted(machines[0], 2.0)} (logarithmic; right: faster)")
     axis.grid(visible=False, axis="y")
     named(figure, [(name, colour) for name, colour in zip(machines[1:], MACHINES[1:], strict=False)], _LABEL_IN)
     return figure
 
 
-def _ratio_axis(axis: "Axes", ratios: Sequence[float]) -> None:
-    """Write ratios as ticks of a logarithmic axis that shows all *ratios*, and 1."""
+def _ratio_axis(axis: "Axes", ratios: Sequence[float]) -> tuple[float, float]:
+    """Write ratios as ticks of a logarithmic axis that shows all *ratios*, and 1; return its ends."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     low, high = min([0.95, *ratios]) / 1.05, max([1.05, *ratios]) * 1.05
@@ -70,3 +77,4 @@ def _ratio_axis(axis: "Axes", ratios: Sequence[float]) -> None:
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:.3g}"))
     axis.tick_params(axis="x", labelsize=SMALL_PT)
+    return low, high

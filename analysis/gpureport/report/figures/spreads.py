@@ -8,14 +8,16 @@ import numpy as np
 
 from gpureport.compare.records import Difference
 from gpureport.report.figures.style import FONT_PT, MUTED, OBSERVED, WIDTH_IN, fitted
-from gpureport.report.figures.theme import Margins, bars, dots, sheet
+from gpureport.report.figures.theme import Margins, arrows, bars, dots, sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_HEIGHT_IN = 1.5
+_HEIGHT_IN = 1.75
 _LEAST = 0.02
 """Least range of the scale, as the logarithm of a ratio."""
+_ROOM = 1.5
+"""Range of the scale / the largest difference, in logarithms; arrows show where an interval leaves it."""
 _STRAIGHT = 0.01
 """Logarithm of a ratio beyond which the scale compresses (inverse hyperbolic sine)."""
 _APART_IN = 0.11  # between ticks
@@ -26,14 +28,16 @@ _TICKS = (-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.
 def spread_figure(differences: Sequence[Difference]) -> "Figure":
     """Draw one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
+    reach = max(_LEAST, _ROOM * max(abs(log(difference.speed.value)) for difference in ordered))
     figure, ((axis,),) = sheet([(0, _HEIGHT_IN)], margins=Margins(left=0.55, bottom=0.22))
     for significant, colour, alpha in ((False, MUTED, 0.5), (True, OBSERVED, 1.0)):
         found = [(x, d.speed) for x, d in enumerate(ordered) if d.significant == significant]
         ends = [(x, log(s.ci_low), log(s.ci_high)) for x, s in found if s.ci_low and s.ci_high]
         x, low, high = np.array(ends).reshape(-1, 3).T
         bars(axis, x, low, high, colour, 0.5, alpha=alpha)
+        arrows(axis, x[low < -reach], -reach, "v", colour)
+        arrows(axis, x[high > reach], reach, "^", colour)
         dots(axis, [x for x, _ in found], [log(speed.value) for _, speed in found], colour)
-    reach = max(_LEAST, 1.2 * max(abs(log(difference.speed.value)) for difference in ordered))
     ticks = _ticks(reach)
     axis.set_yscale("asinh", linear_width=_STRAIGHT)
     axis.set_ylim(-reach, reach)

@@ -15,7 +15,7 @@ from gpureport.report.grouping import grouped
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LABEL_IN, _ROW_IN = 1.2, 0.155
+_LABEL_IN, _ROW_IN = 1.2, 0.19
 _TITLES: dict[Feature, str] = {
     "cliff": "cliffs (capacity transitions), midpoint",
     "taper": "tapers, work-items for 90 % of peak (n90)",
@@ -42,7 +42,7 @@ def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> "Figure"
         across(axis, edges, np.full(len(edges), low), np.full(len(edges), high), FAINT, 0.3)
         for places, colour in zip(_places(found, machines), (PREDICTED, OBSERVED), strict=True):
             x, y = np.array(places).reshape(-1, 2).T
-            dots(axis, x, y, colour, 1.8)
+            dots(axis, x, y, colour, 2.2)
     middles = [number + 0.5 for number in range(len(machines))]
     axes[0].set_yticks(middles, [fitted(name, _LABEL_IN - 0.08) for name in machines])
     axes[0].grid(visible=False, axis="y")

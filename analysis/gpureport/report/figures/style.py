@@ -17,6 +17,7 @@ OBSERVED = "#D55E00"
 ACCENTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, MUTED, FAINT = "#222222", "#666666", "#DDDDDD"
 TIMES = " \N{MULTIPLICATION SIGN} "
+_CONTRAST = 4.6  # of text; a little above the requirement, because colours are rounded
 DASHED = (0, (4, 2))
 """Style of lines of the specification: dashes in line widths."""
 
@@ -69,6 +70,20 @@ def mixed(colour: str, share: float) -> str:
     """Return *colour* mixed with white: white at share 0, unmixed at 1."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - (255 - part) * share):02x}" for part in parts)
+
+
+def readable(colour: str) -> str:
+    """Return *colour*, darkened until text on white has the contrast that WCAG 2 requires (4.5)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    while 1.05 / (_luminance(parts) + 0.05) < _CONTRAST:
+        parts = [0.97 * part for part in parts]
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
+
+
+def _luminance(parts: Sequence[float]) -> float:
+    """Return the relative luminance of red, green and blue (WCAG 2)."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def brief(text: str) -> str:

@@ -170,6 +170,13 @@ def across(
     axis.plot(x, up, color=colour, linewidth=width_pt, alpha=alpha, solid_capstyle="butt", zorder=2)
 
 
+def arrows(axis: "Axes", x: "ArrayLike", y: "ArrayLike", marker: str, colour: str) -> None:
+    """Draw arrow heads at the edge of the axes, where lines leave them; *x* or *y* may be one number for all."""
+    along, up = np.broadcast_arrays(x, y)
+    if along.size:
+        axis.plot(along.ravel(), up.ravel(), marker, color=colour, markersize=3, markeredgewidth=0, clip_on=False)
+
+
 def named(figure: "Figure", names: Sequence[tuple[str, str]], left_in: float = 0.0) -> None:
     """Write each name in its colour after a dot of this colour, side by side at the top of *figure*."""
     each = (WIDTH_IN - left_in) / len(names)

@@ -17,7 +17,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import facts_of
-from gpureport.report.prediction.headline import EQUAL, effects_table, headline
+from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table
 from gpureport.report.prediction.side_by_side import (
     Beside,
     Side,
@@ -39,13 +39,17 @@ class DeviceChapter:
 
     anchor: str
     title: str
-    sentences: tuple[str, ...]
+    conclusion: str
+    capacity: str
+    impact: Table
     effects: Table
     ratios: Table
     stretches: Table
     figures: tuple[Picture, ...]
     equal: str
     """Names of the sweeps that are not drawn, because their predictions are equal."""
+    left: str
+    """Names of the sweeps that are not compared, see :attr:`.Beside.left`."""
 
 
 def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
@@ -75,19 +79,21 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper:
 
 def _chapter(first: Side, other: Beside) -> DeviceChapter:
     names = [shorten(side.device.name, 40) for side in (other.side, first)]
-    capacity = capacity_difference((first.device, other.side.device))
     sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
     different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > EQUAL for p in contrast.points)]
     equal = dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different)
     return DeviceChapter(
         anchor=f"against-{other.side.letter}",
         title=f"{names[0]} ({other.side.letter}) compared with {names[1]} ({first.letter})",
-        sentences=(*headline(first, other), *([capacity] if capacity else [])),
+        conclusion=conclusion(first, other),
+        capacity=capacity_difference((first.device, other.side.device)) or "",
+        impact=impact_table(first, other),
         effects=effects_table(first, other),
         ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),
         figures=_figures(first, other.side, different),
         equal=", ".join(equal),
+        left=", ".join(other.left),
     )
 
 

@@ -1,13 +1,12 @@
-"""What changes from one device to another, and for which kernels: the first sentences of a comparison."""
+"""What changes from one device to another, and for which kernels: the conclusion of a comparison, and its reasons."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log, log1p
 from statistics import median_low
 
-from gpureport.predict.ceilings import Ceiling, Kind, ceilings
-from gpureport.predict.contrast import SAME, Contrast, PredictedRatio
+from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction.side_by_side import Beside, Side, over, ratio_text
@@ -17,8 +16,17 @@ from gpureport.units import format_ratio, format_value
 
 EQUAL = log1p(0.05)
 """Largest logarithm of a ratio that counts as equal."""
-_MOST_CEILINGS, _MOST_EFFECTS, _MOST_EQUAL, _MOST_KERNELS = 4, 3, 5, 2
-_KINDS: dict[Kind, str] = {"bandwidth": "bandwidth", "latency": "latency", "rate": "rate", "launch": "launch rate"}
+_MOST_CHANGES, _MOST_KERNELS = 3, 2
+_MEMORY, _CACHE, _INSTRUCTIONS = "memory bandwidth", "cache bandwidth", "instruction rate"
+_LIMITS = {
+    "DRAM": _MEMORY,
+    "local": "local memory",
+    "latency": "latency",
+    "barrier": "latency",
+    "launch": "launch cost",
+    "groups": "launch cost",
+}
+"""Kinds of limits by bottleneck; other bottlenecks are caches or classes of instructions."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +34,12 @@ class Effect:
     """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device.
 
     Attributes:
-        bottleneck: on the first device.
-        other_bottleneck: on the other device, the most frequent.
+        bottleneck: on the first device, or the kind of limit.
+        other_bottleneck: on the other device, the most frequent bottleneck or kind.
         kernels: their names, ``family/variant``.
         ratio: that of the median kernel, each at its median size.
         ends: lowest and highest ratio of a kernel.
+        unchanged: number of kernels that are equally fast on both devices.
     """
 
     bottleneck: str
@@ -38,37 +47,43 @@ class Effect:
     kernels: tuple[str, ...]
     ratio: PredictedRatio
     ends: tuple[float, float]
+    unchanged: int
 
     @property
     def is_equal(self) -> bool:
         """Whether all kernels are equally fast on both devices."""
-        return all(abs(log(end)) <= EQUAL for end in self.ends)
+        return self.unchanged == len(self.kernels)
+
+    @property
+    def is_mostly_equal(self) -> bool:
+        """Whether most kernels are equally fast on both devices."""
+        return self.unchanged > len(self.kernels) / 2
 
 
-def effects(contrasts: Sequence[Contrast]) -> tuple[Effect, ...]:
-    """Return the effect for each bottleneck of the first device, that with the most kernels first."""
-    points = grouped(
-        ((point.first_bottleneck, contrast.key.workload), point) for contrast in contrasts for point in contrast.points
-    )
-    others = {
-        bottleneck: Counter(point.other_bottleneck for point in found).most_common(1)[0][0]
-        for bottleneck, found in grouped((p.first_bottleneck, p) for c in contrasts for p in c.points).items()
-    }
-    kernels = grouped(
-        (bottleneck, (kernel, _median([point.ratio for point in found])))
-        for (bottleneck, kernel), found in points.items()
-    )
-    found = (
-        Effect(
-            bottleneck=bottleneck,
-            other_bottleneck=others[bottleneck],
-            kernels=tuple(kernel for kernel, _ in each),
-            ratio=_median([ratio for _, ratio in each]),
-            ends=(min(ratio.value for _, ratio in each), max(ratio.value for _, ratio in each)),
-        )
-        for bottleneck, each in kernels.items()
-    )
+def effects(contrasts: Sequence[Contrast], kind_of: Callable[[str], str] = str) -> tuple[Effect, ...]:
+    """Return the effect for each bottleneck of the first device, that with the most kernels first.
+
+    *kind_of* returns the name under which a bottleneck counts; by default each counts separately.
+    """
+    points = [(kind_of(p.first_bottleneck), c.key.workload, p) for c in contrasts for p in c.points]
+    by_kind = grouped((kind, (workload, point)) for kind, workload, point in points)
+    found = [_effect(kind, members, kind_of) for kind, members in by_kind.items()]
     return tuple(sorted(found, key=lambda effect: -len(effect.kernels)))
+
+
+def _effect(kind: str, members: Iterable[tuple[str, RatioPoint]], kind_of: Callable[[str], str]) -> Effect:
+    by_kernel = grouped(members)
+    ratios = [_median([point.ratio for point in points]) for points in by_kernel.values()]
+    others = Counter(kind_of(point.other_bottleneck) for points in by_kernel.values() for point in points)
+    values = [ratio.value for ratio in ratios]
+    return Effect(
+        bottleneck=kind,
+        other_bottleneck=others.most_common(1)[0][0],
+        kernels=tuple(by_kernel),
+        ratio=_median(ratios),
+        ends=(min(values), max(values)),
+        unchanged=sum(abs(log(value)) <= EQUAL for value in values),
+    )
 
 
 def _median(ratios: Sequence[PredictedRatio]) -> PredictedRatio:
@@ -76,69 +91,104 @@ def _median(ratios: Sequence[PredictedRatio]) -> PredictedRatio:
     return next(ratio for ratio in ratios if ratio.value == middle)
 
 
-def headline(first: Side, other: Beside) -> Iterator[str]:
-    """Yield sentences: which limits differ, with both values; which kernels gain or lose; which do not change."""
-    yield from _limits(first, other.side)
-    found = effects(other.contrasts)
-    changed = [effect for effect in found if not effect.is_equal]
-    for effect in sorted(changed, key=_weight)[:_MOST_EFFECTS]:
-        yield _effect_text(effect, first, other)
-    same = [effect.bottleneck for effect in found if effect.is_equal]
-    if same:
-        more = len(same) - _MOST_EQUAL
-        names = [*same[:_MOST_EQUAL], f"{more} others"] if more > 1 else same
-        both = f"{first.letter} and {other.side.letter}"
-        yield f"Kernels limited on {first.letter} by {listed(names)} are equally fast on {both} (within 5 %)."
+def limit_of(bottleneck: str, caches: Iterable[str]) -> str:
+    """Return the kind of limit of a bottleneck; *caches* are the names of the device's caches."""
+    if bottleneck.startswith("latency of"):
+        return _LIMITS["latency"]
+    of_cache = any(bottleneck == cache or bottleneck.startswith(f"{cache} ") for cache in caches)
+    return _LIMITS.get(bottleneck, _CACHE if of_cache else _INSTRUCTIONS)
+
+
+def limit_effects(first: Side, other: Beside) -> tuple[Effect, ...]:
+    """Return the effect for each kind of limit on the first device, the most important one first."""
+    caches = {cache.name for side in (first, other.side) for cache in side.device.caches}
+    return tuple(sorted(effects(other.contrasts, lambda bottleneck: limit_of(bottleneck, caches)), key=_weight))
+
+
+def conclusion(first: Side, other: Beside) -> str:
+    """Write what changes and for which kernels, in one sentence: memory first, then the most important changes."""
+    found = limit_effects(first, other)
+    if not found:
+        return f"{other.side.device.name} and {first.device.name} have no workload in common."
+    equal = [effect for effect in found if effect.is_mostly_equal]
+    changed = _most_important([effect for effect in found if effect not in equal])
+    if not changed:
+        most = "all" if all(effect.is_equal for effect in found) else "most"
+        return (
+            f"{other.side.device.name} and {first.device.name} are predicted to be equally fast for {most} kernels "
+            "(within 5 %)."
+        )
+    parts = [
+        f"{_times(effect.ratio.value)} {'' if number else f'as fast as {first.device.name} '}{_kernels_of(effect)}"
+        for number, effect in enumerate(changed)
+    ]
+    rest = f"; {_equal_text(equal, gain=all(effect.ratio.value > 1 for effect in changed))}" if equal else ""
+    return f"{other.side.device.name} is predicted to be {listed(parts)}{rest}."
+
+
+def _equal_text(equal: Sequence[Effect], *, gain: bool) -> str:
+    most = "" if all(effect.is_equal for effect in equal) else "most "
+    names = listed([effect.bottleneck for effect in equal], "or")
+    return f"{most}kernels limited by {names} {'gain nothing' if gain else 'are equally fast'}"
+
+
+def _most_important(changed: Sequence[Effect]) -> list[Effect]:
+    """Return the first of *changed*, memory first; large gains and large losses are both among them if they occur."""
+    chosen = changed[:_MOST_CHANGES]
+    signs = {effect.ratio.value > 1 for effect in chosen}
+    large = [effect for effect in changed[_MOST_CHANGES:] if abs(log(effect.ratio.value)) > SAME]
+    opposite = [effect for effect in large if (effect.ratio.value > 1) not in signs]
+    chosen = [*chosen[:-1], opposite[0]] if opposite else chosen
+    return sorted(chosen, key=lambda effect: effect.bottleneck != _MEMORY)
 
 
 def _weight(effect: Effect) -> float:
     return -abs(log(effect.ratio.value)) * len(effect.kernels)
 
 
-def _effect_text(effect: Effect, first: Side, other: Beside) -> str:
-    count = len(effect.kernels)
-    kernels = f"{count} kernels" if count > 1 else effect.kernels[0]
-    between = f", {' to '.join(map(format_ratio, effect.ends))} by kernel" if count > 1 else ""
-    return (
-        f"Limited by {effect.bottleneck} on {first.letter} ({kernels}): {other.side.letter} is "
-        f"{ratio_text(effect.ratio)} times as fast{between}{_example(effect, first, other)}."
+def _times(ratio: float) -> str:
+    """Write a ratio with two digits: predictions have no more."""
+    return f"{float(f'{ratio:.2g}'):g} times"
+
+
+def _kernels_of(effect: Effect) -> str:
+    streaming = effect.bottleneck == _MEMORY
+    return f"for kernels {'that stream from memory' if streaming else f'limited by {effect.bottleneck}'}"
+
+
+def impact_table(first: Side, other: Beside) -> Table:
+    """List the speed ratio by kind of limit on the first device, with the values of a typical kernel."""
+    a, b = first.letter, other.side.letter
+    rows = tuple(
+        (
+            effect.bottleneck,
+            str(len(effect.kernels)),
+            ratio_text(effect.ratio),
+            _range_text(effect),
+            *_example(effect, first, other),
+        )
+        for effect in limit_effects(first, other)
     )
+    columns = (f"limited on {a} by", "kernels", over(b, a), "range", "example", f"best {a}", f"best {b}")
+    return Table(columns, rows, frozenset({"kernels", over(b, a), "range", f"best {a}", f"best {b}"}))
 
 
-def _example(effect: Effect, first: Side, other: Beside) -> str:
-    """Write the best values of the kernel whose best point has the bottleneck and most nearly the effect's ratio."""
-    at_best = [contrast for contrast in other.contrasts if contrast.first_bottleneck == effect.bottleneck]
-    distances = [abs(log(contrast.best.value / effect.ratio.value)) for contrast in at_best]
-    if min(distances, default=SAME) >= SAME:
-        return ""
-    chosen = at_best[distances.index(min(distances))]
-    sides = [{p.key: p for p in side.predictions} for side in (other.side, first)]
-    values = [format_value(best_point(found[chosen.key]).value, chosen.metric.value_unit) for found in sides]
-    return f"; for example, {chosen.key.workload} reaches {' instead of '.join(values)}"
+def _range_text(effect: Effect) -> str:
+    """Write the lowest and the highest ratio of a kernel; empty for one kernel."""
+    return low_to_high(*map(format_ratio, effect.ends)) if len(effect.kernels) > 1 else ""
 
 
-def _limits(first: Side, other: Side) -> Iterator[str]:
-    """Compare the ceilings that differ, by kind; those with equal values are named together."""
-    mine, theirs = ({(c.kind, c.name): c for c in ceilings(side.device)} for side in (first, other))
-    different = [(c, theirs[key]) for key, c in mine.items() if key in theirs and _differ(c, theirs[key])]
-    for kind in _KINDS:
-        changes = grouped((_change(a, b), a.name) for a, b in different if a.kind == kind)
-        texts = [change.format(names=", ".join(names)) for change, names in list(changes.items())[:_MOST_CEILINGS]]
-        if texts:
-            yield f"Compared with {first.letter}, {other.letter} has {listed(texts)}."
-    if not different:
-        yield f"All limits of {other.letter} and {first.letter} are equal (within 5 %)."
-
-
-def _differ(one: Ceiling, other: Ceiling) -> bool:
-    return abs(log(other.value / one.value)) > EQUAL
-
-
-def _change(one: Ceiling, other: Ceiling) -> str:
-    """Write the change of a ceiling, with a place for names."""
-    word = "time" if one.kind == "launch" and one.unit == "s" else _KINDS[one.kind]
-    values = f"{format_value(other.value, other.unit)} instead of {format_value(one.value, one.unit)}"
-    return f"{format_ratio(other.value / one.value)} times the {word} of {{names}} ({values})"
+def _example(effect: Effect, first: Side, other: Beside) -> tuple[str, str, str]:
+    """Return name and best values of the kernel whose ratio of best values is nearest to the effect's."""
+    caches = {cache.name for side in (first, other.side) for cache in side.device.caches}
+    at_best = [c for c in other.contrasts if limit_of(c.first_bottleneck, caches) == effect.bottleneck]
+    near = [c for c in at_best if abs(log(c.best.value / effect.ratio.value)) < SAME]
+    if not near:
+        return "", "", ""
+    chosen = min(near, key=lambda contrast: abs(log(contrast.best.value / effect.ratio.value)))
+    found = [{p.key: p for p in side.predictions} for side in (first, other.side)]
+    values = [format_value(best_point(each[chosen.key]).value, chosen.metric.value_unit) for each in found]
+    return chosen.key.workload, values[0], values[1]
 
 
 def effects_table(first: Side, other: Beside) -> Table:
@@ -150,7 +200,7 @@ def effects_table(first: Side, other: Beside) -> Table:
             effect.other_bottleneck,
             str(len(effect.kernels)),
             ratio_text(effect.ratio),
-            low_to_high(*map(format_ratio, effect.ends)) if len(effect.kernels) > 1 else "",
+            _range_text(effect),
             _kernel_names(effect.kernels),
         )
         for effect in effects(other.contrasts)

@@ -34,6 +34,8 @@ class Beside:
 
     side: Side
     contrasts: Sequence[Contrast]
+    left: Sequence[str] = ()
+    """Sweeps that are not compared: each device measures another part of its compute units."""
 
 
 def ceilings_table(sides: Sequence[Side]) -> Table:

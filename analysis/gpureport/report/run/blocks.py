@@ -1,7 +1,8 @@
 """The parts of chapters: figures and compact tables, each with a link to its numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
@@ -10,11 +11,12 @@ from gpureport.report.figures.charts import roofline_charts
 from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.figures.roofline import COLUMNS, roofline_dots, roofline_figure
 from gpureport.report.figures.samples import deviating_points, sample_figure
+from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
-from gpureport.report.run.curves import CurveRecords, specified
+from gpureport.report.run.curves import CurveRecords, seen_word, specified
 from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import CLIFFS, SEARCHES
 from gpureport.report.run.sweep_blocks import Block
@@ -26,7 +28,8 @@ from gpureport.report.text.captions import (
     sample_caption,
 )
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import family_name
+from gpureport.report.text.words import family_name, observed_head, seen_in
+from gpureport.text import N90
 from gpureport.units import format_ratio
 
 
@@ -47,24 +50,28 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[CurveRecords]]) -> 
         for members in kinds
         if (ratios := [pair.main.ratio or 0.0 for curve in members for pair in curve.pairs])
     )
-    caption = "Sweeps of separate cases that all agree with their predictions."
-    table = Table(("sweep", "cases", "observed / predicted"), rows, frozenset({"cases"}))
+    caption, seen = "Sweeps of separate cases that all agree with their predictions.", seen_in(report)
+    table = Table(("sweep", "cases", f"{seen} / predicted"), rows, frozenset({"cases"}))
     return _table_block("expected", "Separate cases that are as predicted", table, caption)
 
 
 def _table_block(anchor: str, title: str, table: Table, caption: str, numbers: str = "numbers") -> list[Block]:
     """Return the block of a table; none if it has no rows."""
-    return [Block(anchor, title, table=table, caption=caption, numbers=numbers)] if table.rows else []
+    return [Block(anchor, title, table=table, caption=caption, numbers=(numbers,))] if table.rows else []
 
 
 def cliff_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return the table of cliffs, observed or only predicted."""
     if report.only_predicted:
         table = forecast.cliffs_table(report.predictions)
-        caption = "Cliffs, as working sets. Before, after: the plateaus on both sides."
+        caption = "Cliffs (capacity transitions), as working sets. Before, after: the plateaus on both sides."
     else:
         table = lists.level_table(report, found)
-        caption = "Cliffs, as working sets: ranges over the kernels for which one was observed or predicted."
+        seen = seen_in(report)
+        caption = (
+            f"Cliffs (capacity transitions), as working sets: ranges over the kernels for which one was {seen} or "
+            "predicted."
+        )
     return _table_block("cliffs", "Cliffs by cache level", table, caption, CLIFFS)
 
 
@@ -72,9 +79,9 @@ def taper_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return the table of tapers."""
     table = lists.taper_table(report, found)
     caption = (
-        "n90: work-items for 90 % of the first plateau of the fitted curve, as a range over the curves of a family. "
-        "Agree: number within a factor of 1.2, + number only within the 95 % interval. The chapter on cliffs has the "
-        "figures of sweeps over working sets; they mark tapers with ▲. Resident: started and not finished."
+        f"Tapers (saturation points) as ranges of n90 over the curves of a family. {N90}. Agree: number within a "
+        "factor of 1.2, + number only within the 95 % interval. The chapter on cliffs has the figures of sweeps over "
+        "working sets; they mark tapers with ▲."
     )
     return _table_block("tapers", "Tapers by family", table, caption)
 
@@ -101,8 +108,8 @@ def peak_blocks(report: Report) -> list[Block]:
     )
     outlooks = (
         "Best: the highest rate, or the shortest time, of all sizes and cases. Bottleneck: the largest ceiling there. "
-        "Cliffs: midpoints. n90: work-items for 90 % of the plateau. Occupancy: resident waves / maximum and its "
-        "limit; registers are estimates, since nothing was compiled."
+        f"Cliffs: midpoints. {N90}. Occupancy: resident waves / maximum and its limit; registers are estimates, "
+        "since nothing was compiled."
     )
     limits, best = forecast.ceilings_table(report.device), forecast.outlook_table(report.predictions)
     return [
@@ -111,12 +118,12 @@ def peak_blocks(report: Report) -> list[Block]:
     ]
 
 
-def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
-    """Return the rooflines of all families, and a table of all kernels that have sweeps over sizes."""
+def limit_blocks(report: Report, found: Sequence[CurveRecords], cases: Iterable[Block]) -> list[Block]:
+    """Return the rooflines of all families, *cases*, and a table of all kernels that have sweeps over sizes."""
     known = limits(found)
-    observed = bool(report.observations)
+    observed, seen = bool(report.observations), seen_in(report)
     caption = (
-        f"At the largest size. Efficiency: {'observed' if observed else 'predicted'} speed / the speed that the "
+        f"At the largest size. Efficiency: {seen if observed else 'predicted'} speed / the speed that the "
         "bottleneck allows. Occupancy: resident waves (started and not finished) / maximum, for the work-groups of "
         "that size, and its limit."
     )
@@ -126,21 +133,28 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
         for family in families
         for figure in _roofline(report, family, [curve for curve in found if curve.key.family == family])
     )
-    table = limits_table(known, observed=observed)
-    notes = (roofline_note(observed=observed),)
+    table = limits_table(known, observed_head(report) if observed else "")
+    notes = (roofline_note(seen if observed else ""),)
     return [
-        *([Block("rooflines", "Rooflines", figures, notes=notes, numbers="numbers")] if figures else []),
+        *([Block("rooflines", "Rooflines", figures, notes=notes, numbers=("numbers",))] if figures else []),
+        *cases,
         *_table_block("kernels", "Bottleneck of each kernel", table, caption),
     ]
 
 
 def _roofline(report: Report, family: str, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
-    dots = roofline_dots(found, report.device)
-    if not dots:
-        return ()
-    charts = roofline_charts(dots, report.device)
-    caption = roofline_caption(family_name(report, family), dots)
-    return (Picture(partial(roofline_figure, dots, report.device), caption, charts),)
+    """Draw one row of panels in each figure: small figures leave no large gaps at the ends of pages."""
+    panels = list(grouped((dot.operations, dot) for dot in roofline_dots(found, report.device)).values())
+    rows = [list(chain.from_iterable(row)) for row in in_figures(panels, COLUMNS)]
+    name, seen = family_name(report, family), seen_word(found)
+    return tuple(
+        Picture(
+            partial(roofline_figure, dots, report.device),
+            roofline_caption(name, dots, seen),
+            roofline_charts(dots, report.device),
+        )
+        for dots in rows
+    )
 
 
 def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
@@ -175,9 +189,9 @@ def _essentials(report: Report, found: Sequence[CurveRecords]) -> Essentials | N
 def _ratios(report: Report) -> Picture | None:
     """Draw all values as ratios to their predictions."""
     rows = overview_rows(specified(report))
-    seen = "published" if report.publication else "observed"
+    seen = seen_in(report)
     caption = f"Each mark is one value; to the right of 1, the {seen} value is higher than predicted."
-    return Picture(partial(overview_figure, rows), caption) if rows else None
+    return Picture(partial(overview_figure, rows, seen), caption) if rows else None
 
 
 def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
@@ -186,6 +200,6 @@ def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     facts = trust.sensitivity_table(report)
     title, caption = "What the predictions depend on", trust.sensitivity_caption(facts)
     return [
-        *([Block("overview", "Predicted and observed", (ratios,), numbers="numbers")] if ratios else []),
+        *([Block("overview", "Predicted and observed", (ratios,), numbers=("numbers",))] if ratios else []),
         *_table_block("facts", title, facts, caption, "uncertainties"),
     ]

@@ -1,6 +1,6 @@
 """The chapters of the document: in each, the answer comes first, then a compact table and figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpureport.findings.advice import FamilyAdvice
@@ -19,8 +19,9 @@ from gpureport.report.run.blocks import (
     unexpected_blocks,
 )
 from gpureport.report.run.curves import CurveRecords
+from gpureport.report.run.decisions import work_group_size
 from gpureport.report.run.numbers import Kinds
-from gpureport.report.run.selection import selection
+from gpureport.report.run.selection import Selection, selection
 from gpureport.report.run.sweep_blocks import Block, chapter_blocks
 from gpureport.report.text.words import advice_sentence, family_name
 
@@ -36,7 +37,11 @@ class TopicChapter:
 
 
 def chapters(
-    report: Report, found: Sequence[CurveRecords], kinds: Kinds, advice: Sequence[FamilyAdvice]
+    report: Report,
+    found: Sequence[CurveRecords],
+    kinds: Kinds,
+    chosen: Mapping[str, Selection],
+    advice: Sequence[FamilyAdvice],
 ) -> tuple[TopicChapter, ...]:
     """Draw all chapters that have contents.
 
@@ -44,20 +49,24 @@ def chapters(
         report: the source of everything.
         found: its curves.
         kinds: the same curves by kind.
+        chosen: the curves that are drawn, of :func:`selections`.
         advice: on work-group shapes.
     """
-    drawn = _drawn(report, kinds)
-    shapes = [advice_sentence(family_name(report, each.family), each) for each in advice]
+    drawn = {name: chapter_blocks(report, name, curves) for name, curves in chosen.items()}
+    expected = expected_blocks(report, [members for members in kinds.values() if as_predicted(members)])
+    size = work_group_size(report)
+    shapes = [*([size] if size else []), *(advice_sentence(family_name(report, a.family), a) for a in advice)]
     caches, work = answers.caches(report, found), answers.work(report, found)
-    limits = (*peak_blocks(report), *limit_blocks(report, found), *drawn["limits"])
+    limits = (*peak_blocks(report), *limit_blocks(report, found, drawn["limits"]), *expected)
     trusted = (*trust_blocks(report, found), *drawn["trust"])
+    reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
         ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
         ("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
         ("limits", "Efficiency and bottlenecks", answers.near_limits(report, found), limits),
         ("unexpected", "Unexpected results", unexpected.answers(report), unexpected_blocks(report, found)),
-        ("trust", "Reliability of predictions and measurements", trust.answers(report), trusted),
+        ("trust", reliability, trust.answers(report), trusted),
     )
     every = (TopicChapter(name, title, tuple(texts), tuple(blocks)) for name, title, texts, blocks in planned)
     return tuple(chapter for chapter in every if chapter.answers or chapter.blocks)
@@ -72,21 +81,8 @@ def _chapter_of(curve: CurveRecords) -> str:
     ]
 
 
-def shown(kinds: Kinds) -> tuple[CurveRecords, ...]:
-    """Return the curves that the chapters draw."""
-    found = (selection(curves) for curves in _by_chapter(kinds).values())
-    return tuple(curve for each in found for curve in (*each.typical, *each.deviating))
-
-
-def _drawn(report: Report, kinds: Kinds) -> dict[str, list[Block]]:
-    """Draw the typical and the deviating curves of each chapter; separate cases that agree get one table."""
-    blocks = {name: chapter_blocks(report, name, curves) for name, curves in _by_chapter(kinds).items()}
-    expected = expected_blocks(report, [members for members in kinds.values() if as_predicted(members)])
-    return {**blocks, "limits": [*blocks["limits"], *expected]}
-
-
-def _by_chapter(kinds: Kinds) -> dict[str, list[CurveRecords]]:
-    """Return the curves of each chapter that shows curves."""
-    empty: dict[str, list[CurveRecords]] = {name: [] for name in ("caches", "work", "groups", "limits", "trust")}
-    found = (curve for members in kinds.values() for curve in members)
-    return {**empty, **grouped((_chapter_of(curve), curve) for curve in found)}
+def selections(kinds: Kinds) -> dict[str, Selection]:
+    """Return the curves that each chapter draws, by its anchor."""
+    empty = dict.fromkeys(("caches", "work", "groups", "limits", "trust"), Selection())
+    found = grouped((_chapter_of(curve), curve) for members in kinds.values() for curve in members)
+    return {**empty, **{name: selection(curves) for name, curves in found.items()}}

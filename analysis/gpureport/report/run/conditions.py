@@ -20,7 +20,7 @@ from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import listed, shortlist
+from gpureport.report.text.words import listed
 from gpureport.text import sentence
 from gpureport.units import format_count, format_frequency, format_percent
 
@@ -33,6 +33,7 @@ _REMEDIES = {
 }
 _RARE = 0.1
 """A cause in a smaller share of the affected workloads is not named."""
+_NAMED = 4  # the most workloads that are listed; the appendix has all
 _REMEDY = "measure again while nothing else uses the device"
 
 
@@ -104,8 +105,8 @@ def load_sentences(report: Report) -> str:
     counts = Counter(cause for workload in affected for cause in workload.causes)
     causes = [cause for cause, number in counts.items() if number >= _RARE * len(affected)]
     count = f"{len(affected)} of {sum(not info.skipped for info in report.workloads.values())} workloads"
-    names = listed(shortlist([each.name for each in affected]))
-    what = sentence(f"{listed(causes)} during {format_percent(share)} of the samples of {count}: {names}")
+    names = f": {listed([each.name for each in affected])}" if len(affected) <= _NAMED else ""
+    what = sentence(f"{listed(causes)} during {format_percent(share)} of the samples of {count}{names}")
     remedies = dict.fromkeys(_REMEDIES.get(cause, _REMEDY) for cause in causes)
     return f"{what} Their true speeds may be higher than the measured ones. {sentence(listed(list(remedies)))}"
 

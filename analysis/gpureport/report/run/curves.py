@@ -120,6 +120,18 @@ class CurveRecords:
         return tuple(chain.from_iterable(record.points for record in records if record))
 
 
+def reading_units(curve: CurveRecords, units: int) -> int:
+    """Return how many of a device's compute *units* read: fewer if one work-group on each reads at all points."""
+    groups = {point.point.parameters.get("groups", units) for point in curve.points}
+    return min(units, *groups) if len(groups) == 1 else units
+
+
+def seen_word(found: Iterable[CurveRecords]) -> str:
+    """Return ``published`` if no observed point of *found* has an interval, as in published records."""
+    points = [point for curve in found if curve.observation for point in curve.observation.points]
+    return "published" if all(point.ci_low == point.value == point.ci_high for point in points) else "observed"
+
+
 def paired(findings: Iterable[Finding]) -> tuple[FindingPair, ...]:
     """Pair the findings of both bases."""
     pairs: dict[tuple[SweepKey, str, str, Level], dict[str, Finding]] = {}

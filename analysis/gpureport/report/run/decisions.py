@@ -14,7 +14,7 @@ from gpureport.records.finding import Finding
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, specified_values
+from gpureport.report.run.curves import CurveRecords, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import family_name, kernel_name, listed, low_to_high
@@ -144,8 +144,8 @@ def _with_wide_interval(value: Finding | CurveFeature) -> str:
 
 def _readers(curve: CurveRecords, units: int) -> str:
     """Say how many of the compute *units* read, if one work-group on each of fewer reads at all points."""
-    groups = {point.point.parameters.get("groups", units) for point in curve.points}
-    return f" of {groups.pop()} compute units" if len(groups) == 1 and max(groups) < units else ""
+    readers = reading_units(curve, units)
+    return f" of {readers} compute units" if readers < units else ""
 
 
 def _beyond(values: _Values, level: Level, readers: str) -> str:
@@ -233,10 +233,12 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     if not work:
         return fills.strip()
     (least, name_of_least), (most, name_of_most) = min(work), max(work)
-    middle = format_value(median(value for value, _ in work), "")
-    ends = f"{format_value(least, '')} ({name_of_least}) to {format_value(most, 'work-items')} ({name_of_most})"
+    ends = f"{format_value(most, 'work-items')} ({name_of_most})"
+    if len(work) > 1:
+        middle = format_value(median(value for value, _ in work), "")
+        ends = f"{format_value(least, '')} ({name_of_least}) to {ends}, median {middle}"
     reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
-    span = f"{reach} 90 % of their first throughput plateau at {ends}, median {middle}."
+    span = f"{reach} 90 % of their first plateau (n90) at {ends}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
         span += f" In {above} of {len(work)} sweeps this exceeds the resident capacity, to amortise the launch cost."
@@ -304,7 +306,7 @@ def another_device(report: Report) -> str:
     """Name the commands that compare the device with others."""
     ways = []
     if report.match.entry:
-        ways.append(f"“gpureport predict {report.match.entry} OTHER” (from the database)")
+        ways.append(f"“gpureport predict {report.match.entry} OTHER”")
     if not report.only_predicted:
-        ways.append("“gpureport compare” (reports)")
+        ways.append("“gpureport compare REPORT OTHER”")
     return f"Compare with {' or '.join(ways)}." if ways else ""

@@ -98,11 +98,14 @@ def _occupancy(entry: Occupancy) -> str:
     return occupancy_text(entry) + (", assumed" if entry.source == "assumed" else "")
 
 
-def limits_table(found: Iterable[Limit], *, observed: bool) -> Table:
-    """List kernels at their largest sizes: speed, bottleneck, efficiency and occupancy."""
-    seen = ("observed (95 %)",) if observed else ()
+def limits_table(found: Iterable[Limit], head: str = "") -> Table:
+    """List kernels at their largest sizes: speed, bottleneck, efficiency and occupancy.
+
+    *head* is that of the column of observed speeds, which is left out without one.
+    """
+    seen = (head,) if head else ()
     columns = ("kernel", "size", *seen, "predicted", "bottleneck", "efficiency", "occupancy")
-    rows = tuple(_row(limit, observed=observed) for limit in found)
+    rows = tuple(_row(limit, observed=bool(head)) for limit in found)
     return Table(columns, rows, frozenset({*seen, "predicted", "efficiency"}))
 
 

@@ -19,6 +19,7 @@ from gpureport.report.text.words import (
     low_to_high,
     observed_head,
     observed_text,
+    seen_in,
     set_of,
 )
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
@@ -61,7 +62,7 @@ def level_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     found = tuple(found)
     onsets = grouped((f.level, f) for f in specified_values(found, "onset"))
     levels = grouped((f.level, f) for f in specified_values(found, "midpoint") if not f.level.is_unexplained)
-    seen = "published" if report.publication else "observed"
+    seen = seen_in(report)
     columns = (
         "level",
         "kernels",
@@ -100,7 +101,8 @@ def verdict_text(verdict: Verdict) -> str:
 def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     """List the range of work that kernels of a family need for 90 % of their first plateau."""
     families = grouped((f.key.family, f) for f in specified_values(found, "n90"))
-    columns = ("family", "curves", "predicted", "observed", "agree", "largest that is off")
+    seen = seen_in(report)
+    columns = ("family", "curves", "predicted", seen, "agree", "largest that is off")
     rows = (
         (
             family_name(report, family),
@@ -112,7 +114,7 @@ def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
         )
         for family, mains in families.items()
     )
-    return Table(columns, tuple(rows), frozenset({"curves", "predicted", "observed", "agree"}))
+    return Table(columns, tuple(rows), frozenset({*columns[1:5]}))
 
 
 def _span(values: Iterable[float | None], unit: str = "") -> str:

@@ -11,7 +11,7 @@ from gpureport.report.grouping import grouped
 from gpureport.report.pictures import kind_of
 from gpureport.report.prediction.forecast import feature_table
 from gpureport.report.run.curves import CurveRecords, Group
-from gpureport.report.run.sweep_blocks import Block, other_curves
+from gpureport.report.run.sweep_blocks import Block, family_anchor, other_curves
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.tables import Table, occupancy_table
 from gpureport.report.text.words import explanations, family_name, with_names
@@ -87,11 +87,6 @@ def families(
     """Return the numbers of every family in the report's order, with the figures of all sweeps but those *shown*."""
     names = dict.fromkeys([*(info.family for info in report.workloads.values()), *(c.key.family for c in found)])
     return tuple(_family(report, name, found, kinds, shown) for name in names)
-
-
-def family_anchor(family: str) -> str:
-    """Return the anchor of a family's part."""
-    return f"family-{re.sub(r'[^a-z0-9]+', '-', family.lower())}"
 
 
 def places(appendices: Mapping[str, str], parts: Sequence[Family]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from gpureport.observe.disturbance import running_clocks
 from gpureport.records.finding import AGREEMENT, Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
-from gpureport.report.run import trust
+from gpureport.report.run import statements, trust
 from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.decisions import Decision, decisions
@@ -86,11 +86,11 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         mark = f"{apart}, or outside the range of the others" if others else apart
         texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} {mark}.")
     if any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
-        texts.append("Above 100 %: the device does more than the entry says, for example at a higher clock.")
+        texts.append("Above 100 %: faster than the entry, for example by a higher clock.")
     if others:
         texts.append(f"Others: kept reports of the same model ({others}).")
     if report.device.architecture.write_allocate:
-        texts.append("Specifications of write and copy leave out the reads of lines before they are written.")
+        texts.append("Write and copy: without the reads of lines that are written.")
     return " ".join(texts)
 
 
@@ -103,16 +103,27 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         return f"Nothing was measured: {'every workload was skipped' if known else 'no workload was run'}."
     in_error = sum(pair.main.verdict is Verdict.ERROR for pair in specified(report))
     texts = (
+        *_statements(report),
         *_against_prediction(figures, _normal(report) if not in_error else ""),
         *_against_others(figures, others),
         *_clock(report),
-        *(
-            [f"Features in error: {in_error} (wrong results, or faster than a limit of the device)."]
-            if in_error
-            else []
-        ),
+        *_in_error(report, in_error),
     )
     return " ".join(texts)
+
+
+def _statements(report: Report) -> Iterator[str]:
+    """Yield how many statements of a published record have values as predicted."""
+    text = statements.as_published(report, report.publication) if report.publication else ""
+    if text:
+        yield text
+
+
+def _in_error(report: Report, count: int) -> Iterator[str]:
+    """Yield the number of features in error."""
+    cause = "" if report.publication else "wrong results, or "
+    if count:
+        yield f"Features in error: {count} ({cause}faster than a limit of the database entry)."
 
 
 def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterator[str]:
@@ -213,7 +224,7 @@ def trust_sentences(report: Report) -> Iterator[str]:
     errors = list(_errors(report))
     if errors:
         seen = "published" if report.publication else "measured"
-        yield f"Errors of predicted times at {seen} points: {'; '.join(errors)}."
+        yield f"Errors of predicted times ({seen} points): {'; '.join(errors)}."
     counts = Counter(pair.main.verdict for pair in specified(report))
     compared = sum(counts[verdict] for verdict in _COMPARED)
     if compared:

@@ -1,20 +1,28 @@
-"""Which curves the chapters show: deviating ones, and a typical one of each family. The appendix shows the others."""
+"""Curves that a chapter shows: the largest deviations, and a typical one of each family. Others are in the appendix."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpureport.report.grouping import grouped
-from gpureport.report.pictures import kind_of
+from gpureport.report.pictures import Kind, kind_of
 from gpureport.report.run.curves import CurveRecords
+
+_MOST: dict[Kind, int] = {"sizes": 15, "shapes": 8, "cases": 6, "traces": 4}
+"""The most deviating curves of a chapter, by kind of figure."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The curves of one chapter."""
+    """The curves of one chapter; *left_out* is the number of deviating ones that only the appendix shows."""
 
     typical: tuple[CurveRecords, ...] = ()
     deviating: tuple[CurveRecords, ...] = ()
-    others: tuple[CurveRecords, ...] = ()
+    left_out: int = 0
+
+    @property
+    def shown(self) -> tuple[CurveRecords, ...]:
+        """All curves that the chapter draws."""
+        return (*self.typical, *self.deviating)
 
 
 def selection(curves: Iterable[CurveRecords]) -> Selection:
@@ -23,20 +31,28 @@ def selection(curves: Iterable[CurveRecords]) -> Selection:
     Without observations all curves agree. Flat searches for work-groups and separate cases are never typical.
     """
     drawn = tuple(curves)
-    deviating = tuple(curve for curve in drawn if deviates(curve))
+    astray = tuple(curve for curve in drawn if deviates(curve))
     typical = []
     kinds = grouped(((curve.key.family, kind_of(curve)), curve) for curve in drawn)
     for (_, kind), members in kinds.items():
-        agreeing = [curve for curve in members if curve not in deviating and not curve.is_flat]
+        agreeing = [curve for curve in members if curve not in astray and not curve.is_flat]
         if agreeing and kind != "cases":
             typical += [max(agreeing, key=_weight)]
-    shown = {curve.key for curve in (*typical, *deviating)}
-    return Selection(tuple(typical), deviating, tuple(curve for curve in drawn if curve.key not in shown))
+    worst = {curve.key for curve in _worst(astray)}
+    deviating = tuple(curve for curve in astray if curve.key in worst)
+    return Selection(tuple(typical), deviating, len(astray) - len(deviating))
 
 
 def deviates(curve: CurveRecords) -> bool:
     """Whether a feature of the curve is not as predicted."""
     return any(not group.main.main.verdict.as_predicted for group in curve.groups)
+
+
+def _worst(astray: Iterable[CurveRecords]) -> Iterable[CurveRecords]:
+    """Yield the curves with the most severe deviations, at most :data:`_MOST` of each kind."""
+    for kind, members in grouped((kind_of(curve), curve) for curve in astray).items():
+        severe = sorted(members, key=lambda curve: min(group.main.urgency for group in curve.groups))
+        yield from severe[: _MOST[kind]]
 
 
 def _weight(curve: CurveRecords) -> tuple[bool, int, int]:

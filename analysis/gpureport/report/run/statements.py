@@ -33,6 +33,26 @@ def statements_table(report: Report, publication: Publication) -> Table:
     return Table(columns, tuple(rows))
 
 
+def as_published(report: Report, publication: Publication) -> str:
+    """Count the statements whose published values are as predicted; empty if none has a prediction."""
+    found = curves(report)
+    about = ((s, [c for c in found if {str(c.key), c.key.workload} & {*s.about}]) for s in publication.statements)
+    outcomes = [outcome for pair in about if (outcome := _is_as_predicted(*pair)) is not None]
+    if not outcomes:
+        return ""
+    statements = f"statement{'s' if len(outcomes) > 1 else ''}"
+    return f"The predictions match the published values of {sum(outcomes)} of {len(outcomes)} {statements}."
+
+
+def _is_as_predicted(statement: PublishedStatement, about: Sequence[CurveRecords]) -> bool | None:
+    """Return whether all values of a statement are as predicted; ``None`` without any."""
+    if statement.compare == "spread":
+        spreads = _spreads(statement, about)
+        return _medians_agree(*spreads) if spreads else None
+    verdicts = [verdict for curve in about for verdict in _verdicts(statement, curve)]
+    return all(verdict.as_predicted for verdict in verdicts) if verdicts else None
+
+
 def series_table(report: Report, publication: Publication) -> Table:
     """List the published sweeps with the ratio of published to predicted times."""
     columns = ("sweep", "published conditions", "points", "published / predicted time")
@@ -119,16 +139,30 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords], names:
 
 def _spread_texts(statement: PublishedStatement, about: Sequence[CurveRecords]) -> tuple[str, str]:
     """Compare slowest / fastest sweep at each size that several sweeps have, published and predicted."""
+    spreads = _spreads(statement, about)
+    if not spreads:
+        return "No size is part of two sweeps.", statement.remark or UNKNOWN
+    published, ours = spreads
+    text = f"Slowest / fastest sweep at each size ({len(published)}): {_range(published)} published, "
+    reasons = (
+        "Their medians agree."
+        if _medians_agree(published, ours)
+        else "Their medians differ; no hypothesis covers this."
+    )
+    return f"{text}{_range(ours)} predicted.", f"{statement.remark} {reasons}".strip()
+
+
+def _spreads(statement: PublishedStatement, about: Iterable[CurveRecords]) -> tuple[list[float], list[float]] | None:
+    """Return slowest / fastest sweep at each size that several sweeps have, published and predicted."""
     pairs = (pair for curve in about for pair in _statement_pairs(statement, curve))
     sizes = grouped((observed.point.label, (observed.time_s, predicted.time_s)) for observed, predicted in pairs)
     shared = [tuple(zip(*times, strict=True)) for times in sizes.values() if len(times) > 1]
-    if not shared:
-        return "No size is part of two sweeps.", statement.remark or UNKNOWN
     published, ours = ([max(times[side]) / min(times[side]) for times in shared] for side in (0, 1))
-    text = f"Slowest / fastest sweep at each size ({len(shared)}): {_range(published)} published, "
-    agree = 1 / AGREEMENT <= median(published) / median(ours) <= AGREEMENT
-    reasons = "Their medians agree." if agree else "Their medians differ; no hypothesis covers this."
-    return f"{text}{_range(ours)} predicted.", f"{statement.remark} {reasons}".strip()
+    return (published, ours) if shared else None
+
+
+def _medians_agree(published: Sequence[float], ours: Sequence[float]) -> bool:
+    return 1 / AGREEMENT <= median(published) / median(ours) <= AGREEMENT
 
 
 def _time_text(name: str, observed: ObservedPoint, predicted: PredictedPoint) -> str:

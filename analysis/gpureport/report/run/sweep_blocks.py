@@ -1,5 +1,6 @@
 """Figures of sweeps: in chapters those that deviate and typical ones, in the appendix the others."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
 from gpureport.report.pictures import kind_of, pictures
 from gpureport.report.run.curves import FLAT, CurveRecords
-from gpureport.report.run.selection import selection
+from gpureport.report.run.selection import Selection
 from gpureport.report.text.captions import panel_titles
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import with_names
@@ -26,24 +27,35 @@ class Block:
     caption: str = ""
     """Of the table."""
     notes: tuple[str, ...] = ()
-    numbers: str = ""
-    """Anchor of the numbers in the appendix."""
+    numbers: tuple[str, ...] = ()
+    """Anchors of the numbers in the appendix."""
 
 
-def chapter_blocks(report: Report, anchor: str, curves: Iterable[CurveRecords]) -> list[Block]:
+def chapter_blocks(report: Report, anchor: str, chosen: Selection) -> list[Block]:
     """Draw the typical and the deviating curves of a chapter."""
-    chosen = selection(curves)
-    traces = [curve for curve in (*chosen.typical, *chosen.deviating) if kind_of(curve) == "traces"]
+    traces = [curve for curve in chosen.shown if kind_of(curve) == "traces"]
     typical, deviating = ([c for c in some if c not in traces] for some in (chosen.typical, chosen.deviating))
+    more = f"Only the largest deviations; the appendix has the curves of {chosen.left_out} more."
     planned = (
-        ("typical", "Typical curves", typical),
-        ("deviations", "Curves that deviate from the prediction", deviating),
-        ("traces", "Successive dispatches", traces),
+        ("typical", "Typical curves", typical, ()),
+        ("deviations", "Curves that deviate from the prediction", deviating, (more,) if chosen.left_out else ()),
+        ("traces", "Successive dispatches", traces, ()),
     )
     blocks = (
-        Block(f"{anchor}-{name}", title, _pictures(report, found), numbers="numbers") for name, title, found in planned
+        Block(f"{anchor}-{name}", title, _pictures(report, found), notes=notes, numbers=family_anchors(found))
+        for name, title, found, notes in planned
     )
     return [block for block in blocks if block.figures]
+
+
+def family_anchors(found: Iterable[CurveRecords]) -> tuple[str, ...]:
+    """Return the anchors of the families' parts of the appendix."""
+    return tuple(dict.fromkeys(family_anchor(curve.key.family) for curve in found))
+
+
+def family_anchor(family: str) -> str:
+    """Return the anchor of a family's part of the appendix."""
+    return f"family-{re.sub(r'[^a-z0-9]+', '-', family.lower())}"
 
 
 def other_curves(report: Report, anchor: str, members: Sequence[CurveRecords], shown: Iterable[CurveRecords]) -> Block:

@@ -99,11 +99,12 @@ def _sweeps(keys: Sequence[SweepKey]) -> str:
 
 
 def own_values(report: Report) -> Iterator[str]:
-    """Yield how many values of the entry this project measured, and where: those predictions are not independent."""
-    origins = report.device.provenance.values()
-    for entry, count in Counter(origin.measured_on for origin in origins if origin.measured_on).items():
-        where = "such a device" if entry == report.match.entry else f"a device of entry {entry}"
-        yield f"This project measured {count} of the {len(origins)} values of the entry on {where}."
+    """Yield how many values of the entry were measured on such a device, and how many on others only."""
+    measured = [origin.measured_on for origin in report.device.provenance.values() if origin.measured_on]
+    if measured:
+        here = sum(report.match.entry in entries for entries in measured)
+        where = f"{here} were measured on such a device, {len(measured) - here} on other devices only"
+        yield f"Of the {len(report.device.provenance)} values of the entry, {where}."
 
 
 _KINDS = {

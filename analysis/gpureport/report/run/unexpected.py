@@ -11,7 +11,7 @@ from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import specified, verdicts
 from gpureport.report.run.difference import compared
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import feature_text, kernel_name, low_to_high
+from gpureport.report.text.words import feature_text, kernel_name, low_to_high, shortlist
 from gpureport.text import off_by
 from gpureport.units import format_percent
 
@@ -20,7 +20,7 @@ CAPTION = (
     "hypothesis is another assumption about how the device works. The model predicts the curve again under each "
     "hypothesis, without fitting parameters: first up to twelve points, then all points under the four closest "
     "hypotheses. A hypothesis explains a curve if it at least halves the error. Error: root mean square of "
-    "ln (observed / predicted time), as a factor or in percent. Hypotheses never change predictions."
+    "ln (time / predicted time), as a factor or in percent. Hypotheses never change predictions."
 )
 """Of :func:`summary`."""
 
@@ -58,7 +58,9 @@ def summary(explanations: Iterable[Explanation]) -> Table:
     for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
         names = (str(each.key) if sweeps[each.key.workload] > 1 else each.key.workload for each in of)
         left = [each.error for each in of if each.error is not None and each.outcome != "unexplained"]
-        cells.append((text, ", ".join(names), _errors([each.base_error for each in of]), _errors(left)))
+        cells.append(
+            (text, ", ".join(shortlist(list(names))), _errors([each.base_error for each in of]), _errors(left))
+        )
     columns = ("explanation", "curves", "error", "remaining error")
     return Table(columns, tuple(cells), frozenset(columns[2:]))
 

@@ -11,9 +11,10 @@ from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.samples import SampledPoint
 from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, Group
+from gpureport.report.run.curves import CurveRecords, Group, seen_word
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.text.words import agreement, family_name, feature_text, low_to_high
+from gpureport.text import N90
 from gpureport.units import format_change, format_frequency, format_percent, format_ratio, format_value
 
 _FEW = 2  # the most cliffs and tapers with a sentence each
@@ -75,12 +76,8 @@ def size_caption(curves: Sequence[CurveRecords]) -> str:
 def _contents(curves: Sequence[CurveRecords]) -> str:
     """List what is drawn: predicted or observed points, and the variants."""
     predicted, observed = any(c.prediction for c in curves), any(c.observation for c in curves)
-    drawn = [name for name, there in (("predicted", predicted), (_observed_word(curves), observed)) if there]
+    drawn = [name for name, there in (("predicted", predicted), (seen_word(curves), observed)) if there]
     return f"{' and '.join(drawn).capitalize()}: {', '.join(curve.key.variant for curve in curves)}."
-
-
-def _observed_word(curves: Sequence[CurveRecords]) -> str:
-    return "published" if _observed(curves) == "as published" else "observed"
 
 
 def tally(curves: Sequence[CurveRecords]) -> str:
@@ -122,6 +119,8 @@ def legend(curves: Sequence[CurveRecords], *, cases: bool) -> tuple[str, ...]:
     better = (
         " of the calibrated prediction; without one, of the prediction from the specification" if calibrated else ""
     )
+    seen = seen_word(curves)
+    dots = "published" if seen == "published" else "observed medians with 95 % intervals"
     marks = (
         ("dashed: predicted from the specification", any(c.specification for c in curves)),
         ("solid: calibrated prediction", calibrated),
@@ -129,31 +128,25 @@ def legend(curves: Sequence[CurveRecords], *, cases: bool) -> tuple[str, ...]:
             f"band: 95 % interval{better}",
             any(p.spread > 1 for p in predicted),
         ),
-        (f"dots: {_observed(curves)}", measured),
-        ("horizontal lines: observed plateaus; dotted: fitted, with the best sample", measured),
+        (f"dots: {dots}", measured),
+        (f"horizontal lines: {seen} plateaus; dotted: fitted, with the best sample", measured),
     )
     lines = [text for text, drawn in marks if drawn]
     if not lines:
         return ()
-    colours = ", predicted (blue, hollow) and observed (orange, filled)" if measured else ""
+    colours = f", predicted (blue, hollow) and {seen} (orange, filled)" if measured else ""
     above = "above each curve: bottlenecks, midpoints of cliffs (▼, line from onset to end) and n90 of tapers (▲)"
     lines.append(f"{above}{colours}; thick: 95 % interval")
+    lines.append(N90)
     if measured:
         lines.append(
             "below each curve: the same points and lines / the prediction with the band; arrows: beyond the axis"
         )
     if cases:
         ticks = f"hollow circles: predicted{' (ticks: calibrated)' if calibrated else ''}; shaded: 95 % interval"
-        seen = f"dots: {_observed(curves)}; right: observed value (observed / predicted)"
-        lines.append(f"separate cases: {f'{ticks}; {seen}' if measured else ticks}")
+        values = f"; dots: {dots}; right: {seen} value ({seen} / predicted)" if measured else ""
+        lines.append(f"separate cases: {ticks}{values}")
     return tuple(f"{text[:1].upper()}{text[1:]}." for text in lines)
-
-
-def _observed(curves: Sequence[CurveRecords]) -> str:
-    """Describe observed points: published ones have no intervals."""
-    points = [point for curve in curves if curve.observation for point in curve.observation.points]
-    certain = all(point.ci_low == point.value == point.ci_high for point in points)
-    return "as published" if certain else "observed medians with 95 % intervals"
 
 
 def case_caption(curves: Sequence[CurveRecords]) -> str:
@@ -165,7 +158,7 @@ def case_caption(curves: Sequence[CurveRecords]) -> str:
     least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (known[0], known[-1]))
     ratios = least if len(known) == 1 else f"{least} to {most}"
     agree = agreement((main.verdict for main in mains), "cases")
-    return f"{_observed_word(curves).capitalize()} / predicted: {ratios}. {agree}."
+    return f"{seen_word(curves).capitalize()} / predicted: {ratios}. {agree}."
 
 
 def shape_caption(curves: Sequence[CurveRecords]) -> str:
@@ -173,7 +166,7 @@ def shape_caption(curves: Sequence[CurveRecords]) -> str:
     if not any(curve.observation for curve in curves):
         return "Predicted rate of each shape / rate of the best one; dot: best."
     square = "; square: predicted best" if any(curve.prediction for curve in curves) else ""
-    return f"Observed rate of each shape / rate of the best one; dot: best{square}."
+    return f"{seen_word(curves).capitalize()} rate of each shape / rate of the best one; dot: best{square}."
 
 
 def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
@@ -223,23 +216,23 @@ def steady_clocks(clocks: Iterable[Clock]) -> str:
     return f"No clock ramp was observed: {names} had the same value after every workload."
 
 
-def roofline_note(*, observed: bool) -> str:
-    """Explain all rooflines."""
-    marks = "Hollow: predicted; filled: observed." if observed else "Hollow: predicted; nothing was measured."
+def roofline_note(seen: str) -> str:
+    """Explain all rooflines; *seen* is empty if nothing was measured."""
+    marks = f"Hollow: predicted; {f'filled: {seen}' if seen else 'nothing was measured'}."
     return (
         f"{marks} Each kernel at its largest size. Operations are those of the class that takes longest; memory "
         "accesses do not count. Dashed: the share of the memory bandwidth that the model expects kernels to reach."
     )
 
 
-def roofline_caption(family: str, dots: Sequence[Dot]) -> str:
-    """Compare the rates of a family's variants with their predictions."""
+def roofline_caption(family: str, dots: Sequence[Dot], seen: str) -> str:
+    """Compare the rates of a family's variants, *seen* how, with their predictions."""
     shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
     if not shares:
         return f"{family}."
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     ends = dict.fromkeys(f"{format_percent(shares[name])} ({name})" for name in (least, most))
-    return f"{family}. Observed / predicted rate: {' to '.join(ends)}."
+    return f"{family}. {seen.capitalize()} / predicted rate: {' to '.join(ends)}."
 
 
 def essentials_caption(drawn: Essentials, report: Report) -> str:
@@ -255,7 +248,6 @@ def essentials_caption(drawn: Essentials, report: Report) -> str:
         )
     if drawn.work:
         where = "Right" if parts else "Lines"
-        triangles = f"▲: n90, {seen} (filled) and predicted (hollow)" if observed else "▲: predicted n90"
-        resident = "; dotted: work-items that can be resident at once" if drawn.resident else ""
-        parts.append(f"{where}: the fastest kernel with a taper of each family; {triangles}{resident}.")
+        triangles = f"▲: {seen}; hollow: predicted" if observed else "▲: predicted"
+        parts.append(f"{where}: throughput / first plateau of the fastest kernel of each family. {N90} ({triangles}).")
     return " ".join(parts)

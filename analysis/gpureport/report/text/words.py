@@ -146,6 +146,11 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
     )
 
 
+def seen_in(report: Report) -> str:
+    """Return how the values of a report are known: ``published`` or ``observed``."""
+    return "published" if report.publication else "observed"
+
+
 def observed_head(report: Report) -> str:
     """Return the head of the columns of observed values."""
     return "published" if report.publication else "observed (95 %)"

@@ -44,11 +44,22 @@ def load(path: Path) -> Published:
         InputError: it is invalid; the message names file, line and field, and the correction.
     """
     document = read_file(path, RecordFields)
+    _refuse_entry(document)
     fields = document.get()
     series = tuple(_Reader(document, number, one).series() for number, one in enumerate(fields.series))
     _check_names(document, series)
     _check_statements(document, series)
     return Published(path.stem, fields, series)
+
+
+def _refuse_entry(document: Document[RecordFields]) -> None:
+    """Raise if the file is one of the database: these have a vendor, and no series."""
+    if ("vendor",) in document.lines and ("series",) not in document.lines:
+        what = "a device entry" if ("architecture",) in document.lines else "an architecture"
+        commands = (
+            f"check it with `gpureport devices check {document.path}`, or predict devices with `gpureport predict`"
+        )
+        raise InputError(f"{document.path}: is {what}, not a published record; {commands}")
 
 
 def _check_names(document: Document[RecordFields], series: Sequence[Series]) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gpureport import __version__
-from gpureport.explain.point_model import TimingConditions
 from gpureport.explain.selection import Subject, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
@@ -77,7 +76,7 @@ def _compared(
     measured, observed = (series.measurement,), (observation,)
     found = find(device, (prediction,), measured, observed)
     resources = {series.sweep.name: series.published_resources}
-    subject = Subject(series.workload, (series.sweep,), device, None, TimingConditions(), resources)
+    subject = Subject(series.workload, (series.sweep,), device, resources=resources)
     reasons = explanations(subject, found, measured, observed)
     if len(observation.points) == 1:
         reasons = tuple(map(_uncertain, reasons))

@@ -2,7 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, sqrt
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -16,8 +17,9 @@ from gpureport.workloads.model import Argument, Buffer, Demand, Job, Parameters,
 WORDS_APART = 32
 """Words between the addresses of work-groups, so that each has its own line."""
 _LOCKED_ADD_CYCLES = 20.0
-_SLICE_BYTES = 256
-"""Adjacent bytes in one slice of the second-level cache."""
+_SLICE_BYTES = 512
+"""Adjacent bytes in one slice of the second-level cache: on an H200, adds to 1 KiB take half as long as adds to 256
+bytes, in which eight sectors take turns (atomics/spread; reports/nvidia-h200). AMD documents 256 bytes."""
 
 
 class Atomics(Workload):
@@ -98,17 +100,34 @@ def resident_groups(device: Device, local: int) -> int:
 
 
 def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -> float:
-    """Return the clock cycles for which atomic adds wait for each other on a GPU.
+    """Return the clock cycles for which atomic adds wait for each other on a GPU, in the busiest slice of the cache.
 
     Args:
-        device: determines the sector size.
+        device: determines the size of a sector, the number of slices, and their rate (one sector per cycle if unknown).
         sent: number of atomic adds, evenly distributed over the counters.
         counters: number of counters.
         apart: words from one counter to the next.
     """
-    sector = next((c.sector_bytes for c in device.caches if c.scope == "device"), device.memory.access_bytes)
+    shared = next((cache for cache in device.caches if cache.scope == "device"), None)
+    sector = shared.sector_bytes if shared else device.memory.access_bytes
     together = min(counters, max(1, sector // (4 * apart)))
-    return sent / together / ceil(4 * apart * counters / _SLICE_BYTES)
+    parts, slices = ceil(4 * apart * counters / _SLICE_BYTES), shared.slices if shared else None
+    rate = device.architecture.sector_writes_per_cycle if slices else None
+    return sent / together * busiest_share(parts, slices) / (rate or 1.0)
+
+
+def busiest_share(parts: int, slices: int | None) -> float:
+    """Return the share of *parts* of a buffer in the slice with most of them, if slices are drawn at random.
+
+    The number of parts in a slice has mean m and standard deviation sqrt(m). The median of the largest of n such
+    numbers lies where all n are smaller with a probability of one half (normal approximation). With an unknown number
+    of slices each part has its own.
+    """
+    if not slices:
+        return 1.0 / parts
+    mean = parts / slices
+    most = mean + NormalDist().inv_cdf(0.5 ** (1.0 / slices)) * sqrt(mean)
+    return max(1.0, most) / parts
 
 
 def demand_of(
@@ -137,10 +156,12 @@ def demand_of(
         moved = contended * max((cache.latency_cycles for cache in device.caches), default=0.0)
         serial_cycles = sent / parameters["groups"] * (_LOCKED_ADD_CYCLES + moved)
     each = Stream("counters", counters, 4, 4, passes=sent / counters, outer_passes=sent / counters)
+    written = Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)
     return Demand(
         work_items=parameters["groups"] * parameters["local"],
         work_group=(parameters["local"],),
-        streams=(each, Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)),
+        # No work-item uses the previous value, so that a GPU's cache returns nothing.
+        streams=(each, written) if device.is_cpu else (written,),
         operations={**operations, "memory": sent},
         # The model expresses waiting as a chain of operations with a known latency.
         chain={"int32": serial_cycles / device.architecture.latency_cycles["int32"]},

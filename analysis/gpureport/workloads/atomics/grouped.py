@@ -49,7 +49,7 @@ class ByGroup(_BySize):
         "All work-items of a work-group add to the same address, which the compiler can see. Each address has its own "
         "line. Assumed: shuffles add the lanes of a wave first, and each wave issues one atomic add. (NVIDIA devices "
         "of compute capability 8.0 and later have an instruction for this, whose rate is not known.) Adds to one "
-        "address take one clock cycle each. Counted: numbers added."
+        "address follow one another. Counted: numbers added."
     )
     kernel = "add_by_group"
 
@@ -92,14 +92,15 @@ class Reduced(_BySize):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Each round of the reduction has two loads, a store and a barrier.
 
-        Dependent in each round: the index, its bounds, a load, the sum, and a barrier, which the last work-item of the
-        group reaches only after all others have issued theirs.
+        Dependent in each round: the index, its bounds, a branch that some lanes take, a load, the sum, and a barrier,
+        which the last work-item of the group reaches only after all others have issued theirs.
         """
         adds, local, passes = total_adds(parameters), parameters["local"], parameters["passes"]
         rounds = ceil(log2(local)) if local > 1 else 0
         latency = device.architecture.latency_cycles
         ends = local / device.architecture.rates_per_cycle.get("barrier", inf)
-        halving_cycles = 5 * latency["int32"] + latency.get("local", 0.0) + latency.get("barrier", 0.0) + ends
+        waits = sum(latency.get(name, 0.0) for name in ("branch", "local", "barrier"))
+        halving_cycles = 5 * latency["int32"] + waits + ends
         sent = passes * parameters["groups"]
         return demand_of(
             parameters,

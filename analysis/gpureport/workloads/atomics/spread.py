@@ -22,8 +22,8 @@ class Spread(Atomics):
     description = (
         "Neighbouring work-items add to neighbouring addresses, modulo the number of addresses: one, one per lane of a "
         "wave, up to 4 MiB of addresses. The compiler cannot see which work-items add to the same address. Assumed: "
-        "adds to one address take one clock cycle each, and so do adds to different sectors of one 256-byte slice of "
-        "the cache; all adds use the cache's bandwidth. Counted: numbers added."
+        "adds to one address follow one another, and so do adds to different sectors of one slice of the cache; all "
+        "adds use the cache's bandwidth. Counted: numbers added."
     )
     kernel = "add_spread"
 

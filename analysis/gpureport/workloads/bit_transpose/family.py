@@ -21,6 +21,16 @@ _ACCESS_BYTES = 16
 _MOST_TILES = 2.0**22
 _FEWEST_TILES = 2.0**10
 
+_ROTATION = 2
+"""Integer operations of an exchange of rows on a GPU: a rotation and a selection of bits. Published kernels need four:
+shifts in both directions, a selection between them, and a selection of bits (parameter ``exchange``)."""
+
+_ROLLED = {"int32": 6.0, "instruction": 13.0}
+_ROLLED_CHAIN = 15.0
+"""Operations, and dependent integer operations, that a round takes more if the loop over rounds is not unrolled
+(parameter ``rolled``): constants read by index, addresses, branches. Measured on an H200: means of local memory and of
+the hybrid, 42 and 76 cycles per round of one wave, 10 and 16 issue slots per round of many."""
+
 _COUNTED = {
     32: "Counted: transpositions of a 32 x 32 bit matrix, each of the previous result.",
     8: "Counted: transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16.",
@@ -159,14 +169,19 @@ class Transpose(Workload):
         sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
         around = {"memory": accesses, "int32": 38.0, "int32_mul": 15.0, "instruction": 70.0}
         totals = {name: count * repeats * items for name, count in self.operations(device).items()}
+        rounds = self.rounds * repeats
+        rolled = rounds if parameters.get("rolled") else 0
+        shifts = self.rows_per_item * rounds * (parameters.get("exchange", _ROTATION) - _ROTATION)
+        totals |= {name: totals[name] + (shifts + _ROLLED[name] * rolled) * items for name in _ROLLED}
+        chain = {name: count * repeats for name, count in self.chain(device).items()}
         return Demand(
             work_items=items,
             work_group=self.work_group(parameters),
             streams=(Stream("from", rows, 4, 4), Stream("to", rows, 4, 4, write=True)),
             operations={**totals, **{name: totals.get(name, 0.0) + n * items for name, n in around.items()}},
-            chain={name: count * repeats for name, count in self.chain(device).items()},
+            chain=chain | {"int32": chain.get("int32", 0.0) + _ROLLED_CHAIN * rolled},
             memory_chain=1.0,
-            registers=20 + 2 * self.rows_per_item,
+            registers=20 + self.rows_per_item,
             lines_per_access=lines,
             line_conflicts=lines,
             stores_per_sector=max(1.0, min(sector, 4.0 * self.rows_per_item) / _ACCESS_BYTES),
@@ -184,8 +199,9 @@ class Transpose(Workload):
         return ("from", "to", np.uint32(parameters["tiles"]))
 
     def build_options(self, parameters: Parameters) -> str:
-        """Transpositions per dispatch; the first round."""
-        return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}"
+        """Transpositions per dispatch; the first round; operations of an exchange; whether rounds are a loop."""
+        exchange, rolled = parameters.get("exchange", _ROTATION), " -DROLLED" if parameters.get("rolled") else ""
+        return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds} -DEXCHANGE={exchange}{rolled}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random matrices, in whole work-groups."""
@@ -200,6 +216,7 @@ class Transpose(Workload):
             {"tiles": 37, **self.shape(64), "repeats": 3},
             {"tiles": 5, **self.shape(32), "repeats": 2},
             {"tiles": 67, **self.shape(128), "repeats": 1},
+            {"tiles": 7, **self.shape(64), "repeats": 3, "exchange": 4, "rolled": 1},
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002

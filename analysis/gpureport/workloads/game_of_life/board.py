@@ -199,7 +199,8 @@ class Board(Workload):
             stores_per_sector=float(self.stores),
             lines_per_access=tiling.lines_per_access(self.displaced),
             line_conflicts=tiling.line_conflicts,
-            line_writes=self.stores * tiling.line_writes,
+            # Stores that fill a row one after another find its lines open; stores of several rows take turns.
+            line_writes=tiling.line_writes * (1 if tiling.wave[1] == 1 else self.stores),
         )
 
     def _operations(self, device: Device) -> Mapping[str, float]:

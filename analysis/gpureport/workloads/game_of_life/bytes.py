@@ -55,7 +55,7 @@ class Bytes4(_Bytes):
     displaced = 6 / 22
     operations: Mapping[str, float] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
     row_after_row = True
-    registers = 40
+    registers = 28
 
 
 class BytesWide(_Bytes):

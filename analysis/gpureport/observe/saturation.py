@@ -1,0 +1,144 @@
+"""Work for 90 % of the peak, from a smooth curve through points that may rise in steps.
+
+Work-groups run in rounds: the rate rises in steps and falls back behind each of them, so the size at which the points
+themselves reach 90 % depends on their selection. A fitted smooth maximum averages over the steps, but may miss the
+shape of a curve: where caches or launch costs bend it, for instance. The smooth curve is therefore the fit plus the
+mean residual of the surrounding octave, as far as that exceeds the noise of the points. Predicted and observed curves
+are treated alike.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.observe.smooth_maximum import OCTAVE, SmoothMaximum, fit_smooth_maximum, log_times
+from gpureport.observe.staircase import FLATNESS, LEAST_DROP
+from gpureport.observe.statistics import NORMAL_95, Estimate
+
+Floats = NDArray[np.float64]
+
+NINE_TENTHS = float(np.log(0.9))
+"""n90: ln of the share of the peak."""
+SIGNIFICANT = 3.0
+"""Residuals of a fit count as far as they exceed this number of standard errors of their mean. With less, noise moves
+n90 of more than 5 % of the synthetic tapers of ``scripts/detector.py`` by more than 5 %."""
+PER_OCTAVE = 24
+"""Sizes of the smooth curve in an octave."""
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """n90, and how fast the rate still rises there.
+
+    Attributes:
+        n90: in work-items.
+        slope: of ln(rate) over ln(work-items) at n90.
+    """
+
+    n90: Estimate
+    slope: float
+
+
+def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
+    """Return n90: the work from which on the smooth curve has at least 90 % of its peak, up to this peak.
+
+    Args:
+        u: ln(work-items), never falling, shape (n,).
+        rates: ln(rate), shape (n,).
+        noise: standard errors, shape (n,).
+
+    Returns:
+        ``None`` if no smooth maximum can be fitted.
+    """
+    u, rates, noise = _distinct(u, rates, noise)
+    stop = _end_of_peak(u, rates)
+    u, rates, noise = u[:stop], rates[:stop], noise[:stop]
+    fit = fit_smooth_maximum(u, u - rates, noise)
+    if fit is None:
+        return None
+    curve = _smooth_curve(fit, float(np.median(noise)))
+    peak = int(np.argmax(curve.rates))
+    below = np.flatnonzero(curve.rates[:peak] < curve.rates[peak] + NINE_TENTHS)
+    if not len(below):
+        return None
+    i = int(below[-1])
+    slope = (curve.rates[i + 1] - curve.rates[i]) / (curve.sizes[i + 1] - curve.sizes[i])
+    value = curve.sizes[i] + (curve.rates[peak] + NINE_TENTHS - curve.rates[i]) / slope
+    error = _fit_error(fit)
+    if curve.corrections[i]:
+        error = float(np.hypot(error, NORMAL_95 * curve.errors[i] / slope))
+    return Saturation(Estimate(*np.exp([value, value - error, value + error]).tolist()), float(slope))
+
+
+@dataclass(frozen=True)
+class _SmoothCurve:
+    """A smooth curve; all of shape (m,).
+
+    Attributes:
+        sizes: ln(work-items), ascending.
+        rates: ln(rate).
+        corrections: the part of *rates* that the fit does not have.
+        errors: standard errors of the mean residuals.
+    """
+
+    sizes: Floats
+    rates: Floats
+    corrections: Floats
+    errors: Floats
+
+
+def _smooth_curve(fit: SmoothMaximum, noise: float) -> _SmoothCurve:
+    """Add to a fit the mean residual of the surrounding octave relative to that at the end, as far as significant."""
+    sizes = np.linspace(fit.u[0], fit.u[-1], max(2, round(PER_OCTAVE * (fit.u[-1] - fit.u[0]) / OCTAVE)))
+    means = octave_means(fit.u, log_times(fit.best, fit.u) - fit.times, sizes, OCTAVE)
+    ends = (np.searchsorted(fit.u, sizes + half) for half in (-OCTAVE / 2.0, OCTAVE / 2.0))
+    first, stop = ends
+    last = np.sum(fit.u >= fit.u[-1] - OCTAVE / 2.0)
+    errors = noise * np.sqrt(1.0 / np.maximum(1, stop - first) + 1.0 / last)
+    excess = means - means[-1]
+    corrections = np.sign(excess) * np.maximum(0.0, np.abs(excess) - SIGNIFICANT * errors)
+    return _SmoothCurve(sizes, sizes - log_times(fit.best, sizes) + corrections, corrections, errors)
+
+
+def octave_means(u: Floats, values: Floats, sizes: Floats, width: float) -> Floats:
+    """Return the means of a piecewise linear function over a *width* (in ln) around each size.
+
+    Near an end the width shrinks, so that it stays symmetric.
+
+    Args:
+        u: ln(work-items) of the points, ascending, shape (n,).
+        values: of the points, shape (n,).
+        sizes: ln(work-items), from the first to the last of *u*, shape (m,).
+        width: of the mean.
+    """
+    integrals = np.concatenate([[0.0], np.cumsum(np.diff(u) * (values[1:] + values[:-1]) / 2.0)])
+    slopes = np.diff(values) / np.diff(u)
+
+    def integral(x: Floats) -> Floats:
+        i = np.clip(np.searchsorted(u, x) - 1, 0, len(u) - 2)
+        past = x - u[i]
+        return np.asarray(integrals[i] + past * (values[i] + slopes[i] * past / 2.0))
+
+    half = np.clip(np.minimum(sizes - u[0], u[-1] - sizes), 1e-6, width / 2.0)
+    low, high = np.maximum(sizes - half, u[0]), np.minimum(sizes + half, u[-1])
+    return np.asarray((integral(high) - integral(low)) / (high - low))
+
+
+def _distinct(u: Floats, rates: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the means of points of equal size."""
+    sizes, index, counts = np.unique(u, return_inverse=True, return_counts=True)
+    return sizes, np.bincount(index, rates) / counts, np.bincount(index, noise) / counts
+
+
+def _end_of_peak(u: Floats, rates: Floats) -> int:
+    """Return the number of points before rates fall from their peak, the highest mean over two octaves; else all."""
+    means = octave_means(u, rates, u, 2.0 * OCTAVE)
+    if means[np.argmax(means) :].min() > means.max() - LEAST_DROP:
+        return len(u)
+    return int(np.flatnonzero(means >= means.max() - FLATNESS)[-1]) + 1
+
+
+def _fit_error(fit: SmoothMaximum) -> float:
+    """Return the half-width of the 95 % interval of a fit's own n90, in ln."""
+    return float(np.log(fit.n90().width)) / 2.0

@@ -1,0 +1,60 @@
+"""Data that constants of the code were fitted to.
+
+Values of devices and architectures name their sources in the database. This table does the same for constants of the
+model and of the workloads. Constants of ``predict.uncertainty`` are not included: they affect intervals only.
+"""
+
+from collections.abc import Mapping
+
+_A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")
+_H200 = ("nvidia/h200_sxm",)
+
+_STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nvidia/l40", "amd/mi100", "amd/mi210")
+
+_CPUS: tuple[str, ...] = ()
+"""Machines without entries: ``reports/published/cpus``."""
+
+FITTED_TO: Mapping[str, tuple[str, ...]] = {
+    "predict.corner.FEWER_CHANNELS": _STREAMS,
+    "predict.corner.MIXED_EXPONENT": _STREAMS,
+    "predict.corner.READS_EXPONENT": _STREAMS,
+    "predict.corner.WRITES_EXPONENT": _STREAMS,
+    "predict.cpu_memory.COPY_EXPONENTS": _CPUS,
+    "predict.cpu_memory.FAR_S": _CPUS,
+    "predict.cpu_memory.L2_REACH": _CPUS,
+    "predict.cpu_memory.MOST_OF_L3": _CPUS,
+    "predict.cpu_memory.PRIVATE_EXPONENT": _CPUS,
+    "predict.cpu_memory.SATURATION_EXPONENT": _CPUS,
+    "predict.cpu_memory.SHARED_EXPONENT": _CPUS,
+    "predict.cpu_memory.STREAMED_L3": _CPUS,
+    "predict.cpu_memory.STREAMED_L3_RANGE": _CPUS,
+    "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,
+    "predict.cpu_streams.LEVEL_SPREADS": _CPUS,
+    "predict.cpu_streams.SATURATION_EXPONENT": _CPUS,
+    "predict.features.IDLE": (),
+    "predict.features._NEAR_PLATEAU": (),
+    "predict.model.ISOLATED_EXPONENT": _H200,
+    "predict.model.LATENCY_EXPONENT": (*_A100, "nvidia/a40", "nvidia/h100_pcie", "amd/mi210"),
+    "predict.model.ONE_WAY_LOSS": _H200,
+    "predict.model.THROUGHPUT_EXPONENT": (*_A100, "nvidia/a40", "nvidia/l40"),
+    "predict.residency._AT_END": (),
+    "predict.residency._AT_ONSET": (),
+    "workloads.atomics.family._LOCKED_ADD_CYCLES": (),
+    "workloads.bit_transpose.ballot._JOINED": (),
+    "workloads.bit_transpose.family._FEWEST_TILES": (),
+    "workloads.bit_transpose.family._MOST_TILES": (),
+    "workloads.bit_transpose.family._ROLLED_CHAIN": _H200,
+    "workloads.game_of_life.board._LEAST_BYTES": (),
+    "workloads.game_of_life.board._MOST_BYTES": (),
+    "workloads.game_of_life.board._SHAPES_S": (),
+    "workloads.game_of_life.steps._AT_BORDERS": (),
+    "workloads.game_of_life.steps._DEPENDENT": _H200,
+    "workloads.game_of_life.steps._MOVES": (),
+    "workloads.game_of_life.steps._OPERATIONS": (),
+    "workloads.game_of_life.strips._SCALARS": (),
+    "workloads.particles.family._MOST": (),
+}
+"""Entries of the devices whose measurements determined a constant, by the constant's dotted name.
+
+Nothing: a definition, a size, or a count from documents or machine code. Docstrings of fitted constants name the data.
+"""

@@ -1,0 +1,107 @@
+"""How often each hypothesis is the best explanation of a curve, in all kept and published results.
+
+Run as ``python scripts/hypotheses.py [PATH ...] [--curves]``. The current model predicts the results again. Without
+paths, they are those of ``reports/``. A hypothesis that never counts can be removed; one that explains a curve of every
+device belongs in the model.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpureport.cli.console import print_text
+from gpureport.cli.tables import Row, print_table
+from gpureport.explain.hypotheses import HYPOTHESES
+from gpureport.explain.selection import Informed, Subject, explanations
+from gpureport.findings.verdicts import find
+from gpureport.observe import observe
+from gpureport.predict import predict_sweep
+from gpureport.predict.calibration.calibrate import calibrated
+from gpureport.records.finding import Explanation
+from gpureport.records.report import FILE_NAME
+from gpureport.results.opening import is_record, measured_report, open_record, short_name
+from gpureport.results.published.report import published_report
+from gpureport.results.replay import Result, report_result
+from gpureport.results.series import Series
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.models import Device
+from gpureport.text import off_by
+from gpureport.workloads import all_workloads
+
+REPORTS = Path(__file__).parents[1] / "reports"
+
+
+def explained_again(file: Path, database: Database) -> Iterator[Explanation]:
+    """Yield the explanations of a result under the current model."""
+    if is_record(file):
+        record = open_record(file, database)
+        yield from published_report(record, database.device(record.fields.device)).explanations
+        return
+    report = measured_report(file)
+    result = report_result(report, short_name(file), database, all_workloads())
+    families = sorted({series.workload.family for series in result.series if series.workload.microbenchmark})
+    others = {family: _calibrated(result, but=family) for family in families}
+    informed = _calibrated(result)
+    for series in result.series:
+        yield from _explained(result.device, informed, others.get(series.workload.family), series)
+
+
+def _calibrated(result: Result, but: str = "") -> Device:
+    """Return the device with the values that its microbenchmarks measured, *but* not those of one family."""
+    used = [each for each in result.series if each.workload.microbenchmark and each.workload.family != but]
+    predictions = [predict_sweep(result.device, each.workload, each.sweep, "specification") for each in used]
+    observations = [observed for each in used if (observed := observe(each.measurement))]
+    return calibrated(result.device, predictions, observations)
+
+
+def _explained(device: Device, informed: Device, others: Device | None, series: Series) -> Iterator[Explanation]:
+    observation = observe(series.measurement)
+    if observation is None or series.measurement.missing_share:
+        return
+    prediction = predict_sweep(device, series.workload, series.sweep, "specification")
+    found = find(device, (prediction,), (series.measurement,), (observation,))
+    if series.workload.microbenchmark:
+        subject = Subject(series.workload, (series.sweep,), device, others=others)
+    else:
+        basis = Informed(informed, {series.sweep.name: series.compiled})
+        subject = Subject(series.workload, (series.sweep,), device, basis)
+    yield from explanations(subject, found, (series.measurement,), (observation,))
+
+
+def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves: bool = False) -> None:
+    """List the hypotheses; with --curves also each curve that differs from its prediction."""
+    database = load_database()
+    files = paths or sorted((*REPORTS.glob(f"*/{FILE_NAME}"), *REPORTS.glob("published/*.yaml")))
+    found = {short_name(file): list(explained_again(file, database)) for file in files}
+    best = Counter(each.hypothesis for own in found.values() for each in own if each.outcome != "unexplained")
+    alone = Counter(each.hypothesis for own in found.values() for each in own if each.outcome == "explained")
+    where = {
+        hypothesis.name: ", ".join(
+            name
+            for name, own in found.items()
+            if any(each.hypothesis == hypothesis.name and each.outcome != "unexplained" for each in own)
+        )
+        for hypothesis in HYPOTHESES
+    }
+    names = sorted(where, key=lambda name: -best[name])
+    rows: list[Row] = [(name, str(best[name]), str(alone[name]), where[name]) for name in names]
+    print_table("Hypotheses", ("hypothesis", "best", "alone", "results"), rows, right=(1, 2))
+    results = [(name, str(len(own)), str(sum(e.outcome != "unexplained" for e in own))) for name, own in found.items()]
+    print_table("Curves that differ from their prediction", ("result", "curves", "explained"), results, right=(1, 2))
+    print_text("best: it leaves at most half of the error, and less than the others. alone: no other does so, too.")
+    if curves:
+        for name, own in found.items():
+            columns = ("curve", "outcome", "error", "hypothesis", "remaining")
+            print_table(name, columns, list(map(_row, own)), right=(2, 4))
+
+
+def _row(each: Explanation) -> Row:
+    left = "" if each.error is None else off_by(each.error)
+    return str(each.key), each.outcome, off_by(each.base_error), each.hypothesis or "", left
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,188 @@
+"""Sources of constants, the independence of predictions from them, and the first day of an architecture."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import gpureport
+from gpureport.errors import InputError
+from gpureport.predict.fitted import FITTED_TO
+from gpureport.records.provenance import Provenance
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.first_day import UNKNOWN, documented, first_day, predecessors
+from gpureport.spec.models import Device
+from gpureport.spec.resolve import Value, layer
+from gpureport.validate.independence import Independence, independence
+
+PACKAGE = Path(gpureport.__file__).parent
+DATABASE = load_database()
+FILES = {
+    **{entry.id: entry.file for entry in DATABASE.entries.values()},
+    **{name: DATABASE.architecture(name) for name in DATABASE.architecture_paths},
+}
+GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(name).kind == "gpu" and name != UNKNOWN]
+
+
+def constants() -> Iterator[str]:
+    """Yield the names of modules' numbers with a decimal point that change predictions."""
+    for path in sorted((*PACKAGE.glob("predict/*.py"), *PACKAGE.glob("workloads/**/*.py"))):
+        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and _is_number(node.value):
+                names = [name.id for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)]
+                yield from (f"{module}.{name}" for name in names)
+
+
+def _is_number(value: ast.expr) -> bool:
+    parts = (ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load)
+    nodes = list(ast.walk(value))
+    return all(isinstance(node, parts) for node in nodes) and any(
+        isinstance(node, ast.Constant) and isinstance(node.value, float) for node in nodes
+    )
+
+
+def test_every_constant_of_the_code_names_the_devices_that_it_was_fitted_to() -> None:
+    missing = set(constants()) - set(FITTED_TO)
+
+    assert not missing, f"add {sorted(missing)} to FITTED_TO: with the devices of the data, or () if it was not fitted"
+
+
+@pytest.mark.parametrize("name", FITTED_TO)
+def test_fitted_constants_exist(name: str) -> None:
+    module, _, constant = name.rpartition(".")
+
+    assert isinstance(getattr(import_module(f"gpureport.{module}"), constant), int | float | tuple)
+
+
+def test_fitted_constants_name_entries() -> None:
+    assert {entry for entries in FITTED_TO.values() for entry in entries} <= set(DATABASE.entries)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_measured_value_names_the_devices_that_were_measured(name: str) -> None:
+    for key, source in FILES[name].sources.items():
+        if source.kind == "measured":
+            assert "measured_on" in source.model_fields_set, f"{key}: add measured_on, the entries of the devices"
+        assert set(source.measured_on) <= set(DATABASE.entries), key
+    for path, leaf in FILES[name].leaves().items():
+        assert leaf.kind != "measured" or leaf.source, f"{path}: a measured value needs a source"
+
+
+def test_sources_may_name_one_device_or_several() -> None:
+    one, several = (Provenance(kind="measured", source="", measured_on=on) for on in ("a/b", ("a/b", "a/c")))
+
+    assert (one.measured_on, several.measured_on) == (("a/b",), ("a/b", "a/c"))
+    assert Provenance.model_validate({"kind": "spec", "source": "", "measured_on": None}).measured_on == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("nvidia/h200_sxm", "seen"),
+        ("nvidia/h100_sxm", "unseen device"),
+        ("amd/rx_7900_xt", "unseen device"),
+        ("arm/mali_g78_mp20", "unseen architecture"),
+    ],
+)
+def test_predictions_are_as_independent_as_their_constants(entry: str, expected: Independence) -> None:
+    assert independence(DATABASE.device(entry), DATABASE) == expected
+
+
+def _measured(device: Device, path: str, *entries: str) -> Device:
+    origin = Provenance(kind="measured", source="somebody", measured_on=entries)
+    return device.model_copy(update={"provenance": {**device.provenance, path: origin}})
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"), [("caches.L2.latency", "seen"), ("caches.L2.line", "unseen architecture")]
+)
+def test_whole_numbers_are_no_fitted_constants(path: str, expected: Independence) -> None:
+    mali = DATABASE.device("arm/mali_g78_mp20")
+
+    assert independence(_measured(mali, path, mali.id), DATABASE) == expected
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        (Provenance(kind="spec", source="guide"), True),
+        (Provenance(kind="derived", source="guide"), True),
+        (Provenance(kind="queried", source=""), True),
+        (Provenance(kind="assumed", source=""), False),
+        (Provenance(kind="measured", source="somebody", measured_on=("nvidia/a40",)), False),
+        (Provenance(kind="derived", source="somebody", measured_on=("nvidia/a40",)), False),
+    ],
+)
+def test_documented_values_come_from_documents(origin: Provenance, expected: bool) -> None:
+    assert documented(Value(1.0, origin)) is expected
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_on_its_first_day_an_architecture_has_no_value_that_was_measured_on_it(name: str) -> None:
+    early = first_day(DATABASE, name)
+    own = {entry.id for entry in DATABASE.entries.values() if entry.file.architecture == name}
+    required = {path for path in layer(DATABASE.architecture(name)) if path.startswith(("caches.", "occupancy."))}
+
+    for entry in own:
+        now, then = DATABASE.device(entry), early.device(entry)
+        of_device = set(DATABASE.entries[entry].file.leaves())
+        for path, origin in then.provenance.items():
+            if path not in of_device | required:
+                assert own.isdisjoint(origin.measured_on), path
+        assert then.architecture.occupancy == now.architecture.occupancy
+        assert [cache.name for cache in then.caches] == [cache.name for cache in now.caches]
+
+
+def test_the_first_day_of_hopper_has_the_documents_of_hopper_and_the_measurements_of_ampere() -> None:
+    now, ampere = (DATABASE.device(entry) for entry in ("nvidia/h100_sxm", "nvidia/a100_sxm_80"))
+    then = first_day(DATABASE, "hopper_90").device("nvidia/h100_sxm")
+
+    assert then.architecture.rates_per_cycle["fp32"] == now.architecture.rates_per_cycle["fp32"] == 128
+    assert then.memory.latency_cycles == ampere.memory.latency_cycles != now.memory.latency_cycles
+    assert then.architecture.sector_writes_per_cycle is None
+    assert then.architecture.barrier_cycles == 0.0
+    assert now.architecture.barrier_cycles > 0.0
+    assert then.caches[1].capacity_bytes == now.caches[1].capacity_bytes
+
+
+def test_the_first_day_changes_one_architecture_and_not_the_database() -> None:
+    before = DATABASE.device("nvidia/h100_sxm")
+    early = first_day(DATABASE, "hopper_90")
+
+    assert early.device("nvidia/a100_sxm_80") == DATABASE.device("nvidia/a100_sxm_80")
+    assert DATABASE.device("nvidia/h100_sxm") == before != early.device("nvidia/h100_sxm")
+
+
+def test_predecessors_lead_to_the_unknown_gpu() -> None:
+    assert list(predecessors(DATABASE, "ampere_80"))[:2] == ["volta_70", "pascal_60"]
+    for name in GPUS:
+        chain = list(predecessors(DATABASE, name))
+        assert chain[-1] == UNKNOWN
+        assert len(set(chain)) == len(chain)
+
+
+def test_predecessors_do_not_come_from_other_vendors() -> None:
+    for name in GPUS:
+        earlier = DATABASE.architecture(name).predecessor
+        assert earlier is None or DATABASE.architecture(earlier).vendor == DATABASE.architecture(name).vendor
+
+
+def test_an_architecture_that_follows_itself_is_refused(tmp_path: Path) -> None:
+    text = DATABASE.architecture_paths["hopper_90"].read_text().replace("predecessor: ampere_80", "predecessor: mine")
+    (tmp_path / "mine.yaml").write_text(text)
+    database = Database(DATABASE.entries, {**DATABASE.architecture_paths, "mine": tmp_path / "mine.yaml"})
+
+    with pytest.raises(InputError, match="follows itself"):
+        first_day(database, "mine")
+
+
+def test_replaced_values_survive_a_copy_of_the_database() -> None:
+    early = replace(first_day(DATABASE, "hopper_90"), broken={"x": "y"})
+
+    assert isinstance(early, Database)
+    assert "hopper_90" in early.shared

@@ -1,0 +1,106 @@
+"""n90 of curves that rise in steps, that no smooth maximum fits, or that one fits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpureport.observe.saturation import octave_means, saturation
+from gpureport.observe.smooth_maximum import OCTAVE, fit_smooth_maximum
+
+KNEE = 50_000.0
+
+
+def smooth(items: Any, exponent: float = 3.0) -> Any:
+    """Return ln(rate) of a smooth maximum whose plateau is 1."""
+    return -np.log(1 + (KNEE / items) ** exponent) / exponent
+
+
+def in_rounds(items: Any) -> Any:
+    """Return ln(rate) of rounds of 100,000 work-items, as long as they wait; the first takes as long as two later."""
+    return np.log(items / (np.ceil(items / 100_000.0) + 1.0))
+
+
+def value(u: Any, rates: Any, noise: float) -> float:
+    """Return n90 of points with equal noise."""
+    found = saturation(u, rates, np.full(len(u), noise))
+    assert found is not None
+    return found.n90.value
+
+
+@pytest.mark.parametrize("exponent", [2.0, 3.0, 6.0])
+def test_a_curve_that_a_smooth_maximum_fits_has_its_n90(exponent: float) -> None:
+    """Also beyond a cliff, whose points are left out."""
+    u = np.log(2.0 ** np.arange(8, 24, 0.5))
+    rates = smooth(np.exp(u), exponent)
+    cliff = np.concatenate([rates, rates[-1] - np.log([2.0, 2.0, 2.0, 2.0])])
+    beyond = np.concatenate([u, u[-1] + OCTAVE * np.arange(1, 5)])
+    truth = KNEE * (0.9**-exponent - 1) ** (-1 / exponent)
+
+    assert value(u, rates, 0.001) == pytest.approx(truth, rel=0.03)
+    assert value(beyond, cliff, 0.001) == pytest.approx(truth, rel=0.05)
+
+
+def test_points_that_a_smooth_maximum_misses_move_n90_by_more_than_their_noise() -> None:
+    """A rate at 85 % for two octaves: with little noise n90 is behind them, with much noise it is that of the fit."""
+    u = np.log(2.0 ** np.arange(8, 24, 0.25))
+    items = np.exp(u)
+    rates = smooth(items) + np.where((items > 2 * KNEE) & (items < 8 * KNEE), np.log(0.85), 0.0)
+    fit = fit_smooth_maximum(u, u - rates, np.full(len(u), 0.3))
+
+    assert fit is not None
+    assert value(u, rates, 0.001) == pytest.approx(8 * KNEE, rel=0.15)
+    assert value(u, rates, 0.3) == pytest.approx(fit.n90().value, rel=0.01)
+    assert fit.n90().value < 6 * KNEE
+
+
+def test_n90_of_a_staircase_hardly_depends_on_the_selection_of_points() -> None:
+    """Where the points themselves reach 90 % depends on it: a step more or less."""
+    places = []
+    for offset in np.linspace(0, 0.25, 5, endpoint=False):
+        u = np.log(2.0 ** np.arange(10 + offset, 26, 0.25))
+        places.append(value(u, in_rounds(np.exp(u)), 0.05))
+
+    assert max(places) / min(places) < 1.15
+    assert 500_000 < min(places) < max(places) < 1_500_000
+
+
+def test_the_interval_contains_both_the_fit_and_the_correction() -> None:
+    """It is wider where residuals of the fit move n90."""
+    u = np.log(2.0 ** np.arange(8, 24, 0.5))
+    bent = smooth(np.exp(u)) + np.where(np.exp(u) < 4 * KNEE, np.log(0.93), 0.0)
+    plain, moved = (saturation(u, rates, np.full(len(u), 0.004)) for rates in (smooth(np.exp(u)), bent))
+
+    assert plain
+    assert moved
+    assert plain.n90.width < moved.n90.width
+    assert plain.n90.low
+    assert plain.n90.high
+    assert plain.n90.low < plain.n90.value < plain.n90.high
+    assert plain.slope == pytest.approx(1 - 0.9**3, rel=0.05)
+
+
+def test_few_points_have_no_smooth_curve() -> None:
+    """A monotone fit then gives n90."""
+    u = np.log(2.0 ** np.arange(8, 15))
+
+    assert saturation(u, smooth(np.exp(u)), np.full(len(u), 0.01)) is None
+
+
+def test_points_of_equal_size_count_by_their_mean() -> None:
+    """Working sets may differ where work-items do not."""
+    u = np.log(2.0 ** np.arange(8, 24, 0.5))
+    rates = smooth(np.exp(u))
+    twice = np.repeat(u, 2), np.repeat(rates, 2) + np.tile([-0.1, 0.1], len(u))
+
+    assert value(*twice, 0.01) == pytest.approx(value(u, rates, 0.01), rel=1e-6)
+
+
+def test_means_over_an_octave_of_a_line_are_its_values_and_of_a_corner_lie_below() -> None:
+    """Also at the ends, where the octave shrinks; a corner of slope 1 to 0 is lower by an eighth of the width."""
+    u = np.array([0.0, 0.5, 2.0, 3.0])
+
+    assert octave_means(u, 2.0 * u, np.array([0.0, 0.1, 1.7, 3.0]), OCTAVE) == pytest.approx(
+        [0.0, 0.2, 3.4, 6.0], abs=1e-5
+    )
+    assert octave_means(u, np.minimum(u, 2.0), np.array([2.0]), OCTAVE)[0] == pytest.approx(2.0 - OCTAVE / 8.0)

@@ -1,0 +1,44 @@
+"""The curves that chapters show: typical ones and the largest deviations."""
+
+from dataclasses import replace
+
+from gpureport.records.finding import Verdict
+from gpureport.report.pictures import kind_of
+from gpureport.report.run.curves import CurveRecords, FindingPair, curves
+from gpureport.report.run.selection import deviates, selection
+from tests.make_report import make_report
+
+_FOUND = [curve for curve in curves(make_report()) if kind_of(curve) == "sizes" and curve.pairs]
+
+
+def _off(curve: CurveRecords, number: int) -> CurveRecords:
+    """Return the curve as another sweep, with every value off by a factor that grows with *number*."""
+    pairs = (
+        each.main.model_copy(update={"verdict": Verdict.OFF, "ratio": 2.0 + number})
+        for each in curve.pairs
+        if each.main.observed
+    )
+    key = curve.key.model_copy(update={"sweep": f"sweep {number}"})
+    return replace(curve, key=key, pairs=tuple(FindingPair(pair, None) for pair in pairs))
+
+
+def test_each_family_has_a_typical_curve_and_all_deviations_are_shown() -> None:
+    """As long as these are few."""
+    chosen = selection(_FOUND)
+
+    assert {curve.key.family for curve in chosen.typical} <= {curve.key.family for curve in _FOUND}
+    assert len({curve.key.family for curve in chosen.typical}) == len(chosen.typical)
+    assert not any(deviates(curve) for curve in chosen.typical)
+    assert chosen.deviating == tuple(curve for curve in _FOUND if deviates(curve))
+    assert chosen.left_out == 0
+
+
+def test_of_many_deviations_the_largest_are_shown() -> None:
+    """In the order of the report; the others are counted."""
+    curve = next(curve for curve in _FOUND if any(pair.main.observed for pair in curve.pairs))
+    many = [_off(curve, number) for number in range(40)]
+    chosen = selection(many)
+
+    assert chosen.left_out == 40 - len(chosen.deviating) > 0
+    assert chosen.deviating == tuple(many[chosen.left_out :])
+    assert chosen.shown == chosen.deviating
