@@ -18,11 +18,18 @@ from gpureport.records.report import EntryMatch, Report, load_report
 from gpureport.report.pdf import layout
 from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
-from gpureport.report.run.decisions import amount_of_work, bottleneck, decisions, work_group_size, working_set
+from gpureport.report.run.decisions import (
+    amount_of_work,
+    another_device,
+    bottleneck,
+    decisions,
+    work_group_size,
+    working_set,
+)
 from gpureport.report.run.page_one import headline, page_one, trust_sentences
 from gpureport.results.opening import open_report, predicted_report
 from gpureport.spec.database import load_database
-from gpureport.spec.models import CpuOccupancy
+from gpureport.spec.models import CpuOccupancy, Device, Memory
 from gpureport.workloads import select
 from tests.make_report import make_report
 from tests.page_boxes import boxes
@@ -175,7 +182,7 @@ def test_predictions_are_labelled() -> None:
     assert "per compute unit to stay in L1" in texts["Working set"]
     assert texts["Work-group size"].startswith("Predicted: ")
     assert "are predicted to reach 90 %" in texts["Amount of work"]
-    assert "compare" not in texts["Another device"]
+    assert "gpureport compare" not in texts["Another device"]
 
 
 def test_one_size_is_given_with_its_largest_losses() -> None:
@@ -317,5 +324,28 @@ def test_a_published_record_begins_with_its_statements() -> None:
     assert report.publication is not None
 
     text = headline(report, key_figures(report), 0)
-    assert re.match(rf"The predictions match the published values of \d of {len(report.publication.statements)} ", text)
+    compared = sum(bool(statement.about) for statement in report.publication.statements)
+    assert re.match(rf"The predictions match the published values of \d of {compared} ", text)
     assert "wrong results" not in text
+
+
+def test_devices_with_higher_specifications_are_counted() -> None:
+    """The highest of each kind is named; devices of another kind, and the device itself, do not count."""
+    device = MEMORY.device
+    faster = device.model_copy(update={"id": "x/1", "name": "Faster", "memory": times(device, 1.5)})
+    fastest = device.model_copy(update={"id": "x/2", "name": "Fastest", "memory": times(device, 3.0)})
+    slower = device.model_copy(update={"id": "x/3", "clock_hz": device.clock_hz / 2, "memory": times(device, 0.5)})
+    processor = device.model_copy(update={"id": "x/4", "kind": "cpu", "memory": times(device, 9.0)})
+
+    text = another_device(MEMORY, (device, faster, fastest, slower, processor))
+
+    assert "Of 3 other GPUs" in text
+    assert "2 have a higher memory bandwidth (at most 3.00 times: Fastest)" in text
+    assert "none has a higher fp32 rate" in text
+    assert another_device(MEMORY) in text
+
+
+def times(device: Device, factor: float) -> Memory:
+    """Return the memory of *device* with another bandwidth."""
+    memory = device.memory
+    return memory.model_copy(update={"bandwidth_bytes_per_s": memory.bandwidth_bytes_per_s * factor})

@@ -87,10 +87,15 @@ def write_documents(
     """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
     from gpureport.report.render import write_report
     from gpureport.results.kept import kept_folders, same_model
+    from gpureport.spec.database import load_database
 
     def write() -> list[Path]:
-        others = same_model(report, kept_folders())
-        return write_report(report, directory, with_pdf=not no_pdf, paper=paper, name=name, others=others)
+        others, shipped = same_model(report, kept_folders()), load_database()
+        devices = [shipped.device(entry) for entry in shipped.entries]
+        with_pdf = not no_pdf
+        return write_report(
+            report, directory, with_pdf=with_pdf, paper=paper, name=name, others=others, database=devices
+        )
 
     return _written(write, noted=noted and not no_pdf)
 

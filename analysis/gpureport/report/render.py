@@ -31,6 +31,7 @@ from gpureport.report.run.numbers import by_kind, families, places, wrong_varian
 from gpureport.report.run.page_one import page_one
 from gpureport.report.text import tables, words
 from gpureport.report.text.captions import legend
+from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import (
     format_bandwidth,
@@ -78,8 +79,11 @@ def write_report(
     paper: Paper = "a4",
     name: str = "report",
     others: Others = (),
+    database: Sequence[Device] = (),
 ) -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
+
+    Page one compares the specifications of the device with those of the *database*.
 
     No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`).
 
@@ -89,7 +93,7 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    content = _content(report, others)
+    content = _content(report, others, database)
     return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
 
 
@@ -175,7 +179,7 @@ _BY = re.compile(r"(?<=\d) x (?=\d)")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
-def _content(report: Report, others: Others) -> Content:
+def _content(report: Report, others: Others, database: Sequence[Device] = ()) -> Content:
     """Draw the figures and collect the variables of the templates."""
     found = curves(report)
     kinds = by_kind(found)
@@ -196,7 +200,7 @@ def _content(report: Report, others: Others) -> Content:
         "restarts": sentence(report.restarts()),
         "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
         "glossary": terms(),
-        "page_one": page_one(report, found, others),
+        "page_one": page_one(report, found, others, database),
         "overview": first_figure(report, found),
         "chapters": chapters(report, found, kinds, chosen, advice),
         "families": numbers,

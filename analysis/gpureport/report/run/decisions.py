@@ -18,7 +18,7 @@ from gpureport.report.run.curves import CurveRecords, reading_units, specified_v
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import family_name, kernel_name, listed, low_to_high
-from gpureport.spec.models import Cache
+from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
@@ -39,14 +39,19 @@ class Decision:
     text: str
 
 
-def decisions(report: Report, found: Sequence[CurveRecords], figures: Sequence[KeyFigure]) -> tuple[Decision, ...]:
-    """Return the answers that the report's values support; predictions without any observation are labelled."""
+def decisions(
+    report: Report, found: Sequence[CurveRecords], figures: Sequence[KeyFigure], database: Sequence[Device] = ()
+) -> tuple[Decision, ...]:
+    """Return the answers that the report's values support; predictions without any observation are labelled.
+
+    The devices of the *database* are candidates for :func:`another_device`.
+    """
     answers = (
         ("Working set", working_set(report, found)),
         ("Work-group size", work_group_size(report)),
         ("Amount of work", amount_of_work(report, found)),
         ("Bottleneck", bottleneck(found, figures, device_bandwidth=report.device.memory.bandwidth_bytes_per_s)),
-        ("Another device", another_device(report)),
+        ("Another device", another_device(report, database)),
     )
     return tuple(Decision(about, text) for about, text in answers if text)
 
@@ -302,11 +307,43 @@ def _efficiency(known: Sequence[Limit]) -> str:
     return f"Kernels {reach} {format_percent(middle)} of their limit in the median."
 
 
-def another_device(report: Report) -> str:
-    """Name the commands that compare the device with others."""
+def another_device(report: Report, database: Sequence[Device] = ()) -> str:
+    """Count the devices of the *database* with higher specifications, and name the commands that compare kernels."""
     ways = []
     if report.match.entry:
         ways.append(f"“gpureport predict {report.match.entry} OTHER”")
     if not report.only_predicted:
         ways.append("“gpureport compare REPORT OTHER”")
-    return f"Compare with {' or '.join(ways)}." if ways else ""
+    commands = f"Compare with {' or '.join(ways)}." if ways else ""
+    return " ".join(filter(None, (_specified_above(report.device, database), commands)))
+
+
+def _specified_above(device: Device, database: Sequence[Device]) -> str:
+    """Name the devices of the same kind that are specified with the highest memory bandwidth and fp32 rate."""
+    others = [each for each in database if each.is_cpu == device.is_cpu and each.id != device.id]
+    if device.is_cpu or not others:  # entries of CPUs describe typical machines
+        return ""
+    better = [
+        _above([(rate(each) / rate(device), each.name) for each in others], what)
+        for what, rate in (("memory bandwidth", _bandwidth), ("fp32 rate", _fp32))
+    ]
+    return f"Of {len(others)} other GPUs in the database, by specification, {' and '.join(better)}."
+
+
+def _bandwidth(device: Device) -> float:
+    return device.memory.bandwidth_bytes_per_s
+
+
+def _fp32(device: Device) -> float:
+    return device.rate_per_s("fp32")
+
+
+def _above(ratios: Sequence[tuple[float, str]], what: str) -> str:
+    """Count the *ratios* that are clearly above 1, and name the highest."""
+    more = sum(ratio > 1 + WITHIN for ratio, _ in ratios)
+    highest, name = max(ratios)
+    if not more:
+        return f"none has a higher {what}"
+    verb = "have" if more > 1 else "has"
+    most = "at most " if more > 1 else ""
+    return f"{more} {verb} a higher {what} ({most}{format_ratio(highest)} times: {name})"

@@ -17,6 +17,7 @@ from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.decisions import Decision, decisions
 from gpureport.report.text.tables import UNKNOWN
 from gpureport.report.text.words import MARKS, listed, low_to_high
+from gpureport.spec.models import Device
 from gpureport.units import (
     format_frequency,
     format_measured,
@@ -61,15 +62,27 @@ class PageOne:
     """On the columns of the table."""
 
 
-def page_one(report: Report, found: Sequence[CurveRecords], others: Sequence[Sequence[ComparedValue]]) -> PageOne:
-    """Return the contents of page one; *others* are the findings of kept reports of the same model."""
+def page_one(
+    report: Report,
+    found: Sequence[CurveRecords],
+    others: Sequence[Sequence[ComparedValue]],
+    database: Sequence[Device] = (),
+) -> PageOne:
+    """Return the contents of page one.
+
+    Args:
+        report: of the device.
+        found: its curves.
+        others: the findings of kept reports of the same model.
+        database: devices to compare specifications with.
+    """
     figures = with_others(key_figures(report), others)
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
         headline=headline(report, figures, len(others)),
         figures=tuple(map(_row, shown)),
         others=len(others),
-        decisions=decisions(report, found, figures),
+        decisions=decisions(report, found, figures, database),
         trust=" ".join(trust_sentences(report)),
         note=_note(report, shown, len(others)) if shown else "",
     )
