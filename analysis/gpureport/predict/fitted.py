@@ -14,6 +14,7 @@ _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nv
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.corner.FEWER_CHANNELS": _STREAMS,
     "predict.corner.MIXED_EXPONENT": _STREAMS,
+    "predict.corner.ON_ONE_DIE": ("amd/mi300x",),
     "predict.corner.READS_EXPONENT": _STREAMS,
     "predict.corner.WRITES_EXPONENT": _STREAMS,
     "predict.features.IDLE": (),
