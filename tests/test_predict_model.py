@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpureport.predict import limits_of, predict, predict_sweep, traffic
 from gpureport.predict.corner import MIXED_EXPONENT, WRITES_EXPONENT
 from gpureport.predict.features import with_level_names
-from gpureport.predict.model import point_time, smooth_maximum
+from gpureport.predict.model import SEVERAL_LOADS, point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import ServingLevel, fraction_beyond, latency_levels, staircase
 from gpureport.records.features import CurveFeature
@@ -130,6 +130,18 @@ def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> Non
     assert loading.time_s - TOY.launch.batched_s == pytest.approx(
         2 ** (1 / WRITES_EXPONENT) * ceilings["DRAM"], rel=0.01
     )
+
+
+def test_a_group_waits_for_the_last_of_several_loads() -> None:
+    """Loads of two streams take longer than those of one; stores make no difference."""
+    reads, written = (Stream(name, 2**10, 16, 16) for name in "ac"), Stream("b", 2**10, 16, 16, write=True)
+    first, second = reads
+    one, two = (
+        point_time(TOY, _copy(1, streams=(*loaded, written), chain={}, work_items=64), FREE).ceilings_s["latency"]
+        for loaded in ((first,), (first, second))
+    )
+
+    assert two == pytest.approx(SEVERAL_LOADS * one)
 
 
 def test_what_fits_the_outer_cache_runs_at_its_rate() -> None:

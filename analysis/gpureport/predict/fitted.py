@@ -22,6 +22,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.model.ISOLATED_EXPONENT": _H200,
     "predict.model.LATENCY_EXPONENT": (*_A100, "nvidia/a40", "nvidia/h100_pcie", "amd/mi210"),
     "predict.model.ONE_WAY_LOSS": _H200,
+    "predict.model.SEVERAL_LOADS": (*_A100, "nvidia/a40", "nvidia/h100_pcie", "nvidia/l40", "amd/mi100", "amd/mi210"),
     "predict.model.THROUGHPUT_EXPONENT": (*_A100, "nvidia/a40", "nvidia/l40"),
     "predict.residency._AT_END": (),
     "predict.residency._AT_ONSET": (),

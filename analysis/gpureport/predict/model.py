@@ -51,6 +51,10 @@ that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidi
 ONE_WAY_LOSS = 0.2
 """Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
 turns around. An H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)."""
+SEVERAL_LOADS = 1.08
+"""Latency of independent loads from several streams / latency of loads from one: a work-group waits for the last one.
+Of 1.05, 1.08 and 1.12 it fits triads best, of two A100, A40, H100 PCIe, L40, MI100 and MI210 together
+(RRZE-HPC/gpu-benches, gpu-stream). On a V100, which was not used, the error of triads falls from 3.1 to 2.4 %."""
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
@@ -420,7 +424,9 @@ def isolated_group(
     latencies = device.architecture.latency_cycles
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
-    loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
+    several = not device.is_cpu and sum(not stream.write for stream in demand.streams) > 1
+    cycles = load_cycles * loaded * (SEVERAL_LOADS if several else 1.0)
+    loads_s = device.cycles(demand.memory_chain * cycles + demand.cached_chain * near_cycles)
     return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))
 
 
