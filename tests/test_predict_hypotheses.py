@@ -110,7 +110,6 @@ SWEEPS = {
     "reads and writes in turn": COPIES,
     "no common start": _over(TOY, FEW, _mixed),
     "back to back": _over(TOY, MANY, _isolated_dispatch),
-    "time stamps": _over(TOY, MANY, _isolated_dispatch),
 }
 """A sweep on which the hypothesis of that name shows."""
 
@@ -234,15 +233,6 @@ def test_parts_of_a_dispatch_follow_each_other() -> None:
     assert len(vary.no_overlap(_over(TOY, [2**20], _compute)[0])) == 0
     assert len(vary.reads_and_writes_in_turn(mixed)) == 2
     assert vary.reads_and_writes_in_turn(_over(TOY, [2048], _resident)[0]) == ()
-
-
-def test_time_stamps_include_the_cost_of_a_batch() -> None:
-    """Only those of isolated dispatches."""
-    isolated, batched = (replace(COPIES[0], demand=replace(COPIES[0].demand, isolated=each)) for each in (True, False))
-
-    (longer,) = vary.time_stamps(isolated)
-    assert longer.time_s - isolated.time_s == pytest.approx(TOY.launch.batched_s)
-    assert sum(point.time_s for point in vary.time_stamps(batched)) == pytest.approx(batched.time_s)
 
 
 def test_a_thread_has_half_of_a_core_of_two() -> None:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict, predict_sweep, traffic
+from gpureport.predict.corner import MIXED_EXPONENT, WRITES_EXPONENT
 from gpureport.predict.features import with_level_names
-from gpureport.predict.model import point_time, smooth_maximum
+from gpureport.predict.model import SEVERAL_LOADS, point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import ServingLevel, fraction_beyond, latency_levels, staircase
 from gpureport.records.features import CurveFeature
@@ -126,7 +127,21 @@ def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> Non
 
     assert storing.ceilings_s["latency"] == pytest.approx(ceilings["DRAM"])
     assert storing.time_s - TOY.launch.batched_s == pytest.approx(ceilings["DRAM"])
-    assert loading.time_s - TOY.launch.batched_s > 1.2 * ceilings["DRAM"]
+    assert loading.time_s - TOY.launch.batched_s == pytest.approx(
+        2 ** (1 / WRITES_EXPONENT) * ceilings["DRAM"], rel=0.01
+    )
+
+
+def test_a_group_waits_for_the_last_of_several_loads() -> None:
+    """Loads of two streams take longer than those of one; stores make no difference."""
+    reads, written = (Stream(name, 2**10, 16, 16) for name in "ac"), Stream("b", 2**10, 16, 16, write=True)
+    first, second = reads
+    one, two = (
+        point_time(TOY, _copy(1, streams=(*loaded, written), chain={}, work_items=64), FREE).ceilings_s["latency"]
+        for loaded in ((first,), (first, second))
+    )
+
+    assert two == pytest.approx(SEVERAL_LOADS * one)
 
 
 def test_what_fits_the_outer_cache_runs_at_its_rate() -> None:
@@ -221,6 +236,33 @@ def test_tiny_groups_are_bound_by_their_start() -> None:
     found = point_time(TOY, demand, FREE)
 
     assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(1e-3))
+
+
+def test_large_groups_are_bound_by_the_start_of_their_waves() -> None:
+    """A compute unit takes 10 cycles for each wave; small groups wait for the dispatcher."""
+    units = TOY.compute_units  # 100; the dispatcher starts a group per cycle
+    small, large = (
+        Demand(work_items=size * 1000 * units, work_group=(size,), operations={"int32": 1.0}) for size in (32, 1024)
+    )
+    limited = toy(wave_starts_per_cycle=0.1)
+
+    assert point_time(limited, large, FREE).ceilings_s["groups"] == pytest.approx(320_000e-9)
+    assert point_time(TOY, large, FREE).ceilings_s["groups"] == pytest.approx(100_000e-9)
+    assert point_time(limited, small, FREE).ceilings_s["groups"] == pytest.approx(100_000e-9)
+
+
+@pytest.mark.parametrize(("partitions", "several"), [(1, False), (2, False), (8, True)])
+def test_writes_of_several_dies_saturate_gradually(partitions: int, *, several: bool) -> None:
+    """Memory and latency take the same time: stores of one die take the longer of both, stores of several dies more."""
+    inner, outer = TOY.caches
+    device = TOY.model_copy(update={"caches": (inner, outer.model_copy(update={"partitions": partitions}))})
+    written = (Stream("b", 2**25, 16, 16, write=True),)
+    stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, in_step=False)
+    ceilings = point_time(device, stores, FREE).ceilings_s
+    stores = replace(stores, chain={"shuffle": ceilings["DRAM"] / ceilings["latency"]})
+    longer = (point_time(device, stores, FREE).time_s - device.launch.batched_s) / ceilings["DRAM"]
+
+    assert longer == pytest.approx(2 ** (1 / MIXED_EXPONENT) if several else 1.0, rel=0.01)
 
 
 def test_bank_conflicts_multiply_local_accesses() -> None:

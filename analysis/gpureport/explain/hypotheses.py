@@ -36,7 +36,6 @@ _STATEMENTS = {
     "reads and writes in turn": "memory serves the reads and the writes of a dispatch one after the other",
     "no common start": "work-groups overlap loads and instructions from the start",
     "back to back": "isolated dispatches cost as little as those of a batch",
-    "time stamps": "the time stamps of an isolated dispatch include the launch cost of a batch",
 }
 
 HYPOTHESES = tuple(

@@ -26,10 +26,6 @@ def _architecture(point: PointModel, **update: object) -> Sequence[PointModel]:
     return _device(point, architecture=point.device.architecture.model_copy(update=update))
 
 
-def _launch(point: PointModel, **update: object) -> Sequence[PointModel]:
-    return _device(point, launch=point.device.launch.model_copy(update=update))
-
-
 def _demand(point: PointModel, **changes: Any) -> Sequence[PointModel]:  # noqa: ANN401 - fields of a demand
     demand = replace(point.demand, **changes)
     return () if demand == point.demand else (replace(point, demand=demand),)
@@ -126,8 +122,3 @@ no_common_start = partial(_demand, in_step=False)
 
 
 back_to_back = partial(_demand, isolated=False)
-
-
-def time_stamps(point: PointModel) -> Sequence[PointModel]:
-    launch = point.device.launch
-    return _launch(point, single_s=launch.single_s + launch.batched_s)

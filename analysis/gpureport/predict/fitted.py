@@ -17,6 +17,7 @@ _CPUS: tuple[str, ...] = ()
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.corner.FEWER_CHANNELS": _STREAMS,
     "predict.corner.MIXED_EXPONENT": _STREAMS,
+    "predict.corner.ON_ONE_DIE": ("amd/mi300x",),
     "predict.corner.READS_EXPONENT": _STREAMS,
     "predict.corner.WRITES_EXPONENT": _STREAMS,
     "predict.cpu_memory.COPY_EXPONENTS": _CPUS,
@@ -36,6 +37,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.model.ISOLATED_EXPONENT": _H200,
     "predict.model.LATENCY_EXPONENT": (*_A100, "nvidia/a40", "nvidia/h100_pcie", "amd/mi210"),
     "predict.model.ONE_WAY_LOSS": _H200,
+    "predict.model.SEVERAL_LOADS": (*_A100, "nvidia/a40", "nvidia/h100_pcie", "nvidia/l40", "amd/mi100", "amd/mi210"),
     "predict.model.THROUGHPUT_EXPONENT": (*_A100, "nvidia/a40", "nvidia/l40"),
     "predict.residency._AT_END": (),
     "predict.residency._AT_ONSET": (),

@@ -15,7 +15,8 @@ exponent p.
   W = smooth_p( memory, max( operations, latency ) ) on GPUs.
 - If no group waits for loads, memory and latency do not disturb each other: W = max( memory, smooth_p( operations,
   latency ) ) on GPUs. Bandwidth of writes then grows in proportion to the work up to its peak, as published for V100,
-  A100, A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream).
+  A100, A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream). This does not hold for devices of
+  several dies (:func:`gpureport.predict.corner.several_dies`).
 - ``in step``: groups of the first round start together, so their loads and computations do not overlap yet.
 - ``latency``: the time of an isolated group, once per round of groups, plus the time from a group's end to its
   successor's start.
@@ -29,7 +30,7 @@ from itertools import pairwise
 from math import ceil, inf, prod
 
 from gpureport.predict import traffic
-from gpureport.predict.corner import memory_exponent
+from gpureport.predict.corner import memory_exponent, several_dies
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
 from gpureport.predict.residency import NO_TRANSITION, ServingLevel, latency_levels, staircase
 from gpureport.records.levels import Level
@@ -50,6 +51,10 @@ that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidi
 ONE_WAY_LOSS = 0.2
 """Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
 turns around. An H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)."""
+SEVERAL_LOADS = 1.08
+"""Latency of independent loads from several streams / latency of loads from one: a work-group waits for the last one.
+Of 1.05, 1.08 and 1.12 it fits triads best, of two A100, A40, H100 PCIe, L40, MI100 and MI210 together
+(RRZE-HPC/gpu-benches, gpu-stream). On a V100, which was not used, the error of triads falls from 3.1 to 2.4 %."""
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
@@ -140,7 +145,7 @@ def _work_time(
     computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
     throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
     work_s = smooth_maximum((throughput_s, latency_s), exponent)
-    if not (device.is_cpu or demand.memory_chain or demand.cached_chain):
+    if not (device.is_cpu or several_dies(device) or demand.memory_chain or demand.cached_chain):
         # No group waits for data, so its time does not grow while memory is busy with the stores of others.
         work_s = max(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
     if device.is_cpu:
@@ -385,8 +390,15 @@ def _waves_per_compute_unit(device: Device, demand: Demand) -> int:
 
 
 def group_time_s(device: Device, demand: Demand) -> float:
-    """Return the seconds that it takes to start all work-groups."""
-    return demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
+    """Return the seconds that it takes to start all work-groups.
+
+    The dispatcher starts one group after another, and each compute unit one wave after another. Empty groups of 1024
+    work-items on an H200 take 8.9 cycles of a compute unit for each wave, from 2^10 to 2^20 groups within 2 %. Groups
+    of 512 keep up with the dispatcher.
+    """
+    dispatched_s = demand.groups / (device.launch.groups_per_cycle * device.clock_hz)
+    rate = device.architecture.wave_starts_per_cycle
+    return max(dispatched_s, device.cycles(_waves_per_compute_unit(device, demand) / rate)) if rate else dispatched_s
 
 
 @dataclass(frozen=True)
@@ -412,7 +424,9 @@ def isolated_group(
     latencies = device.architecture.latency_cycles
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
-    loads_s = device.cycles(demand.memory_chain * load_cycles * loaded + demand.cached_chain * near_cycles)
+    several = not device.is_cpu and sum(not stream.write for stream in demand.streams) > 1
+    cycles = load_cycles * loaded * (SEVERAL_LOADS if several else 1.0)
+    loads_s = device.cycles(demand.memory_chain * cycles + demand.cached_chain * near_cycles)
     return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))
 
 

@@ -354,6 +354,8 @@ class Architecture(Record):
     line_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
     """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit,
     as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
+    wave_starts_per_cycle: Annotated[Number | None, Scalar("count", 0.001, 64)] = None
+    """Waves that a compute unit starts and retires per cycle; default: no known limit."""
     barrier_cycles: Annotated[Amount, Scalar("cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     pipes: Table[Name, Names] = Field(default_factory=dict)
