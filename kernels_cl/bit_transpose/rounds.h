@@ -10,8 +10,8 @@
 // Each row keeps half of its bits and takes the other half from its partner, shifted by d to the left (row r, "lower")
 // or to the right (row r + d, "upper").
 //
-// FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. EXCHANGE: operations of an exchange of rows. REPEATS: transpositions per dispatch, each of the previous result, so that
-// compilers cannot omit one.
+// FIRST_ROUND: 0 for 32 x 32, 2 for 8 x 8. REPEATS: transpositions per dispatch, each of the previous result, so that
+// compilers cannot omit one. SHIFTS, ROLLED: forms of published kernels, below.
 #include "common/logic.h"
 
 constant uint MASKS[5] = {0x0000ffffu, 0x00ff00ffu, 0x0f0f0f0fu, 0x33333333u, 0x55555555u};
@@ -34,8 +34,8 @@ static inline uint select_bits(uint zeros, uint ones, uint mask)
 
 // A row after a round. `other`: its partner; `upper`: UPPER of the row. Where `upper` depends on the lane, a rotation
 // by a variable count is one instruction; shifts in either direction are two, and a third selects one of them.
-// EXCHANGE: 2 for the rotation (and the selection of bits), 4 for the shifts.
-#if EXCHANGE == 4
+// SHIFTS: with the shifts.
+#ifdef SHIFTS
 #define PARTNER(other, upper, distance) ((upper) ? (other) >> (distance) : (other) << (distance))
 #else
 #define PARTNER(other, upper, distance) rotate_left(other, (distance) + ((upper) & (32u - 2u * (distance))))

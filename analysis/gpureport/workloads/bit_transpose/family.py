@@ -200,8 +200,9 @@ class Transpose(Workload):
 
     def build_options(self, parameters: Parameters) -> str:
         """Transpositions per dispatch; the first round; operations of an exchange; whether rounds are a loop."""
-        exchange, rolled = parameters.get("exchange", _ROTATION), " -DROLLED" if parameters.get("rolled") else ""
-        return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds} -DEXCHANGE={exchange}{rolled}"
+        shifts = " -DSHIFTS" if parameters.get("exchange", _ROTATION) != _ROTATION else ""
+        rolled = " -DROLLED" if parameters.get("rolled") else ""
+        return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}{shifts}{rolled}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random matrices, in whole work-groups."""
