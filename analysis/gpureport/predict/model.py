@@ -31,11 +31,11 @@ from math import ceil, inf, prod
 from gpureport.predict import traffic
 from gpureport.predict.corner import memory_exponent
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
-from gpureport.predict.residency import NO_TRANSITION, ServingLevel, latency_levels, staircase
+from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, latency_levels, staircase
 from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
 from gpureport.spec.models import AmdOccupancy, Cache, Device, Transition
-from gpureport.workloads.model import Demand
+from gpureport.workloads.model import Demand, Stream
 
 THROUGHPUT_EXPONENT = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
@@ -210,7 +210,7 @@ def memory_traffic_time(
             limiting = write_ceiling(cache.name) if writes_s > slowest else limiting
             slowest = smooth_maximum((slowest, writes_s), THROUGHPUT_EXPONENT)
         transition = transition_range(cache, demand, overlapping=overlapping)
-        levels.append(ServingLevel(limiting, capacity, transition, slowest))
+        levels.append(ServingLevel(limiting, capacity, transition, slowest, misses_of(device, cache, demand)))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
     efficiency = device.memory.efficiency
     if not device.is_cpu and traffic.one_way(demand.streams, device):
@@ -311,6 +311,37 @@ def _partly_written_lines(demand: Demand, sector_bytes: float) -> float:
     written = sum(s.elements * s.used_bytes * s.outer_passes for s in demand.streams if s.write)
     partly = min(1.0, 2.0 * (1.0 - written / sector_bytes)) if sector_bytes else 0.0
     return partly * (demand.line_writes or 0.0)
+
+
+def misses_of(device: Device, cache: Cache, demand: Demand) -> tuple[Misses, ...]:
+    """Return what *cache* exchanges with memory because of reads, and because of writes.
+
+    Nothing if the rate of the cache is unknown, or if the kernel does not both read and write. A sector from memory
+    occupies a slice as long as a written one (assumed: the times of copies of 30 to 90 MiB on an H200 fit 0.7 to 1.0
+    times a write). Partly written sectors must be read from memory. They leave the cache as early as written data do,
+    even if the next dispatch reads them.
+    """
+    rate, sector = device.architecture.sector_writes_per_cycle, cache.sector_bytes
+    written = [stream for stream in demand.streams if stream.write]
+    read = [stream for stream in demand.streams if not stream.write]
+    if cache.scope != "device" or not (rate and cache.slices and written and read):
+        return ()
+    every_pass, allocate = demand.reused == "kernel", device.architecture.write_allocate
+    moved = traffic.memory_bytes(demand.streams, device, every_pass=every_pass)
+    sector_s = device.cycles(1 / (rate * cache.slices))
+
+    def misses(streams: Sequence[Stream], transition: Transition, filled: float) -> Misses:
+        share = traffic.memory_bytes(streams, device, every_pass=every_pass) / moved
+        return Misses(transition, share, filled / sector * sector_s)
+
+    fetched = sum(traffic.touched_bytes(each, sector) * min(1.0, each.outer_passes) for each in read)
+    merged = sum(
+        traffic.fill_bytes(each, sector, write_allocate=allocate) * min(1.0, each.outer_passes) for each in written
+    )
+    return (
+        misses(read, transition_range(cache, demand, overlapping=False), fetched),
+        misses(written, cache.transition_of_writes, merged),
+    )
 
 
 def _crossing_reads(cache: Cache, demand: Demand) -> float:
