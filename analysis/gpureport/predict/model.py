@@ -50,6 +50,9 @@ that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidi
 ONE_WAY_LOSS = 0.2
 """Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
 turns around. An H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)."""
+FILL_TIME = 0.8
+"""Time for which a sector from memory occupies a slice of a cache, relative to a written sector. Of 0.7 to 1 it fits
+times of copies, sums, transposes and particles between half and 1.6 of an H200's L2 best (reports/nvidia-h200)."""
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
@@ -314,34 +317,35 @@ def _partly_written_lines(demand: Demand, sector_bytes: float) -> float:
 
 
 def misses_of(device: Device, cache: Cache, demand: Demand) -> tuple[Misses, ...]:
-    """Return what *cache* exchanges with memory because of reads, and because of writes.
+    """Return what *cache* exchanges with memory: because of reads, and because of writes.
 
-    Nothing if the rate of the cache is unknown, or if the kernel does not both read and write. A sector from memory
-    occupies a slice as long as a written one (assumed: the times of copies of 30 to 90 MiB on an H200 fit 0.7 to 1.0
-    times a write). Partly written sectors must be read from memory. They leave the cache as early as written data do,
-    even if the next dispatch reads them.
+    Nothing if the rate of the cache is unknown, or if the kernel does not both read and write. Partly written sectors
+    are filled from memory, too. They leave the cache when written data do, even if the next dispatch reads them.
     """
     rate, sector = device.architecture.sector_writes_per_cycle, cache.sector_bytes
-    written = [stream for stream in demand.streams if stream.write]
     read = [stream for stream in demand.streams if not stream.write]
-    if cache.scope != "device" or not (rate and cache.slices and written and read):
+    written = [stream for stream in demand.streams if stream.write]
+    if cache.scope != "device" or not (rate and cache.slices and read and written):
         return ()
     every_pass, allocate = demand.reused == "kernel", device.architecture.write_allocate
     moved = traffic.memory_bytes(demand.streams, device, every_pass=every_pass)
-    sector_s = device.cycles(1 / (rate * cache.slices))
+    fill_s = FILL_TIME * device.cycles(1 / (rate * cache.slices))
 
-    def misses(streams: Sequence[Stream], transition: Transition, filled: float) -> Misses:
+    def misses(streams: Sequence[Stream], transition: Transition) -> Misses:
+        filled = sum(
+            (
+                traffic.fill_bytes(stream, sector, write_allocate=allocate)
+                if stream.write
+                else traffic.touched_bytes(stream, sector)
+            )
+            * min(1.0, stream.outer_passes)
+            for stream in streams
+        )
         share = traffic.memory_bytes(streams, device, every_pass=every_pass) / moved
-        return Misses(transition, share, filled / sector * sector_s)
+        return Misses(transition, share, filled / sector * fill_s)
 
-    fetched = sum(traffic.touched_bytes(each, sector) * min(1.0, each.outer_passes) for each in read)
-    merged = sum(
-        traffic.fill_bytes(each, sector, write_allocate=allocate) * min(1.0, each.outer_passes) for each in written
-    )
-    return (
-        misses(read, transition_range(cache, demand, overlapping=False), fetched),
-        misses(written, cache.transition_of_writes, merged),
-    )
+    reads = transition_range(cache, demand, overlapping=False)
+    return misses(read, reads), misses(written, cache.transition_of_writes)
 
 
 def _crossing_reads(cache: Cache, demand: Demand) -> float:
