@@ -50,9 +50,9 @@ that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidi
 ONE_WAY_LOSS = 0.2
 """Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
 turns around. An H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)."""
-FILL_TIME = 0.8
-"""Time for which a sector from memory occupies a slice of a cache, relative to a written sector. Of 0.7 to 1 it fits
-times of copies, sums, transposes and particles between half and 1.6 of an H200's L2 best (reports/nvidia-h200)."""
+FILL_TIME = 0.9
+"""Time for which a sector from memory occupies a slice of a cache, relative to a written sector. Times of copies, sums,
+transposes and particles at 0.5 to 1.6 of an H200's L2 fit 0.8 to 1; its cliffs fit 0.9 best (reports/nvidia-h200)."""
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
