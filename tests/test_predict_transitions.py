@@ -1,5 +1,6 @@
 """Transition ranges of a cache by kernel: cyclic sweeps, overlapping passes, kernels that write; why two thirds."""
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
@@ -10,14 +11,15 @@ import numpy as np
 import pytest
 
 from gpureport.predict.model import (
-    THROUGHPUT_EXPONENT,
+    FILL_TIME,
     bytes_in_flight,
+    misses_of,
     point_time,
-    smooth_maximum,
     transition_range,
     write_time_s,
 )
 from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.residency import Misses, ServingLevel, staircase
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads.model import Demand, Stream
@@ -182,31 +184,56 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
 
 
 def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
-    """The cache, the path between its partitions, and memory, each in times of the cache, joined by a smooth maximum.
-
-    That is assumed of the onset only (the model interpolates between its ends), and never comes
-    down to what memory alone takes, so that it does not show the end.
-    """
-    device = load_database().device("nvidia/h200_sxm")
-    cache, rate = device.caches[-1], device.architecture.sector_writes_per_cycle
+    """Its positions are those of the fraction of reads that miss; half of a copy's accesses are reads."""
+    cache = load_database().device("nvidia/h200_sxm").caches[-1]
     assert cache.write_transition is not None
-    assert rate is not None
-    assert cache.slices == 96
-    bandwidth = device.level_bandwidth_bytes_per_s(cache)
-    writing = bandwidth / (rate * cache.slices * device.clock_hz * cache.sector_bytes)
-    longer = bandwidth / _memory_bytes_per_s(device)
+    sizes = [0.46 + 0.02 * i for i in range(26)]
+    missed = [2 * _shares(size, order="copy").missed for size in sizes]
 
-    def time(shares: _Shares) -> float:
-        """Half of the writes cross: a quarter of all that a copy moves is what limits writes."""
-        memory = (shares.missed + shares.written_back) * longer
-        return smooth_maximum((1.0, shares.crossed / 0.25 * writing / 2, memory), THROUGHPUT_EXPONENT)
+    assert cache.write_transition.onset == pytest.approx(_where(sizes, missed, 0.05), rel=0.05)
+    assert cache.write_transition.midpoint == pytest.approx(_where(sizes, missed, 0.5), rel=0.03)
+    assert cache.write_transition.end == pytest.approx(_where(sizes, missed, 0.95), rel=0.05)
 
-    within = time(_Shares(crossed=0.25))
-    sizes = [0.4 + 0.02 * i for i in range(30)]
-    times = [time(_shares(size, order="copy")) for size in sizes]
 
-    assert cache.write_transition.onset == pytest.approx(_where(sizes, times, within / 0.95), rel=0.05)
-    assert cache.write_transition.midpoint == pytest.approx(_where(sizes, times, (within * longer) ** 0.5), rel=0.03)
+_KNOWN = toy(sector_writes_per_cycle=0.5).model_copy(
+    update={"caches": (L1, CACHE.model_copy(update={"partitions": 1, "slice_bytes": CACHE.capacity_bytes // 16}))}
+)
+
+
+def test_copies_exchange_what_they_read_and_what_they_write() -> None:
+    """Half of the bytes each. Only reads fill the cache; partly written sectors do, too, and count as written data."""
+    cache = _KNOWN.caches[-1]
+    read, written = misses_of(_KNOWN, cache, replace(COPY, ping_pong=True))
+    fill_s = FILL_TIME * 2**20 * 16 / cache.sector_bytes / (0.5 * 16 * _KNOWN.clock_hz)
+
+    assert (read.transition, written.transition) == (TO_AND_FRO, WRITTEN)
+    assert (read.share, written.share) == (0.5, 0.5)
+    assert read.fill_cost == pytest.approx(fill_s)
+    assert written.fill_cost == 0
+
+    partly = Stream("to", 2**20, cache.sector_bytes, cache.sector_bytes // 2, write=True)
+    _, merged = misses_of(_KNOWN, cache, replace(COPY, streams=(COPY.streams[0], partly)))
+    assert merged.fill_cost == pytest.approx(fill_s * cache.sector_bytes / 16)
+    assert merged.share > 0.5
+
+
+def test_exchange_with_memory_is_unknown_without_rates_reads_or_writes() -> None:
+    """Then costs are interpolated."""
+    cache = _KNOWN.caches[-1]
+    writes = replace(COPY, streams=COPY.streams[1:])
+
+    assert misses_of(_KNOWN, cache, READ) == misses_of(_KNOWN, cache, writes) == ()
+    assert misses_of(TOY, cache, COPY) == misses_of(_KNOWN, _KNOWN.caches[0], COPY) == ()
+
+
+@pytest.mark.parametrize(("fraction", "cost"), [(0.0, 10.0), (0.5, 13.0), (0.8, 16.0), (1.0, 20.0)])
+def test_a_cache_is_busy_with_hits_and_fills_and_memory_with_misses(fraction: float, cost: float) -> None:
+    """Fills first: 10 + 6 x 0.5; then memory: 20 x 0.8; never more than memory takes for all."""
+    step = Transition(onset=0.5, midpoint=1.0, end=2.0)
+    size = float(np.exp((fraction - 0.5) / 0.45 * np.log(2.0)))
+    near = ServingLevel("L2", 1.0, step, 10.0, (Misses(step, 0.75, 6.0), Misses(step, 0.25, 0.0)))
+
+    assert staircase(size, (near, ServingLevel("DRAM", math.inf, step, 20.0)))[0] == pytest.approx(cost)
 
 
 def _memory_bytes_per_s(device: Device) -> float:

@@ -34,6 +34,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_streams.SATURATION_EXPONENT": _CPUS,
     "predict.features.IDLE": (),
     "predict.features._NEAR_PLATEAU": (),
+    "predict.model.FILL_TIME": _H200,
     "predict.model.ISOLATED_EXPONENT": _H200,
     "predict.model.LATENCY_EXPONENT": (*_A100, "nvidia/a40", "nvidia/h100_pcie", "amd/mi210"),
     "predict.model.ONE_WAY_LOSS": _H200,

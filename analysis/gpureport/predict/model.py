@@ -32,11 +32,11 @@ from math import ceil, inf, prod
 from gpureport.predict import traffic
 from gpureport.predict.corner import memory_exponent, several_dies
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
-from gpureport.predict.residency import NO_TRANSITION, ServingLevel, latency_levels, staircase
+from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, latency_levels, staircase
 from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
 from gpureport.spec.models import AmdOccupancy, Cache, Device, Transition
-from gpureport.workloads.model import Demand
+from gpureport.workloads.model import Demand, Stream
 
 THROUGHPUT_EXPONENT = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
@@ -55,6 +55,9 @@ SEVERAL_LOADS = 1.08
 """Latency of independent loads from several streams / latency of loads from one: a work-group waits for the last one.
 Of 1.05, 1.08 and 1.12 it fits triads best, of two A100, A40, H100 PCIe, L40, MI100 and MI210 together
 (RRZE-HPC/gpu-benches, gpu-stream). On a V100, which was not used, the error of triads falls from 3.1 to 2.4 %."""
+FILL_TIME = 0.9
+"""Time for which a sector from memory occupies a slice of a cache, relative to a written sector. Times of copies, sums,
+transposes and particles at 0.5 to 1.6 of an H200's L2 fit 0.8 to 1; its cliffs fit 0.9 best (reports/nvidia-h200)."""
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
@@ -215,7 +218,7 @@ def memory_traffic_time(
             limiting = write_ceiling(cache.name) if writes_s > slowest else limiting
             slowest = smooth_maximum((slowest, writes_s), THROUGHPUT_EXPONENT)
         transition = transition_range(cache, demand, overlapping=overlapping)
-        levels.append(ServingLevel(limiting, capacity, transition, slowest))
+        levels.append(ServingLevel(limiting, capacity, transition, slowest, misses_of(device, cache, demand)))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
     efficiency = device.memory.efficiency
     if not device.is_cpu and traffic.one_way(demand.streams, device):
@@ -316,6 +319,38 @@ def _partly_written_lines(demand: Demand, sector_bytes: float) -> float:
     written = sum(s.elements * s.used_bytes * s.outer_passes for s in demand.streams if s.write)
     partly = min(1.0, 2.0 * (1.0 - written / sector_bytes)) if sector_bytes else 0.0
     return partly * (demand.line_writes or 0.0)
+
+
+def misses_of(device: Device, cache: Cache, demand: Demand) -> tuple[Misses, ...]:
+    """Return what *cache* exchanges with memory: because of reads, and because of writes.
+
+    Nothing if the rate of the cache is unknown, or if the kernel does not both read and write. Partly written sectors
+    are filled from memory, too. They leave the cache when written data do, even if the next dispatch reads them.
+    """
+    rate, sector = device.architecture.sector_writes_per_cycle, cache.sector_bytes
+    read = [stream for stream in demand.streams if not stream.write]
+    written = [stream for stream in demand.streams if stream.write]
+    if cache.scope != "device" or not (rate and cache.slices and read and written):
+        return ()
+    every_pass, allocate = demand.reused == "kernel", device.architecture.write_allocate
+    moved = traffic.memory_bytes(demand.streams, device, every_pass=every_pass)
+    fill_s = FILL_TIME * device.cycles(1 / (rate * cache.slices))
+
+    def misses(streams: Sequence[Stream], transition: Transition) -> Misses:
+        filled = sum(
+            (
+                traffic.fill_bytes(stream, sector, write_allocate=allocate)
+                if stream.write
+                else traffic.touched_bytes(stream, sector)
+            )
+            * min(1.0, stream.outer_passes)
+            for stream in streams
+        )
+        share = traffic.memory_bytes(streams, device, every_pass=every_pass) / moved
+        return Misses(transition, share, filled / sector * fill_s)
+
+    reads = transition_range(cache, demand, overlapping=False)
+    return misses(read, reads), misses(written, cache.transition_of_writes)
 
 
 def _crossing_reads(cache: Cache, demand: Demand) -> float:

@@ -17,6 +17,21 @@ NO_TRANSITION = Transition(onset=1, midpoint=1, end=1)
 
 
 @dataclass(frozen=True)
+class Misses:
+    """Data that miss a cache within the same range of working sets.
+
+    Attributes:
+        transition: range in which the fraction of misses grows, relative to the capacity.
+        share: of all traffic with the next level if everything misses.
+        fill_cost: seconds that the cache takes to store these data if all of them come from the next level.
+    """
+
+    transition: Transition
+    share: float
+    fill_cost: float
+
+
+@dataclass(frozen=True)
 class ServingLevel(Generic[T]):
     """One level that may serve a working set.
 
@@ -25,12 +40,14 @@ class ServingLevel(Generic[T]):
         capacity_bytes: capacity available to the kernel's data (infinite for memory).
         transition: transition range to the next level, relative to the capacity.
         cost: seconds of a dispatch, or cycles of a load, if this level serves everything.
+        misses: what the level exchanges with the next one, if the cost of doing so is known.
     """
 
     name: T
     capacity_bytes: float
     transition: Transition
     cost: float
+    misses: tuple[Misses, ...] = ()
 
 
 _AT_ONSET, _AT_END = 0.05, 0.95
@@ -55,16 +72,34 @@ def fraction_beyond(working_set_bytes: float, capacity_bytes: float, transition:
 def staircase(working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
     """Return the cost at a working set, and the name of the level that serves most of it.
 
-    Costs are interpolated on a log scale, so that the transition between two levels has the onset, midpoint and end of
-    the nearer level's transition range. *levels* are given nearest first, memory last.
+    *levels* are given nearest first, memory last.
     """
     cost, serving = log(levels[0].cost), levels[0].name
     for near, far in pairwise(levels):
-        fraction = fraction_beyond(working_set_bytes, near.capacity_bytes, near.transition)
-        cost += fraction * (log(far.cost) - log(near.cost))
-        if fraction > 0.5:
+        cost += log(_cost_between(working_set_bytes, near, far)) - log(near.cost)
+        if fraction_beyond(working_set_bytes, near.capacity_bytes, near.transition) > 0.5:
             serving = far.name
     return exp(cost), serving
+
+
+def _cost_between(working_set_bytes: float, near: ServingLevel[T], far: ServingLevel[T]) -> float:
+    """Return the cost of a working set that *near* and *far* serve.
+
+    If the misses are known, the near level spends time on its hits and on its fills, and the far level on the misses.
+    Whichever takes longer counts, at most the cost of the far level. How fast the cost grows depends on the near level
+    first and on the far level last.
+
+    Otherwise costs are interpolated on a log scale, so that the cost has the onset, midpoint and end of the near
+    level's transition range.
+    """
+
+    def beyond(transition: Transition) -> float:
+        return fraction_beyond(working_set_bytes, near.capacity_bytes, transition)
+
+    if not near.misses:
+        return exp(log(near.cost) + beyond(near.transition) * (log(far.cost) - log(near.cost)))
+    filling = near.cost + sum(beyond(part.transition) * part.fill_cost for part in near.misses)
+    return min(far.cost, max(filling, far.cost * sum(beyond(part.transition) * part.share for part in near.misses)))
 
 
 def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[ServingLevel[Level], ...]:
