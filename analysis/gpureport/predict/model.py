@@ -2,7 +2,7 @@
 
 ::
 
-    T = launch + max( groups, W + in step )
+    T = launch + max( groups + one group, W + in step )
     W = max( smooth_p( smooth_4(operations by pipe or class, memory), latency ),
              smooth_4(operations + last waves, memory) )
 
@@ -108,7 +108,9 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     beyond = limiting == "DRAM" and memory_s > computing_s and not device.is_cpu
     base = memory_exponent(device, demand) if beyond else LATENCY_EXPONENT
     exponent = latency_exponent(_groups_per_compute_unit(device, demand), base)
-    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated, exponent), groups_s)
+    # The last group starts after all others have started.
+    started_s = groups_s + group_s
+    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated, exponent), started_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
