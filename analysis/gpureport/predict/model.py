@@ -115,7 +115,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
-        time_s=launch_s + work_s,
+        time_s=launch_s + work_s + last_stores_s(device, demand),
         ceilings_s=ceilings,
         bottleneck=max(ceilings, key=lambda name: ceilings[name]),
         level=level,
@@ -430,6 +430,14 @@ def turnover_s(device: Device, demand: Demand) -> float:
         loaded = architecture.loaded_latency_factor if demand.loaded else 1.0
         cycles += architecture.store_cycles * loaded
     return device.cycles(cycles)
+
+
+def last_stores_s(device: Device, demand: Demand) -> float:
+    """Return the seconds from the last store of a dispatch on a GPU until the cache of all compute units has it."""
+    shared = next((cache for cache in device.caches if cache.scope == "device"), None)
+    if device.is_cpu or shared is None or not any(stream.write for stream in demand.streams):
+        return 0.0
+    return device.cycles(shared.latency_cycles)
 
 
 def last_waves_time_s(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:
