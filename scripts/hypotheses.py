@@ -14,7 +14,7 @@ import typer
 
 from gpureport.cli.console import print_text
 from gpureport.cli.tables import Row, print_table
-from gpureport.explain.hypotheses import HYPOTHESES
+from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
@@ -76,13 +76,14 @@ def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves
     database = load_database()
     files = paths or sorted((*REPORTS.glob(f"*/{FILE_NAME}"), *REPORTS.glob("published/*.yaml")))
     found = {short_name(file): list(explained_again(file, database)) for file in files}
-    best = Counter(each.hypothesis for own in found.values() for each in own if each.outcome != "unexplained")
-    alone = Counter(each.hypothesis for own in found.values() for each in own if each.outcome == "explained")
+    explained = [each for own in found.values() for each in own if each.outcome != "unexplained"]
+    best = Counter(name for each in explained for name in single_names(each.hypothesis))
+    alone = Counter(each.hypothesis for each in explained if each.outcome == "explained")
     where = {
         hypothesis.name: ", ".join(
             name
             for name, own in found.items()
-            if any(each.hypothesis == hypothesis.name and each.outcome != "unexplained" for each in own)
+            if any(e.outcome != "unexplained" and hypothesis.name in single_names(e.hypothesis) for e in own)
         )
         for hypothesis in HYPOTHESES
     }
@@ -91,7 +92,8 @@ def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves
     print_table("Hypotheses", ("hypothesis", "best", "alone", "results"), rows, right=(1, 2))
     results = [(name, str(len(own)), str(sum(e.outcome != "unexplained" for e in own))) for name, own in found.items()]
     print_table("Curves that differ from their prediction", ("result", "curves", "explained"), results, right=(1, 2))
-    print_text("best: it leaves at most half of the error, and less than the others. alone: no other does so, too.")
+    print_text("best: alone or together with another it leaves at most half of the error, and less than others.")
+    print_text("alone: no other and no pair does so, too.")
     if curves:
         for name, own in found.items():
             columns = ("curve", "outcome", "error", "hypothesis", "remaining")

@@ -98,15 +98,25 @@ def test_a_hypothesis_that_leads_away_is_none() -> None:
 
 
 def test_the_sentence_contains_the_next_best_with_its_error() -> None:
-    found = _explained((9.0,), _slower(4), _slower(2), _slower(8))
+    found = _explained((9.0,), _slower(5), _slower(2), _slower(8))
 
-    assert (found.hypothesis, found.next_best) == ("8 times", "4 times")
-    assert (found.error, found.next_error) == pytest.approx((log(9 / 8), log(9 / 4)))
+    assert (found.hypothesis, found.next_best) == ("8 times", "5 times")
+    assert (found.error, found.next_error) == pytest.approx((log(9 / 8), log(9 / 5)))
     assert (found.better_than_base, found.better_than_next) == (1.0, 1.0)
     assert found.outcome == "explained"
     first, following = found.sentence.split(" The next hypothesis")
     assert all(text in first for text in (": the time is 8 times", "12 %", "a factor of 9.0"))
-    assert all(text in following for text in (": the time is 4 times", "a factor of 2.3"))
+    assert all(text in following for text in (": the time is 5 times", "80 %"))
+
+
+def test_two_hypotheses_together_explain_a_curve_that_none_explains_alone() -> None:
+    """Each is right about one half of the points, and only a little."""
+    left, right = _slower(*[4] * 10, *[1] * 10, name="left"), _slower(*[1] * 10, *[4] * 10, name="right")
+    found = _explained([4.0] * 20, left, right)
+
+    assert (found.hypothesis, found.outcome) == ("left + right", "explained")
+    assert found.error == pytest.approx(0.0, abs=1e-6)
+    assert all(f"the time is {name}" in found.sentence for name in ("left", "right"))
 
 
 def test_hypotheses_of_one_curve_are_one_and_those_that_change_nothing_none() -> None:

@@ -24,8 +24,6 @@ KEY = SweepKey(family="family", variant="variant", sweep="sweep")
 NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
 
 
-LOOKED_UP = toy(lines_per_access=4.0)
-PIPED = toy(pipes={"ALU": ("int32", "shuffle")})
 CPU = toy(kind="cpu", wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
     update={"kind": "cpu", "compute_units": 8}
 )
@@ -33,7 +31,6 @@ LATER = Transition(onset=1.2, midpoint=1.5, end=1.8)
 PARTED = toy(sector_writes_per_cycle=0.25).model_copy(
     update={"caches": (L1, L2.model_copy(update={"ping_pong_transition": LATER}))}
 )
-WHOLE = TOY.model_copy(update={"caches": (L1, L2.model_copy(update={"partitions": 1}))})
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
 MANY = tuple(round(2 ** (power / 2)) * 256 for power in range(8, 38))
 """Work-items of growing dispatches: from 16 work-groups to more than the capacity of caches."""
@@ -80,11 +77,6 @@ def _over(device: Device, sizes: Sequence[int], demand: Callable[[int], Demand])
     return tuple(PointModel(device, d, Resources(32, d.local_memory_bytes)) for d in demands)
 
 
-def _in_place(items: int) -> Demand:
-    demand = _copy(items, elements=2.0)
-    return replace(demand, streams=tuple(replace(stream, buffer="one") for stream in demand.streams))
-
-
 def _isolated(items: int) -> Demand:
     return replace(_resident(items), work_items=items, loaded=False)
 
@@ -93,8 +85,13 @@ def _mixed(items: int) -> Demand:
     return replace(_copy(items), operations={"int32": 500.0 * items})
 
 
-def _isolated_dispatch(items: int) -> Demand:
-    return replace(_copy(items), isolated=True)
+def _stores(items: int) -> Demand:
+    """Many work-groups that compute little and store even less: their places limit the speed."""
+    return replace(_copy(items, elements=0.01), chain={"int32": 200.0}, loaded=False)
+
+
+def _to_and_fro(items: int) -> Demand:
+    return replace(_copy(items), ping_pong=True)
 
 
 COPIES, COMPUTES = _over(TOY, MANY, _copy), _over(TOY, MANY, _compute)
@@ -108,8 +105,11 @@ SWEEPS = {
     "vector code": _over(CPU, MANY, lambda n: _compute(n, branches=True)),
     "no overlap": _over(TOY, MANY, _mixed),
     "reads and writes in turn": COPIES,
-    "no common start": _over(TOY, FEW, _mixed),
-    "back to back": _over(TOY, MANY, _isolated_dispatch),
+    "two rounds of loads": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
+    "stores wait": _over(TOY, MANY, _stores),
+    "write allocation": COPIES,
+    "one partition": _over(PARTED, AT_L2, _to_and_fro),
+    "far partition": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
 }
 """A sweep on which the hypothesis of that name shows."""
 
@@ -219,7 +219,7 @@ def test_an_independent_load_cannot_wait_less() -> None:
     (point,) = _over(TOY, [2048], lambda n: _stencil(n, 1.0))
 
     assert vary.independent_loads(point) == ()
-    assert vary.back_to_back(point) == ()
+    assert vary.vector_code(point) == ()
 
 
 def test_parts_of_a_dispatch_follow_each_other() -> None:

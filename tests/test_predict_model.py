@@ -126,9 +126,10 @@ def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> Non
     storing, loading = (point_time(TOY, replace(stores, memory_chain=count), FREE) for count in (0.0, 1e-9))
 
     assert storing.ceilings_s["latency"] == pytest.approx(ceilings["DRAM"])
-    assert storing.time_s - TOY.launch.batched_s == pytest.approx(ceilings["DRAM"])
+    last_s = 256e-9  # until the L2 has the last stores
+    assert storing.time_s - TOY.launch.batched_s == pytest.approx(ceilings["DRAM"] + last_s)
     assert loading.time_s - TOY.launch.batched_s == pytest.approx(
-        2 ** (1 / WRITES_EXPONENT) * ceilings["DRAM"], rel=0.01
+        2 ** (1 / WRITES_EXPONENT) * ceilings["DRAM"] + last_s, rel=0.01
     )
 
 

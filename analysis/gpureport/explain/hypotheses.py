@@ -4,11 +4,15 @@ A hypothesis never feeds a prediction. Where prediction and observation differ, 
 hypothesis; ``gpureport.explain.trials`` compares these curves with the observed one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpureport.explain import variations
 from gpureport.explain.point_model import PointModel
 from gpureport.explain.variations import Vary
+
+AND = " + "
+"""Between the names of two hypotheses that together explain a curve."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,28 @@ _STATEMENTS = {
     "vector code": "work-items run as lanes of a vector in spite of branches",
     "no overlap": "the loads, the instructions and the stores of a dispatch do not overlap",
     "reads and writes in turn": "memory serves the reads and the writes of a dispatch one after the other",
-    "no common start": "work-groups overlap loads and instructions from the start",
-    "back to back": "isolated dispatches cost as little as those of a batch",
+    "two rounds of loads": "the loads of a work-item wait for one another once, for example behind branches",
+    "stores wait": "a work-group keeps its place until its stores are complete",
+    "write allocation": "caches read data from memory before stores overwrite them",
+    "one partition": "no access crosses between the partitions of the cache that all compute units share",
+    "far partition": "all loads come from the far partition of the cache that all compute units share",
 }
 
 HYPOTHESES = tuple(
     Hypothesis(name, statement, getattr(variations, name.replace(" ", "_"))) for name, statement in _STATEMENTS.items()
 )
 """All hypotheses that are tested; each is named after its function."""
+
+
+def pair(first: Hypothesis, second: Hypothesis) -> Hypothesis:
+    """Return the hypothesis that both apply: the second changes every part that the first makes of a point."""
+
+    def vary(point: PointModel) -> Sequence[PointModel]:
+        return [part for one in first.vary(point) or (point,) for part in second.vary(one) or (one,)]
+
+    return Hypothesis(f"{first.name}{AND}{second.name}", f"{first.statement}, and {second.statement}", vary)
+
+
+def single_names(name: str | None) -> tuple[str, ...]:
+    """Return the names of the hypotheses in *name*: of both if it is a pair, of none without a name."""
+    return tuple(name.split(AND)) if name else ()

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from math import ceil, exp, log, sqrt
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
+from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, pair
 from gpureport.explain.point_model import PointModel
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
@@ -69,10 +70,12 @@ def explain(
     if base.error <= NOTHING_TO_EXPLAIN:
         return None
     ranked = _ranked(hypotheses, points, observed, base)
+    if not ranked or not _explains(ranked[0], base):
+        ranked = [*_pairs(ranked, points, observed, base), *ranked]
     best, following = (*ranked, None, None)[:2]
     better_than_base = _share_closer(best, base) if best else 0.0
     better_than_next = _share_closer(best, following) if best and following else 1.0
-    outcome = _outcome(base, best, following, better_than_base, better_than_next)
+    outcome = _outcome(base, best, following, better_than_next)
     return Explanation(
         key=key,
         basis=basis,
@@ -111,6 +114,27 @@ def _ranked(
     return sorted((_trial(t.hypothesis, points, observed) for t in finalists), key=lambda trial: trial.error)
 
 
+def _pairs(ranked: Sequence[_Trial], points: Sequence[PointModel], observed: Floats, base: _Trial) -> list[_Trial]:
+    """Return trials of every two of the closest hypotheses together, where both contribute, closest first.
+
+    A curve may differ for two reasons. Each hypothesis must be closer than the prediction, and both together
+    significantly closer than each of them.
+    """
+    singles = [trial for trial in ranked if trial.error < base.error]
+    found: list[_Trial] = []
+    for one, other in combinations(singles, 2):
+        if one.hypothesis and other.hypothesis:
+            both = _trial(pair(one.hypothesis, other.hypothesis), points, observed)
+            if _explains(both, base) and min(_share_closer(both, one), _share_closer(both, other)) >= SIGNIFICANT:
+                found.append(both)
+    return sorted(found, key=lambda trial: trial.error)
+
+
+def _explains(trial: _Trial, base: _Trial) -> bool:
+    """Return whether a trial reliably removes enough of the error of the unchanged prediction."""
+    return trial.error <= EXPLAINS * base.error and _share_closer(trial, base) >= SIGNIFICANT
+
+
 def _share_closer(one: _Trial, other: _Trial) -> float:
     """Return the share of draws of points in which *one* is closer to the observation than *other*.
 
@@ -129,9 +153,9 @@ def _share_closer(one: _Trial, other: _Trial) -> float:
 
 
 def _outcome(
-    base: _Trial, best: _Trial | None, following: _Trial | None, better_than_base: float, better_than_next: float
+    base: _Trial, best: _Trial | None, following: _Trial | None, better_than_next: float
 ) -> Literal["explained", "ambiguous", "unexplained"]:
-    if best is None or best.error > EXPLAINS * base.error or better_than_base < SIGNIFICANT:
+    if best is None or not _explains(best, base):
         return "unexplained"
     if following and following.error <= EXPLAINS * base.error and better_than_next < SIGNIFICANT:
         return "ambiguous"

@@ -115,10 +115,30 @@ def reads_and_writes_in_turn(point: PointModel) -> Sequence[PointModel]:
     return _one_after_another(point, parts) if all(part.streams for part in parts) else ()
 
 
-no_common_start = partial(_demand, in_step=False)
+# Loads and stores of work-groups.
 
 
-# Launches.
+def _shared_cache(point: PointModel, **update: object) -> Sequence[PointModel]:
+    caches = (c.model_copy(update=update) if c.scope == "device" else c for c in point.device.caches)
+    return _device(point, caches=tuple(caches))
 
 
-back_to_back = partial(_demand, isolated=False)
+def two_rounds_of_loads(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, memory_chain=2.0) if point.demand.memory_chain == 1 else ()
+
+
+def stores_wait(point: PointModel) -> Sequence[PointModel]:
+    shared = next((cache for cache in point.device.caches if cache.scope == "device"), None)
+    return _architecture(point, store_cycles=shared.latency_cycles) if shared and not point.device.is_cpu else ()
+
+
+def write_allocation(point: PointModel) -> Sequence[PointModel]:
+    return _architecture(point, write_allocate=True)
+
+
+one_partition = partial(_shared_cache, partitions=1)
+
+
+def far_partition(point: PointModel) -> Sequence[PointModel]:
+    far = max((cache.far_latency_cycles or 0.0 for cache in point.device.caches if cache.scope == "device"), default=0)
+    return _shared_cache(point, latency_cycles=far) if far else ()

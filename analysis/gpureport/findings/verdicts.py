@@ -337,6 +337,7 @@ _CEILINGS = {
     "int32_mul": "integer multiplications",
     "barrier": "barriers",
     "fp32": "floating-point instructions",
+    "fp32_three": "floating-point instructions with three registers",
     "shuffle": "shuffles",
     "local": "local-memory accesses",
     "memory": "load and store instructions",

@@ -2,7 +2,7 @@
 
 ::
 
-    T = launch + max( groups, W + in step )
+    T = launch + max( groups + one group, W + in step )
     W = max( smooth_p( smooth_4(operations by pipe or class, memory), latency ),
              smooth_4(operations + last waves, memory) )
 
@@ -116,12 +116,14 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     beyond = limiting == "DRAM" and memory_s > computing_s and not device.is_cpu
     base = memory_exponent(device, demand) if beyond else LATENCY_EXPONENT
     exponent = latency_exponent(_groups_per_compute_unit(device, demand), base)
-    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated, exponent), groups_s)
+    # The last group starts after all others have started.
+    started_s = groups_s + group_s
+    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated, exponent), started_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
-        time_s=launch_s + work_s,
+        time_s=launch_s + work_s + last_stores_s(device, demand),
         ceilings_s=ceilings,
         bottleneck=max(ceilings, key=lambda name: ceilings[name]),
         level=level,
@@ -477,6 +479,14 @@ def turnover_s(device: Device, demand: Demand) -> float:
         loaded = architecture.loaded_latency_factor if demand.loaded else 1.0
         cycles += architecture.store_cycles * loaded
     return device.cycles(cycles)
+
+
+def last_stores_s(device: Device, demand: Demand) -> float:
+    """Return the seconds from the last store of a dispatch on a GPU until the cache of all compute units has it."""
+    shared = next((cache for cache in device.caches if cache.scope == "device"), None)
+    if device.is_cpu or shared is None or not any(stream.write for stream in demand.streams):
+        return 0.0
+    return device.cycles(shared.latency_cycles)
 
 
 def last_waves_time_s(device: Device, demand: Demand, computing_s: float, chain_s: float) -> float:

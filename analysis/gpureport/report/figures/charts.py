@@ -17,7 +17,7 @@ from gpureport.report.figures.sizes import drawable
 from gpureport.report.figures.style import printable
 from gpureport.report.figures.traces import Trace, binned
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords
+from gpureport.report.run.curves import CurveRecords, seen_word
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_bytes, format_time, format_value
 
@@ -141,7 +141,7 @@ def _sweep_chart(curve: CurveRecords, title: str, *, cases: bool) -> Chart:
     )
     records = [_Record(name, p.kind, p.points, intervals=p is curve.prediction) for name, p in predictions if p]
     if curve.observation:
-        records.append(_Record("observed", "observed", curve.observation.points))
+        records.append(_Record(seen_word((curve,)), "observed", curve.observation.points))
     chart = _chart(title, curve.axis, curve.metric, records, cases=cases)
     if cases or curve.is_work_group:
         return chart

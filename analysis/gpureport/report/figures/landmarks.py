@@ -15,6 +15,7 @@ from gpureport.report.figures.sizes import power_text
 from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, fitted
 from gpureport.report.figures.theme import Margins, across, binary_axis, dots, named, sheet
 from gpureport.report.grouping import grouped, in_figures
+from gpureport.text import N90
 from gpureport.units import format_bytes
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _ROW_IN, _HEAD_IN, _FOOT_IN = 0.15, 0.25, 0.24
 _MOST_TALL_IN = 8.6
 _LEAST_SPAN = 4.0
 """Least ratio of the ends of an axis, so that it has ticks."""
-_TITLES = {"cliff": "cliffs (capacity transitions), midpoint", "taper": "tapers, work-items for 90 % of peak (n90)"}
+_TITLES = {"cliff": "cliffs (capacity transitions), midpoint", "taper": f"tapers, {N90}"}
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from gpureport.report.figures.style import (
     fitted,
     linear_ticks,
     needed_in,
+    readable,
 )
 from gpureport.units import scale_of
 
@@ -183,7 +184,9 @@ def named(figure: "Figure", names: Sequence[tuple[str, str]], left_in: float = 0
     widths = [min(needed_in(name, SMALL_PT) + 0.3, each) for name, _ in names]
     for (name, colour), x in zip(names, accumulate(widths, initial=left_in), strict=False):
         text = fitted(f"● {name}", each - 0.05, SMALL_PT)
-        figure.text(x / WIDTH_IN, 1 - 0.02 / figure.get_figheight(), text, color=colour, size=SMALL_PT, va="top")
+        figure.text(
+            x / WIDTH_IN, 1 - 0.02 / figure.get_figheight(), text, color=readable(colour), size=SMALL_PT, va="top"
+        )
 
 
 def binary_axis(axis: "Axes", text: Callable[[float], str], most: int = 9) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import log, log1p
 from statistics import median_low
 
+from gpureport.findings.verdicts import ceiling_text
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point
 from gpureport.report.grouping import grouped
@@ -196,8 +197,8 @@ def effects_table(first: Side, other: Beside) -> Table:
     a, b = first.letter, other.side.letter
     rows = tuple(
         (
-            effect.bottleneck,
-            effect.other_bottleneck,
+            ceiling_text(effect.bottleneck),
+            ceiling_text(effect.other_bottleneck),
             str(len(effect.kernels)),
             ratio_text(effect.ratio),
             _range_text(effect),

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.explain.hypotheses import HYPOTHESES
+from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.explain.trials import mentioned
 from gpureport.records.finding import Explanation
 from gpureport.records.report import Report
@@ -19,8 +19,9 @@ CAPTION = (
     "Curves with a feature that is not as predicted from the specification, and with times more than 5 % off. A "
     "hypothesis is another assumption about how the device works. The model predicts the curve again under each "
     "hypothesis, without fitting parameters: first up to twelve points, then all points under the four closest "
-    "hypotheses. A hypothesis explains a curve if it at least halves the error. Error: root mean square of "
-    "ln (time / predicted time), as a factor or in percent. Hypotheses never change predictions."
+    "hypotheses. A hypothesis explains a curve if it at least halves the error. If none does, two together may. "
+    "Error: root mean square of ln (time / predicted time), as a factor or in percent. Hypotheses never "
+    "change predictions."
 )
 """Of :func:`summary`."""
 
@@ -68,7 +69,10 @@ def summary(explanations: Iterable[Explanation]) -> Table:
 def explanation_text(explanation: Explanation) -> str:
     """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
     known = dict(statements((explanation,)))
-    first, second = (known.get(name or "", name or "") for name in (explanation.hypothesis, explanation.next_best))
+    first, second = (
+        ", and ".join(known.get(name, name) for name in single_names(names))
+        for names in (explanation.hypothesis, explanation.next_best)
+    )
     match explanation.outcome:
         case "explained":
             return first
@@ -94,7 +98,8 @@ def tally(explanations: Sequence[Explanation]) -> str:
 
 def statements(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
     """Return name and statement of each hypothesis in *explanations*, in the order of the tests."""
-    named = {name for each in explanations for name in (each.hypothesis, each.next_best)}
+    fields = (name for each in explanations for name in (each.hypothesis, each.next_best))
+    named = {name for names in fields for name in single_names(names)}
     return tuple((hypothesis.name, hypothesis.statement) for hypothesis in HYPOTHESES if hypothesis.name in named)
 
 
