@@ -81,11 +81,7 @@ class Cache(Record):
     cyclic_transition: Transition | None = None
     """The same for the bandwidth of cyclic sweeps, the worst case of LRU; default: as ``bandwidth_transition``."""
     write_transition: Transition | None = None
-    """The same for the bandwidth of kernels that also write; default: as ``bandwidth_transition``.
-
-    If the rate of sector writes and the slices are known, the positions are those at which 5 %, 50 % and 95 % of the
-    reads miss. The times then follow from what the slices and memory do.
-    """
+    """The same if kernels also write (of misses, if the rate of writes is known); default: ``bandwidth_transition``."""
     ping_pong_transition: Transition | None = None
     """The same if each dispatch reads what the previous one wrote; default: as ``write_transition``."""
     persistent: bool
