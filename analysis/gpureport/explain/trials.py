@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, pair
+from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, pair, single_names
 from gpureport.explain.point_model import PointModel
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
@@ -177,7 +177,9 @@ def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial
             f"Two hypotheses explain the curve. One reduces the error {explained}: {_statement(best)}. The other "
             f"reduces it to {off_by(following.error)}: {_statement(following)}."
         )
-    sentence = f"One hypothesis explains the curve: {_statement(best)}. It reduces the error {explained}."
+    together = best.hypothesis is not None and len(single_names(best.hypothesis.name)) > 1
+    subject = "Two hypotheses together explain" if together else "One hypothesis explains"
+    sentence = f"{subject} the curve: {_statement(best)}. This reduces the error {explained}."
     if following is None or not mentioned(base.error, following.error):
         return sentence
     return f"{sentence} The next hypothesis leaves {off_by(following.error)}: {_statement(following)}."
