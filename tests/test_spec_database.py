@@ -102,7 +102,7 @@ def test_values_keep_where_they_came_from(database: Database) -> None:
     assert "4.89" in device.provenance["memory.bandwidth"].note
     assert device.provenance["caches.L2.capacity"].kind == "queried"
     assert device.provenance["caches.L2.latency"].kind == "measured"
-    assert device.provenance["launch.single"].kind == "assumed"
+    assert device.provenance["memory.access"].kind == "assumed"
     assert device.memory.bandwidth_bytes_per_s == 4.8e12
     assert [(c.name, c.capacity_bytes) for c in device.caches] == [("L1", 256 << 10), ("L2", 60 << 20)]
 

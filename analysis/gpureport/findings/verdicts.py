@@ -347,8 +347,10 @@ _CEILINGS = {
 
 
 def ceiling_text(name: str) -> str:
-    """Return the name of a ceiling in words; an unlisted one is the bandwidth of a cache."""
-    return _CEILINGS.get(name, f"{name.removesuffix('s')} bandwidth" if is_write_ceiling(name) else f"{name} bandwidth")
+    """Return the name of a ceiling in words; an unlisted one is the latency of a level or the bandwidth of a cache."""
+    if name in _CEILINGS or name.startswith("latency"):
+        return _CEILINGS.get(name, name)
+    return f"{name.removesuffix('s') if is_write_ceiling(name) else name} bandwidth"
 
 
 def _missing(feature: CurveFeature, context: _Context) -> str:
