@@ -117,7 +117,7 @@ RULES = (
         0.05,
         0.1,
         "latency: 1.00 to 1.05 of the capacity of second-level caches; bandwidth: 0.87 to 0.91 with two partitions "
-        "(RRZE-HPC/gpu-benches @1038c5d); cyclic sweeps 0.75, copies 0.69 (simulated). Measured by the run itself: its "
+        "(RRZE-HPC/gpu-benches @1038c5d); cyclic sweeps 0.75, copies 0.69 (simulated). If the run measures it: its "
         "kernels evict lines in another order than the microbenchmark (six calibrated cliffs of an H200: 6.5 %, root "
         "mean square; 8 % with Student's t for six values)",
         here=0.08,
