@@ -26,6 +26,8 @@ gpureport render reports/published -o documents
 gpureport predict "RX 7900 XT"
 gpureport predict h200 -w memory --all   # every feature of one family
 gpureport predict h200 a40 --pdf         # side by side, as a document
+gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
+gpureport kernel saxpy.yaml              # your own kernel: report with prediction
 gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
 gpureport compare before after --fail-on-regression 5
@@ -104,6 +106,12 @@ WorkloadOption = Annotated[
         "-w",
         help="Family or family/variant; repeat the option or separate names by commas. Default: all.",
         metavar="NAME",
+    ),
+]
+KernelOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--kernel", help="YAML description of a kernel of your own; repeat the option for several.", metavar="FILE"
     ),
 ]
 DirectoryOption = Annotated[
@@ -204,6 +212,7 @@ def everything(
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     output: DirectoryOption = None,
     force: ForceOption = False,
     no_pdf: NoPdfOption = False,
@@ -226,7 +235,7 @@ def everything(
     from gpureport.cli.measuring import report_everything
 
     _refuse_beside_resume(context)
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume)
+    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ()))
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
@@ -239,6 +248,7 @@ def measure(
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     force: ForceOption = False,
     seed: SeedOption = 0,
     timings: TimingsOption = False,
@@ -251,7 +261,7 @@ def measure(
     from gpureport.cli.measuring import measure_only
 
     _refuse_beside_resume(context)
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume)
+    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ()))
     return measure_only(request, output, force, runs)
 
 
@@ -299,6 +309,7 @@ def predict(
         ),
     ],
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     quick: QuickOption = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Print every feature of every sweep, and the occupancy of each work-group.")
@@ -341,8 +352,36 @@ def predict(
         force=force,
         entries=tuple(devices or ()),
         paper=paper,
+        kernels=tuple(kernel or ()),
     )
     return predict_devices(request)
+
+
+@app.command(epilog=_examples("kernel"))
+def kernel(
+    files: Annotated[
+        list[Path], typer.Argument(help="YAML descriptions of kernels (see the README).", metavar="FILE")
+    ],
+    output: DirectoryOption = None,
+    device: DeviceOption = "auto",
+    quick: QuickOption = False,
+    force: ForceOption = False,
+    no_pdf: NoPdfOption = False,
+    paper: PaperOption = "a4",
+    seed: SeedOption = 0,
+    timings: TimingsOption = False,
+    runs: RunsOption = 1,
+    devices: DevicesDirOption = None,
+    version: VersionOption = False,
+) -> int:
+    """Predict, verify and measure kernels of your own, with the microbenchmarks that calibrate their predictions.
+
+    The kernel's code runs on the device. Measure only kernels that you trust.
+    """
+    from gpureport.cli.measuring import report_everything
+
+    request = Request(device, quick, (), seed, tuple(devices or ()), timings, None, tuple(files), only_kernels=True)
+    return report_everything(request, output, force, no_pdf, paper, runs)
 
 
 @app.command(epilog=_examples("compare"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.cli.console import note
 from gpureport.cli.database import note_doubts, note_override, open_database
-from gpureport.cli.options import Request, selected, separated, slug, writing
+from gpureport.cli.options import Request, selected_kernels, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings, print_unexpected
@@ -22,6 +22,7 @@ from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, Swe
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
+from gpureport.measure.sweep import Task
 from gpureport.records import report as document
 from gpureport.records.report import FILE_NAME, Report, Saver, load_report
 from gpureport.report import Paper
@@ -32,6 +33,8 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
+from gpureport.workloads.grid import WORKING_SET
+from gpureport.workloads.model import Sweep
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
@@ -50,7 +53,9 @@ def report_everything(
     """Measure and render into one folder; several runs get a subfolder each, and the first is rendered."""
 
     def locate(plan: Plan) -> list[Path]:
-        folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
+        kernels = [slug(file.stem) for file in request.kernels if request.only_kernels]
+        name = "-".join([*kernels, slug(plan.match.device.name), datetime.now(UTC).date().isoformat()])
+        folder = output or Path("reports") / name
         return _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
 
     with _measured(request, locate, force=force) as (reports, paths, new):
@@ -185,7 +190,9 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         settings, machine = earlier.report.settings, earlier.report.machine
         request = replace(request, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = machine.opencl if machine else None
-    workloads = selected(request.workloads, quick=request.quick)
+    workloads = selected_kernels(
+        request.workloads, request.kernels, quick=request.quick, calibrating=request.only_kernels
+    )
     database = open_database(request.entries)
     with working_device(request.device, again) as measurer:
         present = measurer.device
@@ -204,7 +211,23 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         )
         if earlier:
             earlier.refuse_changes(plan, present)
+        if request.kernels:
+            _check_kernels(plan, measurer)
         yield plan, measurer
+
+
+def _check_kernels(plan: Plan, measurer: Measurer) -> None:
+    """Raise if a kernel of the user does not build, cannot be launched, or gives wrong results."""
+    from gpureport.kernel_files import KernelFileWorkload
+
+    nothing = Sweep("check", WORKING_SET, (), "check")
+    for kernel in (each for each in plan.workloads if isinstance(each, KernelFileWorkload)):
+        measurer.start(Task(kernel, [nothing], plan.settings))
+        with ProgressBar("checking results") as bar:
+            (checked,) = measurer.finish(bar).measurements
+        wrong = checked.verification is not None and not checked.verification.passed
+        if checked.failed or wrong:
+            raise GpuReportError(f"{kernel.title}: {checked.skipped}")
 
 
 def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:

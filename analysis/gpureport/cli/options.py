@@ -26,6 +26,10 @@ class Request:
     entries: tuple[Path, ...] = ()
     timings: bool = False
     resume: Path | None = None
+    kernels: tuple[Path, ...] = ()
+    """Descriptions of the user's kernels."""
+    only_kernels: bool = False
+    """Whether to measure only these kernels and the microbenchmarks that calibrate them."""
 
     @property
     def command(self) -> str:
@@ -35,8 +39,10 @@ class Request:
             *(("--quick",) if self.quick else ()),
             *(("--seed", str(self.seed)) if self.seed else ()),
             *(part for name in separated(self.workloads) for part in ("--workload", name)),
+            *(part for file in self.kernels for part in ("--kernel", file.name) if not self.only_kernels),
         ]
-        return shlex.join(["gpureport", *options])
+        command = ["gpureport", "kernel", *(file.name for file in self.kernels)] if self.only_kernels else ["gpureport"]
+        return shlex.join([*command, *options])
 
 
 def separated(names: Sequence[str]) -> tuple[str, ...]:
@@ -52,6 +58,23 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
     from gpureport.workloads import select
 
     return select(separated(names), quick=quick)
+
+
+def selected_kernels(
+    names: Sequence[str], files: Sequence[Path], *, quick: bool, calibrating: bool
+) -> "tuple[Workload, ...]":
+    """Return the kernels that *files* describe, after the workloads with these *names*.
+
+    Without names, after all workloads, or only after the microbenchmarks that are *calibrating* predictions of the
+    kernels.
+    """
+    if not files:
+        return selected(names, quick=quick)
+    from gpureport.kernel_files import calibrating as calibrating_names
+    from gpureport.kernel_files import load_kernels
+
+    kernels = load_kernels(files)
+    return (*selected(calibrating_names(kernels) if calibrating and not names else names, quick=quick), *kernels)
 
 
 def slug(name: str) -> str:

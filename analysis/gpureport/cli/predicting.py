@@ -40,6 +40,7 @@ class PredictionRequest:
     force: bool = False
     entries: tuple[Path, ...] = ()
     paper: Paper = "a4"
+    kernels: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def predict_devices(request: PredictionRequest) -> int:
     """Print or write the predictions from database entries only."""
     if request.output and not request.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
-    workloads = selected(request.workloads, quick=request.quick)
+    workloads = _workloads(request)
     devices = _devices(request)
     directory = _directory(request, devices)
     with writing(_files(directory) if request.pdf else (), force=request.force):
@@ -72,6 +73,16 @@ def predict_devices(request: PredictionRequest) -> int:
         if request.pdf:
             _write(request, directory, workloads, forecasts, beside)
     return 0
+
+
+def _workloads(request: PredictionRequest) -> "tuple[Workload, ...]":
+    """Return the requested workloads: with kernels of the user and no other name, only these."""
+    if not request.kernels:
+        return selected(request.workloads, quick=request.quick)
+    from gpureport.kernel_files import load_kernels
+
+    others = selected(request.workloads, quick=request.quick) if request.workloads else ()
+    return (*others, *load_kernels(request.kernels))
 
 
 def _devices(request: PredictionRequest) -> list[Device]:
