@@ -11,7 +11,7 @@ from gpureport.records.quantities import Name
 from gpureport.spec.values import Strict
 from gpureport.text import quoted
 
-_SCALARS = {
+SCALARS: Mapping[str, type[np.generic]] = {
     "char": np.int8,
     "uchar": np.uint8,
     "short": np.int16,
@@ -24,6 +24,7 @@ _SCALARS = {
     "float": np.float32,
     "double": np.float64,
 }
+"""NumPy's types of OpenCL's numbers, by name."""
 _TYPE = re.compile(r"([a-z]+)(2|4|8|16)?")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"\s*2\s*\^\s*(\d{1,2})\s*\.\.\s*2\s*\^\s*(\d{1,2})\s*")
@@ -42,10 +43,15 @@ def _identifier(text: str) -> str:
     return text
 
 
-def _opencl_type(text: str) -> str:
+def is_type(text: str) -> bool:
+    """Return whether *text* is a scalar or vector type that arguments may have."""
     match = _TYPE.fullmatch(text)
-    if not match or match[1] not in _SCALARS:
-        raise ValueError(f"{quoted(text)} is not a type; use {', '.join(_SCALARS)}, or a vector of these such as float4")
+    return match is not None and match[1] in SCALARS
+
+
+def _opencl_type(text: str) -> str:
+    if not is_type(text):
+        raise ValueError(f"{quoted(text)} is not a type; use {', '.join(SCALARS)}, or a vector of these such as float4")
     return text
 
 
@@ -116,7 +122,7 @@ class ArgumentFields(Strict):
         """Type of one number of the element."""
         match = _TYPE.fullmatch(self.type)
         assert match  # noqa: S101 - validated
-        return np.dtype(_SCALARS[match[1]])
+        return np.dtype(SCALARS[match[1]])
 
     @property
     def lanes(self) -> int:

@@ -4,6 +4,7 @@ import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from keyword import iskeyword
 from math import ceil, prod
 from pathlib import Path
 from typing import Any
@@ -311,10 +312,13 @@ class KernelFileWorkload(Workload):
         return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
 
     def _possible(self, points: Iterable[Parameters], limits: Limits) -> Iterable[Parameters]:
-        """Yield the points that fit into the device's memory."""
+        """Yield the points that fit into the device's memory; of equal work-groups and work-items the first."""
+        seen = set()
         for parameters in points:
             sizes = self.nbytes(parameters).values()
-            if sum(sizes) <= limits.max_bytes and max(sizes, default=0) <= limits.max_buffer_bytes:
+            shape = self.local_size(parameters), self.global_size(parameters)
+            if shape not in seen and sum(sizes) <= limits.max_bytes and max(sizes, default=0) <= limits.max_buffer_bytes:
+                seen.add(shape)
                 yield parameters
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
@@ -554,6 +558,7 @@ class KernelFileWorkload(Workload):
         for argument in self.buffers:
             filled = job.buffers[str(handles[argument.name])].filled()
             known[argument.name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled
+        known |= {f"{name}_": value for name, value in known.items() if iskeyword(name)}
         found = self._called(known) if self.fields.expect_from else self._evaluated(known)
         results = {}
         for name, values in found.items():
