@@ -235,7 +235,9 @@ def everything(
     from gpureport.cli.measuring import report_everything
 
     _refuse_beside_resume(context)
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ()))
+    request = Request(
+        device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ())
+    )
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
@@ -261,7 +263,9 @@ def measure(
     from gpureport.cli.measuring import measure_only
 
     _refuse_beside_resume(context)
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ()))
+    request = Request(
+        device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ())
+    )
     return measure_only(request, output, force, runs)
 
 
@@ -359,9 +363,7 @@ def predict(
 
 @app.command(epilog=_examples("kernel"))
 def kernel(
-    files: Annotated[
-        list[Path], typer.Argument(help="YAML descriptions of kernels (see the README).", metavar="FILE")
-    ],
+    files: Annotated[list[Path], typer.Argument(help="YAML descriptions of kernels (see the README).", metavar="FILE")],
     output: DirectoryOption = None,
     device: DeviceOption = "auto",
     quick: QuickOption = False,

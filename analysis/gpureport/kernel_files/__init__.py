@@ -7,8 +7,9 @@ from pathlib import Path
 from gpureport.errors import InputError
 from gpureport.inputs import is_there, read_text
 from gpureport.kernel_files.description import ArgumentFields, KernelFields, is_type, variants_of
+from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import Signature, signatures
-from gpureport.kernel_files.workload import FieldError, KernelFileWorkload
+from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.spec.mistakes import suggestion
 from gpureport.spec.reading import Document, read_file
 from gpureport.text import quoted
@@ -48,7 +49,9 @@ def _load(file: Path) -> Sequence[KernelFileWorkload]:
     if not is_there(file):
         raise InputError(f"{file}: there is no such file; give the YAML description of a kernel")
     if file.suffix in {".cl", ".c"}:
-        raise InputError(f"{file}: is the source of a kernel; give its YAML description (`gpureport kernel --new` drafts it)")
+        raise InputError(
+            f"{file}: is the source of a kernel; give its YAML description (`gpureport kernel --new` drafts it)"
+        )
     document = read_file(file, KernelFields)
     fields = document.get()
     _check_source(document, fields, file)

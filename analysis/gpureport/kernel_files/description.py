@@ -184,6 +184,8 @@ class KernelFields(Strict):
     work: WorkFields
     expect: dict[Identifier, str] | None = None
     """Expected contents of buffers after one dispatch, as NumPy expressions of their initial contents."""
+    let: dict[Identifier, str] = Field(default_factory=dict)
+    """Names for parts of these expressions, in this order."""
     expect_from: str | None = None
     """``file.py:function``, which returns them; it receives all arguments and sizes by name."""
     tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -210,7 +212,9 @@ class KernelFields(Strict):
     def _is_consistent(self) -> Self:
         swept = [name for name, value in self.sizes.items() if is_swept(value)]
         if len(swept) > 1:
-            raise ValueError(f"sizes: {' and '.join(swept)} are both swept; give one of them as a number or an expression")
+            raise ValueError(
+                f"sizes: {' and '.join(swept)} are both swept; give one of them as a number or an expression"
+            )
         if self.expect is not None and self.expect_from is not None:
             raise ValueError("give expect or expect_from, not both")
         return self
@@ -245,4 +249,3 @@ def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:
         changed = {key: getattr(other, key) for key in other.model_fields_set}
         found[name] = fields.model_copy(update={**changed, "variants": {}})
     return found
-

@@ -24,7 +24,9 @@ def draft(path: Path) -> str:
     if not found:
         raise InputError(f"{path}: is not OpenCL C with a kernel; no function in it is marked `kernel`")
     first, *others = found
-    return "\n".join([*_lines(path, first), *(f"# {path.name}:{each.line} also has {each.name}" for each in others), ""])
+    return "\n".join(
+        [*_lines(path, first), *(f"# {path.name}:{each.line} also has {each.name}" for each in others), ""]
+    )
 
 
 def _lines(path: Path, kernel: Signature) -> Iterator[str]:

@@ -52,7 +52,9 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     tree = _parsed(text)
     known = {**_FUNCTIONS, **(functions or {})}
     _check_names(tree, names, known)
-    evaluator = EvalWithCompoundTypes(operators=_OPERATORS, functions=known, names=dict(names))
+    evaluator: Any = EvalWithCompoundTypes(  # type: ignore[no-untyped-call]
+        operators=_OPERATORS, functions=known, names=dict(names)
+    )
     try:
         with np.errstate(all="ignore"):
             return _limited(evaluator.eval(text, previously_parsed=tree))
@@ -60,7 +62,7 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
         raise
     except ZeroDivisionError:
         raise ExpressionError(f"{quoted(text)} divides by zero") from None
-    except Exception as error:  # NumPy raises many kinds
+    except Exception as error:  # noqa: BLE001 - NumPy raises many kinds
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ExpressionError(f"{quoted(text)} cannot be computed: {reason}") from None
 
@@ -152,13 +154,13 @@ def _two(function: Function) -> Function:
 
 
 def _power(a: Value, b: Value) -> Any:  # noqa: ANN401
-    if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * log2(abs(a)) > 63:  # noqa: PLR2004
+    if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * log2(abs(a)) > 63:
         raise ExpressionError("an integer exceeds 64 bits")
     return _two(operator.pow)(a, b)
 
 
 def _shift(a: Value, b: Value) -> Any:  # noqa: ANN401
-    if isinstance(b, int) and not 0 <= b < 64:  # noqa: PLR2004
+    if isinstance(b, int) and not 0 <= b < 64:
         raise ExpressionError("a shift must be by 0 to 63 bits")
     return _two(operator.lshift)(a, b)
 
@@ -250,12 +252,15 @@ def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic]) -> NDA
     """Return the sums of the parts ``array[starts[i]:starts[i + 1]]``; empty parts give zero."""
     sums = np.concatenate([[0], np.cumsum(np.asarray(array), dtype=np.float64)])
     ends = np.asarray(starts, np.int64)
-    return sums[ends[1:]] - sums[ends[:-1]]
+    return np.asarray(sums[ends[1:]] - sums[ends[:-1]])
 
 
 _FUNCTIONS: Mapping[str, Function] = {
     **{name: getattr(np, name) for name in ("abs", "sqrt", "exp", "log", "sin", "cos", "minimum", "maximum", "where")},
-    **{name: getattr(np, name) for name in ("sum", "prod", "mean", "cumsum", "roll", "sort", "transpose", "concatenate")},
+    **{
+        name: getattr(np, name)
+        for name in ("sum", "prod", "mean", "cumsum", "roll", "sort", "transpose", "concatenate")
+    },
     **{name: _cast(name) for name in ("float32", "float64", "int32", "int64", "uint32", "uint64", "uint8")},
     "min": min,
     "max": max,

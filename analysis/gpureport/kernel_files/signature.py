@@ -1,12 +1,13 @@
 """Arguments of the kernels in an OpenCL C file, parsed with pycparser.
 
-Only the declaration of a kernel is parsed: comments and directives are removed, and OpenCL's qualifiers are taken out of
-each parameter first, because pycparser reads C. Bodies may therefore use any macros and built-in functions.
+Only the declaration of a kernel is parsed, so bodies may use any macros and built-in functions. Comments, directives
+and OpenCL's qualifiers are removed first, because pycparser reads C.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from pycparser import c_ast, c_parser
@@ -15,8 +16,8 @@ from gpureport.kernel_files.description import SCALARS
 
 Kind = Literal["buffer", "scalar", "local", "other"]
 
-_SKIPPED = re.compile(
-    r"""/\*.*?\*/ | //[^\n]* | ^[ \t]*\#(?:[^\n\\]|\\.)* | ("(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')""",
+_SKIPPED = re.compile(  # comments, directives, text
+    r"""/\*.*?\*/ | //[^\n]* | ^[ \t]*\#(?:[^\n\\]|\\.)* | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'?""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
 _KERNEL = re.compile(r"\b(?:__)?kernel\b")
@@ -27,7 +28,8 @@ _SPACES = {"global": "buffer", "constant": "buffer", "local": "local", "private"
 _QUALIFIERS = re.compile(
     r"\b(?:(?:__)?(?:global|constant|local|private|read_only|write_only|read_write)|restrict|__restrict(?:__)?)\b"
 )
-_C_WORDS = frozenset("void char short int long float double signed unsigned const volatile struct union enum".split())
+_NUMBERS = ("char", "short", "int", "long", "float", "double", "signed", "unsigned")
+_C_WORDS = frozenset((*_NUMBERS, "void", "const", "volatile", "struct", "union", "enum"))
 _LONG_NAMES = {
     "unsigned char": "uchar",
     "unsigned short": "ushort",
@@ -77,13 +79,10 @@ class Signature:
 
 def signatures(text: str) -> tuple[Signature, ...]:
     """Return the kernels of an OpenCL C file, in its order; none if it contains no kernel."""
-    code = _ATTRIBUTE.sub(_blank, _SKIPPED.sub(lambda match: match[1] or _blank(match), text))
+    code = _ATTRIBUTE.sub(_blank, _SKIPPED.sub(_blank, text))
     starts = [match.end() for match in _KERNEL.finditer(code)]
-    return tuple(
-        found
-        for start, end in zip(starts, [*starts[1:], len(code)], strict=True)
-        if (found := _signature(code, start, end)) is not None
-    )
+    parts = pairwise([*starts, len(code)])
+    return tuple(found for start, end in parts if (found := _signature(code, start, end)) is not None)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -187,7 +187,8 @@ class OpenCLBackend:
         elif "portable" in self._present.platform.casefold():
             options = f"{options} -w".strip()  # PoCL prints the number of warnings to standard error itself
         path = folder / source
-        folders = dict.fromkeys((folder, path.parent)) if Path(source).is_absolute() else (folder,)
+        of_user = Path(source).is_absolute()
+        name, folders = (path.name, (folder, path.parent)) if of_user else (source, (folder,))
         includes = [part for each in folders for part in ("-I", f'"{each}"' if " " in str(each) else str(each))]
         program = cl.Program(self._context, path.read_text(encoding="utf-8"))
         failure: cl.Error | None = None
@@ -196,9 +197,9 @@ class OpenCLBackend:
         except cl.Error as error:
             failure = error
         reported = _known(lambda: program.get_build_info(self._device, cl.program_build_info.LOG))  # type: ignore[no-untyped-call]
-        log = tidy(str(reported or failure or ""), path.name if Path(source).is_absolute() else source)
+        log = tidy(str(reported or failure or ""), name)
         if failure is not None:
-            raise BuildError(f"{path.name if Path(source).is_absolute() else source} does not build on {self._present.name}: {first_error(log)}") from failure
+            raise BuildError(f"{name} does not build on {self._present.name}: {first_error(log)}") from failure
         return _Program(program, options, log)
 
     def allocate(self, buffer: Buffer) -> BufferId:

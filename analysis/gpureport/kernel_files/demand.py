@@ -1,0 +1,107 @@
+"""The demand of a described kernel: declared accesses and operations, completed by assumptions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+
+from gpureport.kernel_files.description import ArgumentFields
+from gpureport.kernel_files.expressions import Value
+from gpureport.kernel_files.formulas import Formulas
+from gpureport.spec.models import Device
+from gpureport.workloads.atomics.family import waiting_cycles
+from gpureport.workloads.model import Demand, Parameters, Stream
+
+_INSTRUCTIONS = 6.0
+"""Assumed instructions of a work-item besides its accesses and declared operations: index, bound, end."""
+_ACCESS_INSTRUCTIONS = 3.0
+"""Assumed instructions of an access: address and the access itself."""
+_ATOMIC_CYCLES = 20.0
+
+
+def demand_of(formulas: Formulas, parameters: Parameters, device: Device) -> Demand:
+    """The declared accesses; instructions besides declared operations are assumed from them."""
+    fields, names = formulas.fields, formulas.names(parameters)
+    local, items = formulas.local_size(parameters), prod(formulas.global_size(parameters))
+    wanted = prod(formulas.whole("global_size", each, names) for each in fields.global_size)
+    streams = [s for each in formulas.buffers for s in _streams(formulas, each, names, parameters, device)]
+    accesses = sum(stream.elements * stream.passes for stream in streams)
+    scattered = sum(formulas.number("gather", each.gather, names) for each in formulas.buffers if each.gather)
+    operations = formulas.counts("operations", fields.operations, parameters)
+    issued = sum(operations.values())
+    lanes = device.architecture.wave_size
+    return Demand(
+        work_items=items,
+        work_group=local,
+        streams=tuple(streams),
+        operations={
+            **operations,
+            "memory": accesses,
+            "instruction": _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * accesses + issued,
+        },
+        chain={"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
+        | _atomic_chain(formulas, names, items, local, device),
+        memory_chain=_memory_chain(formulas, names, scattered),
+        registers=fields.registers or 32,
+        local_memory_bytes=formulas.local_memory_bytes(parameters),
+        lines_per_access=1 + (lanes - 1) * scattered / accesses if accesses else 1.0,
+        reused="kernel" if scattered else "dispatch",
+        ping_pong=fields.swap is not None,
+        in_step=not any(each.atomic for each in formulas.buffers),
+        idle_items=items - wanted,
+    )
+
+
+def _memory_chain(formulas: Formulas, names: Mapping[str, Value], scattered: float) -> float:
+    if formulas.fields.memory_chain is not None:
+        return formulas.number("memory_chain", formulas.fields.memory_chain, names)
+    reads = any(each.access != "write" for each in formulas.buffers)
+    return (2.0 if scattered else 1.0) if reads else 0.0
+
+
+def _streams(
+    formulas: Formulas, argument: ArgumentFields, names: Mapping[str, Value], parameters: Parameters, device: Device
+) -> Iterable[Stream]:
+    """Yield the traffic of one buffer, as declared."""
+    record = argument.element_bytes * argument.stride
+    used = min(record, argument.used_bytes or argument.element_bytes)
+    count = formulas.elements(argument, names) / argument.stride
+    passes, outer = _passes(formulas, argument, names, parameters, device)
+    if argument.gather or argument.atomic:
+        each = formulas.number("gather", argument.gather or argument.atomic or "0", names) / count
+        sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
+        # Each access without order moves a whole sector.
+        passes, outer = each, each * max(1.0, sector / record) if argument.gather else each
+    if argument.access != "write" or argument.atomic:
+        yield Stream(argument.name, count, record, used, passes=passes, outer_passes=outer)
+    if argument.access != "read" or argument.atomic:
+        own = passes if argument.access == "write" or argument.atomic else 1.0
+        yield Stream(argument.name, count, record, used, True, own, outer if argument.atomic else 1.0)
+
+
+def _passes(
+    formulas: Formulas, argument: ArgumentFields, names: Mapping[str, Value], parameters: Parameters, device: Device
+) -> tuple[float, float]:
+    """Return how often an array passes into registers, and beyond the first cache."""
+    passes = formulas.number("passes", argument.passes, names) if argument.passes else 1.0
+    outer = formulas.number("outer_passes", argument.outer_passes, names) if argument.outer_passes else min(1.0, passes)
+    pattern = argument.pattern
+    if pattern is None or not pattern.stencil:
+        return passes, outer
+    wide = [2 * radius + 1 for radius in pattern.stencil]
+    points = prod(wide) if pattern.shape == "box" else 1 + sum(each - 1 for each in wide)
+    sides = zip(reversed(formulas.local_size(parameters)), pattern.stencil, strict=False)
+    halo = 0.0 if device.is_cpu else sum(2 * radius / side for side, radius in sides)
+    return passes * points, outer * (1 + halo)
+
+
+def _atomic_chain(
+    formulas: Formulas, names: Mapping[str, Value], items: int, local: Sequence[int], device: Device
+) -> dict[str, float]:
+    """Return the waiting for other atomic operations, as a chain of operations with a known latency."""
+    cycles = 0.0
+    for argument in (each for each in formulas.buffers if each.atomic):
+        sent = formulas.number("atomic", argument.atomic or "0", names)
+        if device.is_cpu:
+            cycles += sent / (items / prod(local)) * _ATOMIC_CYCLES
+        else:
+            cycles += waiting_cycles(device, sent, formulas.elements(argument, names))
+    return {"int32": 8.0 + cycles / device.architecture.latency_cycles["int32"]} if cycles else {}
