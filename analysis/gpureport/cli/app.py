@@ -28,6 +28,8 @@ gpureport predict h200 -w memory --all   # every feature of one family
 gpureport predict h200 a40 --pdf         # side by side, as a document
 gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
 gpureport kernel saxpy.yaml              # your own kernel: report with prediction
+gpureport kernel --new saxpy.cl          # draft saxpy.yaml
+gpureport kernel --check saxpy.yaml      # look for faults, with oclgrind
 gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
 gpureport compare before after --fail-on-regression 5
@@ -363,7 +365,24 @@ def predict(
 
 @app.command(epilog=_examples("kernel"))
 def kernel(
-    files: Annotated[list[Path], typer.Argument(help="YAML descriptions of kernels (see the README).", metavar="FILE")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="YAML descriptions of kernels (see the README).", metavar="FILE")
+    ] = None,
+    new: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml.",
+            metavar="SOURCE",
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only look for accesses outside buffers, data races and divergent barriers, with oclgrind at a small "
+            "size.",
+        ),
+    ] = False,
     output: DirectoryOption = None,
     device: DeviceOption = "auto",
     quick: QuickOption = False,
@@ -378,8 +397,16 @@ def kernel(
 ) -> int:
     """Predict, verify and measure kernels of your own, with the microbenchmarks that calibrate their predictions.
 
-    The kernel's code runs on the device. Measure only kernels that you trust.
+    A kernel is code that runs on the device. Measure only kernels that you trust.
     """
+    if new or check:
+        from gpureport.cli.kernels import check_kernels, draft_kernel
+
+        if bool(new) == bool(files):
+            raise InputError("kernel: give a description, or --new SOURCE without a description")
+        return draft_kernel(new, force) if new else check_kernels(files or [])
+    if not files:
+        raise InputError("kernel: give the description of a kernel; `gpureport kernel --new SOURCE` drafts one")
     from gpureport.cli.measuring import report_everything
 
     request = Request(device, quick, (), seed, tuple(devices or ()), timings, None, tuple(files), only_kernels=True)

@@ -18,11 +18,11 @@ from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import is_there
+from gpureport.measure.checking import check_kernel
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
-from gpureport.measure.sweep import Task
 from gpureport.records import report as document
 from gpureport.records.report import FILE_NAME, Report, Saver, load_report
 from gpureport.report import Paper
@@ -33,8 +33,6 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
-from gpureport.workloads.grid import WORKING_SET
-from gpureport.workloads.model import Sweep
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
@@ -220,14 +218,10 @@ def _check_kernels(plan: Plan, measurer: Measurer) -> None:
     """Raise if a kernel of the user does not build, cannot be launched, or gives wrong results."""
     from gpureport.kernel_files import KernelFileWorkload
 
-    nothing = Sweep("check", WORKING_SET, (), "check")
-    for kernel in (each for each in plan.workloads if isinstance(each, KernelFileWorkload)):
-        measurer.start(Task(kernel, [nothing], plan.settings))
-        with ProgressBar("checking results") as bar:
-            (checked,) = measurer.finish(bar).measurements
-        wrong = checked.verification is not None and not checked.verification.passed
-        if checked.failed or wrong:
-            raise GpuReportError(f"{kernel.title}: {checked.skipped}")
+    with ProgressBar("checking results") as bar:
+        for kernel in (each for each in plan.workloads if isinstance(each, KernelFileWorkload)):
+            if problem := check_kernel(measurer, kernel, bar):
+                raise GpuReportError(f"{kernel.title}: {problem}")
 
 
 def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:

@@ -1,6 +1,7 @@
 """A described kernel as a workload: sizes, data, demand, verification."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -46,6 +47,7 @@ class KernelFileWorkload(Workload):
     """One variant of a described kernel. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
 
     essential = True
+    _most_verified: int | None = None
 
     def __init__(self, fields: KernelFields, family: str, variant: str, folder: Path) -> None:
         """Use a description whose files are relative to *folder*.
@@ -304,8 +306,17 @@ class KernelFileWorkload(Workload):
             dispatches = (dispatch, replace(dispatch, arguments=back))
         return Job(buffers, dispatches)
 
+    def smallest(self) -> "KernelFileWorkload":
+        """Return the same kernel, verified at the smallest size only."""
+        other = copy(self)
+        other._most_verified = 1
+        return other
+
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it."""
+        return self._verified()[: self._most_verified]
+
+    def _verified(self) -> Sequence[Parameters]:
         shape, written = self._shape(), self.fields.sizes.get(self.fields.swept or "")
         if written is None:
             return (self._with(None, shape),)
