@@ -7,21 +7,28 @@ from shutil import copy
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+import gpureport
+from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.kernel_files import calibrating, load_kernels
+from gpureport.kernel_files import calibrating, described, load_kernels
 from gpureport.kernel_files.draft import draft
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, whole
 from gpureport.kernel_files.formulas import FieldError
+from gpureport.kernel_files.schema import FILE_NAME, kernel_schema, schema_text
 from gpureport.kernel_files.signature import signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
+from gpureport.records.report import save_report
+from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.model import Features, Limits
@@ -191,27 +198,27 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "field", "word"),
     [
-        ("kernel: saxpy", "kernel: saxpi", 4, "kernel", "'saxpy'"),
-        ("source: saxpy.cl", "source: other.cl", 3, "source", "no file"),
-        ("name: a,", "name: b,", 9, "arguments.2.name", "'a'"),
-        ("type: float, value", "type: double, value", 9, "arguments.2.type", "float"),
-        ("{name: a, type: float, value: 2.0}", "{name: a, type: float, elements: n}", 9, "arguments.2", "scalar"),
-        ("  - {name: n, type: uint, value: n}\n", "", 6, "arguments", "saxpy.cl:3"),
-        ("value: 2.0", "value: 2.0 +", 9, "arguments.2.value", "not an expression"),
-        ("elements: n}", "elements: m}", 8, "arguments.1.elements", "'m'"),
-        ("elements: n}", "elements: n / 7}", 8, "arguments.1.elements", "whole number"),
-        ("elements: n}", "elements: 0}", 8, "arguments.1.elements", "at least one"),
-        ("y + a * x", "y.dump(x)", 15, "expect.y", "calls"),
-        ("y + a * x", "y[1:] + a", 15, "expect.y", "values"),
-        ("expect: {y:", "expect: {z:", 15, "expect.z", "no buffer"),
-        ("type: float, elements: n}", "type: real, elements: n}", 8, "arguments.1.type", "float"),
-        ("guarded: true", "work_groups: [[7, 7]]", 12, "work_groups", "dimension"),
-        ("guarded: true", "guarded: 3", 12, "guarded", "true or false"),
-        ("guarded: true", "gaurded: true", 12, "gaurded", "guarded"),
+        ("kernel: saxpy", "kernel: saxpi", 5, "kernel", "'saxpy'"),
+        ("source: saxpy.cl", "source: other.cl", 4, "source", "no file"),
+        ("name: a,", "name: b,", 10, "arguments.2.name", "'a'"),
+        ("type: float, value", "type: double, value", 10, "arguments.2.type", "float"),
+        ("{name: a, type: float, value: 2.0}", "{name: a, type: float, elements: n}", 10, "arguments.2", "scalar"),
+        ("  - {name: n, type: uint, value: n}\n", "", 7, "arguments", "saxpy.cl:3"),
+        ("value: 2.0", "value: 2.0 +", 10, "arguments.2.value", "not an expression"),
+        ("elements: n}", "elements: m}", 9, "arguments.1.elements", "'m'"),
+        ("elements: n}", "elements: n / 7}", 9, "arguments.1.elements", "whole number"),
+        ("elements: n}", "elements: 0}", 9, "arguments.1.elements", "at least one"),
+        ("y + a * x", "y.dump(x)", 16, "expect.y", "calls"),
+        ("y + a * x", "y[1:] + a", 16, "expect.y", "values"),
+        ("expect: {y:", "expect: {z:", 16, "expect.z", "no buffer"),
+        ("type: float, elements: n}", "type: real, elements: n}", 9, "arguments.1.type", "float"),
+        ("guarded: true", "work_groups: [[7, 7]]", 13, "work_groups", "dimension"),
+        ("guarded: true", "guarded: 3", 13, "guarded", "true or false"),
+        ("guarded: true", "gaurded: true", 13, "gaurded", "guarded"),
         ("sizes: {n: auto}", "sizes: {n: auto, m: auto}", 1, "", "swept"),
-        ("sizes: {n: auto}", "sizes: {n: 1000}", 11, "global_size", "guarded"),
-        ("amount: n,", "amount: 0,", 13, "work.amount", "positive"),
-        ("{fp32: n}", "{fp23: n}", 14, "operations", "fp32"),
+        ("sizes: {n: auto}", "sizes: {n: 1000}", 12, "global_size", "guarded"),
+        ("amount: n,", "amount: 0,", 14, "work.amount", "positive"),
+        ("{fp32: n}", "{fp23: n}", 15, "operations", "fp32"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, field: str, word: str) -> None:
@@ -235,7 +242,7 @@ def test_a_source_without_kernels_is_refused(tmp_path: Path, text: str) -> None:
     file = changed(tmp_path, "name", "name")
     (tmp_path / "saxpy.cl").write_text(text)
 
-    with pytest.raises(InputError, match=r"saxpy.yaml:3: source: .*is not OpenCL"):
+    with pytest.raises(InputError, match=r"saxpy.yaml:4: source: .*is not OpenCL"):
         load_kernels([file])
 
 
@@ -296,7 +303,7 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
     with pytest.raises(FieldError, match="expect_from"):
         workload.expected(workload.verification()[0], job, 1)
-    with pytest.raises(InputError, match=r":15: expect_from"):
+    with pytest.raises(InputError, match=r":16: expect_from"):
         load_kernels([file])
 
 
@@ -369,3 +376,59 @@ def test_a_draft_of_something_else_is_refused(tmp_path: Path) -> None:
     source.write_text("kernel void f(read_only image2d_t g) {}")
     with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
         draft(source)
+
+
+def test_the_committed_schema_is_current() -> None:
+    """``python -m gpureport.kernel_files.schema`` would change nothing; it accepts the examples."""
+    Draft202012Validator.check_schema(kernel_schema())
+    assert (data_dir("kernels_cl") / FILE_NAME).read_text() == schema_text()
+    for file in EXAMPLES:
+        assert file.read_text().startswith(f"# yaml-language-server: $schema=../{FILE_NAME}\n")
+        errors = Draft202012Validator(kernel_schema()).iter_errors(yaml.safe_load(file.read_text()))
+        assert [error.message for error in errors] == []
+
+
+# Python
+
+
+def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same fields; arrays replace initial contents."""
+    monkeypatch.chdir(SAXPY.parent)
+    fields = yaml.safe_load(SAXPY.read_text())
+
+    same, read = gpureport.Kernel(**fields), gpureport.Kernel.from_file("saxpy.yaml")
+    points = [kernel.predict("nvidia/h200_sxm", quick=True).points for kernel in (same, read)]
+
+    assert points[0].equals(points[1])
+    (workload,) = described(fields, SAXPY.parent, {"x": np.array([1.0, 2.0])})
+    job = workload.job(workload.verification()[0], np.random.default_rng(0))
+    np.testing.assert_array_equal(np.unique(job.buffers["x"].filled()), [1.0, 2.0])
+    with pytest.raises(InputError, match="kernel: is missing"):
+        gpureport.Kernel(**{name: value for name, value in fields.items() if name != "kernel"})
+
+
+# Commands
+
+
+def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Predictions for one device and for two; documents; a draft, which is not overwritten."""
+    kernel = ["--kernel", str(SAXPY)]
+
+    assert main(["predict", "nvidia/h200_sxm", *kernel]) == 0
+    assert "saxpy/saxpy" in capsys.readouterr().out
+    assert main(["predict", "nvidia/h200_sxm", "nvidia/a40", *kernel]) == 0
+    assert "saxpy/saxpy" in capsys.readouterr().out
+    copy(SAXPY.with_suffix(".cl"), tmp_path / "saxpy.cl")
+    for code in (0, 2):
+        assert main(["kernel", "--new", str(tmp_path / "saxpy.cl")]) == code
+    for wrong in (["kernel"], ["kernel", str(tmp_path / "none.yaml")], ["predict", "a40", "--kernel", "none.yaml"]):
+        assert main(wrong) == 2
+
+
+def test_a_stored_report_needs_no_description(tmp_path: Path) -> None:
+    """It is opened and rendered with the kernel's title."""
+    report = predicted_report(TOY, [example("saxpy")])
+    save_report(report, tmp_path / "report.json")
+
+    assert main(["render", str(tmp_path / "report.json"), "--no-pdf"]) == 0
+    assert "SAXPY" in (tmp_path / "report.html").read_text()

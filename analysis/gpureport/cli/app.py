@@ -451,6 +451,7 @@ def compare(
         ),
     ] = 3.0,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     no_pdf: NoPdfOption = False,
     paper: PaperOption = "a4",
     force: ForceOption = False,
@@ -471,6 +472,7 @@ def compare(
         paper=paper,
         force=force,
         entries=tuple(devices or ()),
+        kernels=tuple(kernel or ()),
     )
     return compare_machines(request)
 

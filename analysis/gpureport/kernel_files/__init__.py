@@ -1,8 +1,12 @@
 """Kernels of users: an OpenCL C file and its YAML description become workloads."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import is_there, read_text
@@ -10,12 +14,12 @@ from gpureport.kernel_files.description import ArgumentFields, KernelFields, is_
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import Signature, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
-from gpureport.spec.mistakes import suggestion
-from gpureport.spec.reading import Document, read_file
+from gpureport.spec.mistakes import mistakes, suggestion
+from gpureport.spec.reading import read_file
 from gpureport.text import quoted
 from gpureport.workloads import all_workloads
 
-__all__ = ["KernelFields", "KernelFileWorkload", "calibrating", "load_kernels"]
+__all__ = ["KernelFields", "KernelFileWorkload", "calibrating", "described", "load_kernels"]
 
 _CALIBRATING = ("launch/groups", "memory/latency", "memory/read_private", "memory/read", "memory/copy", "memory/write")
 
@@ -37,56 +41,75 @@ def load_kernels(files: Iterable[Path]) -> tuple[KernelFileWorkload, ...]:
     found: list[KernelFileWorkload] = []
     for file in files:
         for workload in _load(file):
-            if workload.family in {other.family for other in all_workloads()}:
-                raise InputError(f"{file}: name: {workload.family!r} is a family of gpureport; choose another name")
             if workload.name in {other.name for other in found}:
                 raise InputError(f"{file}: name: {workload.name!r} is described twice; choose another name")
             found.append(workload)
     return tuple(found)
 
 
+def described(
+    fields: Mapping[str, object], folder: Path, arrays: Mapping[str, NDArray[np.generic]] | None = None
+) -> tuple[KernelFileWorkload, ...]:
+    """Return the workloads of a description in memory.
+
+    Args:
+        fields: as in a file.
+        folder: of the files that it names.
+        arrays: initial contents of buffers by name, in place of those of the description; repeated as necessary.
+
+    Raises:
+        InputError: a field is wrong.
+    """
+    try:
+        valid = KernelFields.model_validate(fields)
+    except ValidationError as error:
+        where, message = next(mistakes(KernelFields, error, ()))
+        raise InputError(f"{'.'.join(map(str, where))}: {message}") from None
+    return tuple(_workloads(valid, folder, arrays or {}))
+
+
 def _load(file: Path) -> Sequence[KernelFileWorkload]:
     if not is_there(file):
         raise InputError(f"{file}: there is no such file; give the YAML description of a kernel")
     if file.suffix in {".cl", ".c"}:
-        raise InputError(
-            f"{file}: is the source of a kernel; give its YAML description (`gpureport kernel --new` drafts it)"
-        )
+        what = "is the source of a kernel; give its YAML description (`gpureport kernel --new` drafts it)"
+        raise InputError(f"{file}: {what}")
     document = read_file(file, KernelFields)
     fields = document.get()
-    _check_source(document, fields, file)
-    family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
     try:
-        return [KernelFileWorkload(each, family, name, file.parent) for name, each in variants_of(fields).items()]
+        return list(_workloads(fields, file.parent, {}))
     except FieldError as error:
         raise InputError(str(document.problem(error.field, error.message, "error"))) from None
 
 
-def _check_source(document: Document[KernelFields], fields: KernelFields, file: Path) -> None:
+def _workloads(
+    fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[np.generic]]
+) -> Iterator[KernelFileWorkload]:
+    _check_source(fields, folder)
+    family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
+    if family in {other.family for other in all_workloads()}:
+        raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
+    for name, each in variants_of(fields).items():
+        yield KernelFileWorkload(each, family, name, folder, arrays)
+
+
+def _check_source(fields: KernelFields, folder: Path) -> None:
     """Raise if the source cannot be read, or does not declare the described kernels with their arguments."""
-    path = file.parent / fields.source
+    path = folder / fields.source
     if not is_there(path):
-        raise InputError(str(document.problem("source", f"there is no file {quoted(str(path))}", "error")))
+        raise FieldError("source", f"there is no file {quoted(str(path))}")
     declared = {each.name: each for each in signatures(read_text(path))}
     if not declared:
-        what = f"{path.name} is not OpenCL C with a kernel; no function in it is marked `kernel`"
-        raise InputError(str(document.problem("source", what, "error")))
-    described = [("", fields.kernel, fields.arguments)]
-    for name, other in fields.variants.items():
-        described.append((f"variants.{name}.", other.kernel or fields.kernel, other.arguments or fields.arguments))
-    for prefix, kernel, arguments in described:
-        if kernel not in declared:
-            if fields.variants and not prefix and all(each.kernel for each in fields.variants.values()):
-                continue
-            what = f"{path.name} contains no kernel {kernel!r}{suggestion(kernel, declared)}"
-            raise InputError(str(document.problem(f"{prefix}kernel", what, "error")))
-        own = f"{prefix}arguments" if prefix and f"{prefix}arguments" in _dotted(document) else "arguments"
-        if problem := _mismatch(declared[kernel], path.name, arguments, own):
-            raise InputError(str(document.problem(*problem, "error")))
-
-
-def _dotted(document: Document[KernelFields]) -> set[str]:
-    return {".".join(map(str, steps)) for steps in document.lines}
+        raise FieldError("source", f"{path.name} is not OpenCL C with a kernel; no function in it is marked `kernel`")
+    for name, each in variants_of(fields).items():
+        other = fields.variants.get(name)
+        prefix = f"variants.{name}." if other else ""
+        if each.kernel not in declared:
+            what = f"{path.name} contains no kernel {each.kernel!r}{suggestion(each.kernel, declared)}"
+            raise FieldError(f"{prefix if other and other.kernel else ''}kernel", what)
+        field = f"{prefix if other and other.arguments else ''}arguments"
+        if problem := _mismatch(declared[each.kernel], path.name, each.arguments, field):
+            raise FieldError(*problem)
 
 
 def _mismatch(

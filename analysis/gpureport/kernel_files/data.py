@@ -44,6 +44,8 @@ def initial_contents(
     """Return the initial contents, which may be a beginning that the buffer repeats."""
     count, dtype = formulas.elements(argument, names) * argument.lanes, argument.dtype
     part = min(count, _PATTERN_BYTES // dtype.itemsize)
+    if argument.name in formulas.arrays:
+        return np.resize(formulas.arrays[argument.name].ravel(), count).astype(dtype)
     if argument.values == "random":
         if dtype.kind == "f":
             return rng.uniform(-1.0, 1.0, part).astype(dtype)

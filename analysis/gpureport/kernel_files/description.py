@@ -63,7 +63,7 @@ def _stencil(value: object) -> object:
     return {"stencil": [int(part) for part in match[1].split(",") if part.strip()]}
 
 
-Formula = Annotated[str, BeforeValidator(_as_text)]
+Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float)]
 """An expression of sizes, or a number."""
 Identifier = Annotated[str, AfterValidator(_identifier)]
 OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
@@ -104,7 +104,7 @@ class ArgumentFields(Strict):
     """How often one dispatch accesses each element."""
     outer_passes: Formula | None = None
     """How often one dispatch moves the array beyond the first cache; default 1."""
-    pattern: Annotated[Pattern, BeforeValidator(_stencil)] | None = None
+    pattern: Annotated[Pattern, BeforeValidator(_stencil, json_schema_input_type=Pattern | str)] | None = None
     gather: Formula | None = None
     """Number of accesses at addresses without order."""
     atomic: Formula | None = None

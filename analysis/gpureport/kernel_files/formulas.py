@@ -5,6 +5,9 @@ from functools import cached_property
 from math import ceil
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpureport.errors import InputError
 from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields
 from gpureport.kernel_files.expressions import ExpressionError, Value, number, whole
@@ -27,9 +30,9 @@ class FieldError(InputError):
 class Formulas:
     """The expressions of a description. All methods raise a :class:`FieldError` if one is invalid."""
 
-    def __init__(self, fields: KernelFields) -> None:
-        """Evaluate the expressions of *fields*."""
-        self.fields = fields
+    def __init__(self, fields: KernelFields, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Evaluate the expressions of *fields*; *arrays* replace the initial contents of buffers."""
+        self.fields, self.arrays = fields, arrays
 
     @cached_property
     def buffers(self) -> tuple[ArgumentFields, ...]:

@@ -49,13 +49,15 @@ class KernelFileWorkload(Workload):
     essential = True
     _most_verified: int | None = None
 
-    def __init__(self, fields: KernelFields, family: str, variant: str, folder: Path) -> None:
-        """Use a description whose files are relative to *folder*.
+    def __init__(
+        self, fields: KernelFields, family: str, variant: str, folder: Path, arrays: Mapping[str, NDArray[np.generic]]
+    ) -> None:
+        """Use a description whose files are relative to *folder*; *arrays* replace the contents of buffers.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
-        self.formulas = Formulas(fields)
+        self.formulas = Formulas(fields, arrays)
         self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
         self.source = str(self.folder / fields.source)
         self.title = fields.name if variant == fields.kernel else f"{fields.name}, {variant.replace('_', ' ')}"
@@ -288,7 +290,7 @@ class KernelFileWorkload(Workload):
             if argument.elements is not None:
                 contents = initial_contents(self.formulas, position, argument, names, rng)
                 # The points of a sweep share buffers of one name, whose contents must then not depend on the size.
-                sized = argument.values not in SHARED_VALUES
+                sized = argument.values not in SHARED_VALUES and argument.name not in formulas.arrays
                 handles[argument.name] = f"{argument.name} {contents.nbytes}" if sized else argument.name
                 nbytes = self.formulas.elements(argument, names) * argument.element_bytes
                 buffers[handles[argument.name]] = Buffer(nbytes, contents)
