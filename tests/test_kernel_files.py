@@ -432,3 +432,10 @@ def test_a_stored_report_needs_no_description(tmp_path: Path) -> None:
 
     assert main(["render", str(tmp_path / "report.json"), "--no-pdf"]) == 0
     assert "SAXPY" in (tmp_path / "report.html").read_text()
+
+
+def test_the_readme_shows_the_example() -> None:
+    """As it is in the file."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+
+    assert SAXPY.read_text().partition("\n")[2] in readme
