@@ -27,6 +27,7 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
+from gpureport.records.measurement import MachineCode
 from gpureport.records.report import save_report
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
@@ -179,6 +180,27 @@ def test_a_stencil_reads_its_neighbours_from_the_first_cache() -> None:
 
     assert read.passes == 5
     assert 1 < read.outer_passes < 2
+
+
+def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
+    """Operations of PTX without loops, unless the description declares them."""
+    (bare,) = load_kernels([changed(tmp_path, "operations: {fp32: n}\n", "")])
+    code = MachineCode(
+        form="PTX",
+        counts={"fp32": 2, "int": 3, "logic": 1, "branch": 1},
+        global_loads={},
+        global_stores={},
+        loops=False,
+    )
+    looping = code.model_copy(update={"loops": True})
+    point = bare.verification()[0]
+    names = set(bare.demand(point, TOY).operations)
+
+    completed = bare.completed(code).demand(point, TOY).operations
+
+    assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
+    assert set(bare.completed(looping).demand(point, TOY).operations) == names
+    assert example("saxpy").completed(code).demand(point, TOY).operations["fp32"] == point["n"]
 
 
 def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:

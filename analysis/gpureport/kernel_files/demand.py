@@ -1,11 +1,12 @@
 """The demand of a described kernel: declared accesses and operations, completed by assumptions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import prod
 
 from gpureport.kernel_files.description import ArgumentFields
 from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
+from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.workloads.atomics.family import waiting_cycles
 from gpureport.workloads.model import Demand, Parameters, Stream
@@ -15,10 +16,47 @@ _INSTRUCTIONS = 6.0
 _ACCESS_INSTRUCTIONS = 3.0
 """Assumed instructions of an access: address and the access itself."""
 _ATOMIC_CYCLES = 20.0
+"""Cycles of an atomic operation on a CPU, whose work-groups wait for each of their own."""
 
 
-def demand_of(formulas: Formulas, parameters: Parameters, device: Device) -> Demand:
-    """The declared accesses; instructions besides declared operations are assumed from them."""
+_CLASSES: Mapping[str, str] = {
+    "fp32": "fp32",
+    "int": "int32",
+    "logic": "int32",
+    "shift": "int32",
+    "bit": "int32",
+    "compare": "int32",
+    "int multiply": "int32_mul",
+    "shared load": "local",
+    "shared store": "local",
+    "shuffle": "shuffle",
+    "vote": "ballot",
+    "barrier": "barrier",
+}
+"""Instruction classes of the model, by those of PTX."""
+
+
+def compiled_operations(code: MachineCode | None) -> dict[str, float]:
+    """Return the operations of a work-item by class, from its compiled code.
+
+    Empty if the code is not that of single work-items (PTX), or has loops or calls, so that counts are unknown.
+    """
+    found: dict[str, float] = {}
+    if code is not None and code.form == "PTX" and not code.loops and not code.calls:
+        for kind, count in code.counts.items():
+            if kind in _CLASSES:
+                found[_CLASSES[kind]] = found.get(_CLASSES[kind], 0.0) + count
+    return found
+
+
+def demand_of(
+    formulas: Formulas, parameters: Parameters, device: Device, compiled: Mapping[str, float] | None = None
+) -> Demand:
+    """Return the demand of one dispatch.
+
+    Accesses are the declared ones. Operations are declared, or those of a work-item in *compiled* code; otherwise only
+    the instructions around accesses are assumed.
+    """
     fields, names = formulas.fields, formulas.names(parameters)
     local, items = formulas.local_size(parameters), prod(formulas.global_size(parameters))
     wanted = prod(formulas.whole("global_size", each, names) for each in fields.global_size)
@@ -26,6 +64,8 @@ def demand_of(formulas: Formulas, parameters: Parameters, device: Device) -> Dem
     accesses = sum(stream.elements * stream.passes for stream in streams)
     scattered = sum(formulas.number("gather", each.gather, names) for each in formulas.buffers if each.gather)
     operations = formulas.counts("operations", fields.operations, parameters)
+    operations = operations or {name: count * wanted for name, count in (compiled or {}).items()}
+    chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
     issued = sum(operations.values())
     lanes = device.architecture.wave_size
     return Demand(
@@ -37,8 +77,7 @@ def demand_of(formulas: Formulas, parameters: Parameters, device: Device) -> Dem
             "memory": accesses,
             "instruction": _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * accesses + issued,
         },
-        chain={"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
-        | _atomic_chain(formulas, names, items, local, device),
+        chain={**chain, "int32": chain["int32"] + _atomic_chain(formulas, names, items / prod(local), device)},
         memory_chain=_memory_chain(formulas, names, scattered),
         registers=fields.registers or 32,
         local_memory_bytes=formulas.local_memory_bytes(parameters),
@@ -93,15 +132,11 @@ def _passes(
     return passes * points, outer * (1 + halo)
 
 
-def _atomic_chain(
-    formulas: Formulas, names: Mapping[str, Value], items: int, local: Sequence[int], device: Device
-) -> dict[str, float]:
-    """Return the waiting for other atomic operations, as a chain of operations with a known latency."""
+def _atomic_chain(formulas: Formulas, names: Mapping[str, Value], groups: float, device: Device) -> float:
+    """Return the waiting for other atomic operations, as the length of a chain of integer operations."""
     cycles = 0.0
     for argument in (each for each in formulas.buffers if each.atomic):
         sent = formulas.number("atomic", argument.atomic or "0", names)
-        if device.is_cpu:
-            cycles += sent / (items / prod(local)) * _ATOMIC_CYCLES
-        else:
-            cycles += waiting_cycles(device, sent, formulas.elements(argument, names))
-    return {"int32": 8.0 + cycles / device.architecture.latency_cycles["int32"]} if cycles else {}
+        elements = formulas.elements(argument, names)
+        cycles += sent / groups * _ATOMIC_CYCLES if device.is_cpu else waiting_cycles(device, sent, elements)
+    return cycles / device.architecture.latency_cycles["int32"]

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
-from gpureport.kernel_files.demand import demand_of
+from gpureport.kernel_files.demand import compiled_operations, demand_of
 from gpureport.kernel_files.description import RESERVED, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.records.keys import Metric, PointKey
+from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
@@ -43,11 +44,19 @@ _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4
 _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 
+_ASSUMED = (
+    "Operations are assumed from the accesses. Calibrated predictions count those of the compiled code, if it is PTX "
+    "without loops."
+)
+
+
 class KernelFileWorkload(Workload):
     """One variant of a described kernel. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
 
     essential = True
     _most_verified: int | None = None
+    _compiled: Mapping[str, float] | None = None
+    """Operations of a work-item in the compiled code, by class."""
 
     def __init__(
         self, fields: KernelFields, family: str, variant: str, folder: Path, arrays: Mapping[str, NDArray[np.generic]]
@@ -75,7 +84,7 @@ class KernelFileWorkload(Workload):
     def _description(self) -> str:
         fields = self.fields
         traffic = "Memory traffic is declared in its description."
-        operations = "Operations are declared." if fields.operations else "Operations are assumed from the accesses."
+        operations = "Operations are declared." if fields.operations else _ASSUMED
         checked = "" if self.is_verified else " Its results are not verified."
         said = f"{fields.description.strip().rstrip('.')}. " if fields.description.strip() else ""
         counted = f"{fields.work.amount} {fields.work.unit} per dispatch."
@@ -260,7 +269,13 @@ class KernelFileWorkload(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations."""
-        return demand_of(self.formulas, parameters, device)
+        return demand_of(self.formulas, parameters, device, self._compiled)
+
+    def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
+        """Return the kernel with the operations of its compiled code, unless its description declares them."""
+        other = copy(self)
+        other._compiled = compiled_operations(code)
+        return other
 
     def missing(self, features: Features) -> str | None:
         """Types and local memory that the device lacks."""

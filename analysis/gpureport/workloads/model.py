@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 
 Parameters = Mapping[str, int]
@@ -338,6 +339,10 @@ class Workload(ABC):
     @abstractmethod
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Compute with NumPy the contents of the named buffers after *dispatches* dispatches of *job*."""
+
+    def completed(self, code: MachineCode | None) -> "Workload":  # noqa: ARG002 - most demands are complete
+        """Return the workload with what its compiled *code* adds to its demand, for calibrated predictions."""
+        return self
 
     tolerance: float = 0.0
     """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""
