@@ -85,16 +85,20 @@ def _load(file: Path) -> Sequence[KernelFileWorkload]:
 def _workloads(
     fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[np.generic]]
 ) -> Iterator[KernelFileWorkload]:
-    _check_source(fields, folder)
+    declared = _declared(fields, folder)
     family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
     if family in {other.family for other in all_workloads()}:
         raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
     for name, each in variants_of(fields).items():
-        yield KernelFileWorkload(each, family, name, folder, arrays)
+        yield KernelFileWorkload(each, family, name, folder, arrays, loops=declared[each.kernel].loops)
 
 
-def _check_source(fields: KernelFields, folder: Path) -> None:
-    """Raise if the source cannot be read, or does not declare the described kernels with their arguments."""
+def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
+    """Return the kernels of the source by name.
+
+    Raises:
+        FieldError: it cannot be read, or does not declare the described kernels with their arguments.
+    """
     path = folder / fields.source
     if not is_there(path):
         raise FieldError("source", f"there is no file {quoted(str(path))}")
@@ -110,6 +114,7 @@ def _check_source(fields: KernelFields, folder: Path) -> None:
         field = f"{prefix if other and other.arguments else ''}arguments"
         if problem := _mismatch(declared[each.kernel], path.name, each.arguments, field):
             raise FieldError(*problem)
+    return declared
 
 
 def _mismatch(

@@ -36,7 +36,7 @@ _CLASSES: Mapping[str, str] = {
 """Instruction classes of the model, by those of PTX."""
 
 
-def compiled_operations(code: MachineCode | None) -> dict[str, float]:
+def _compiled_operations(code: MachineCode | None) -> dict[str, float]:
     """Return the operations of a work-item by class, from its compiled code.
 
     Empty if the code is not that of single work-items (PTX), or has loops or calls, so that counts are unknown.
@@ -50,22 +50,26 @@ def compiled_operations(code: MachineCode | None) -> dict[str, float]:
 
 
 def demand_of(
-    formulas: Formulas, parameters: Parameters, device: Device, compiled: Mapping[str, float] | None = None
+    formulas: Formulas, parameters: Parameters, device: Device, code: MachineCode | None, *, loops: bool
 ) -> Demand:
     """Return the demand of one dispatch.
 
-    Accesses are the declared ones. Operations are declared, or those of a work-item in *compiled* code; otherwise only
-    the instructions around accesses are assumed.
+    Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*; otherwise
+    only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels with
+    *loops*, unless the code shows what they did.
     """
     fields, names = formulas.fields, formulas.names(parameters)
     local, items = formulas.local_size(parameters), prod(formulas.global_size(parameters))
     wanted = prod(formulas.whole("global_size", each, names) for each in fields.global_size)
     streams = [s for each in formulas.buffers for s in _streams(formulas, each, names, parameters, device)]
     accesses = sum(stream.elements * stream.passes for stream in streams)
+    in_local = formulas.number("local_atomics", fields.local_atomics, names)
     scattered = sum(formulas.number("gather", each.gather, names) for each in formulas.buffers if each.gather)
     operations = formulas.counts("operations", fields.operations, parameters)
-    operations = operations or {name: count * wanted for name, count in (compiled or {}).items()}
+    operations = operations or {name: count * wanted for name, count in _compiled_operations(code).items()}
     chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
+    if in_local:
+        operations["local"] = operations.get("local", 0.0) + in_local
     issued = sum(operations.values())
     lanes = device.architecture.wave_size
     return Demand(
@@ -84,6 +88,7 @@ def demand_of(
         lines_per_access=1 + (lanes - 1) * scattered / accesses if accesses else 1.0,
         reused="kernel" if scattered else "dispatch",
         ping_pong=fields.swap is not None,
+        branches=loops if code is None or code.vectorised is None else not code.vectorised,
         in_step=not any(each.atomic for each in formulas.buffers),
         idle_items=items - wanted,
     )
@@ -134,7 +139,8 @@ def _passes(
 
 def _atomic_chain(formulas: Formulas, names: Mapping[str, Value], groups: float, device: Device) -> float:
     """Return the waiting for other atomic operations, as the length of a chain of integer operations."""
-    cycles = 0.0
+    in_local = formulas.number("local_atomics", formulas.fields.local_atomics, names)
+    cycles = in_local / groups * _ATOMIC_CYCLES if device.is_cpu else 0.0
     for argument in (each for each in formulas.buffers if each.atomic):
         sent = formulas.number("atomic", argument.atomic or "0", names)
         elements = formulas.elements(argument, names)

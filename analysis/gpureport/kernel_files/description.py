@@ -205,6 +205,8 @@ class KernelFields(Strict):
     """Estimated 32-bit registers of a work-item, used until the compiler reports them."""
     local_memory_bytes: Formula = "0"
     """Local memory that the kernel declares itself, bytes of a work-group."""
+    local_atomics: Formula = "0"
+    """Number of atomic operations on local memory, of all work-items."""
     variants: dict[Identifier, VariantFields] = Field(default_factory=dict)
     """Other versions, by name, each with the fields that differ; all are compared."""
 

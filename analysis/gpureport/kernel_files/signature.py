@@ -68,13 +68,15 @@ class Signature:
         name: the function.
         line: of the file, counted from 1.
         parameters: in order; ``None``: pycparser cannot read them, for example because macros define them.
-        dimensions: largest dimension of ``get_global_id`` in the file, plus one.
+        dimensions: largest dimension of ``get_global_id`` in the kernel and up to the next one, plus one.
+        loops: whether this part contains a loop.
     """
 
     name: str
     line: int
     parameters: tuple[Parameter, ...] | None
     dimensions: int
+    loops: bool = False
 
 
 def signatures(text: str) -> tuple[Signature, ...]:
@@ -97,7 +99,8 @@ def _signature(code: str, start: int, end: int) -> Signature | None:
     parts, after = _parts(code, match.end())
     used = re.findall(r"\bget_global_id\s*\(\s*([012])\s*\)", code[after:end])
     line = code.count("\n", 0, match.start()) + 1
-    return Signature(match[1], line, _parameters(parts), 1 + max(map(int, used), default=0))
+    loops = re.search(r"\b(?:for|while)\b", code[after:end]) is not None
+    return Signature(match[1], line, _parameters(parts), 1 + max(map(int, used), default=0), loops)
 
 
 def _parts(code: str, start: int) -> tuple[list[str], int]:

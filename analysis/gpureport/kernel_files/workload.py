@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
-from gpureport.kernel_files.demand import compiled_operations, demand_of
+from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import RESERVED, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
@@ -55,13 +55,27 @@ class KernelFileWorkload(Workload):
 
     essential = True
     _most_verified: int | None = None
-    _compiled: Mapping[str, float] | None = None
-    """Operations of a work-item in the compiled code, by class."""
+    _code: MachineCode | None = None
 
     def __init__(
-        self, fields: KernelFields, family: str, variant: str, folder: Path, arrays: Mapping[str, NDArray[np.generic]]
+        self,
+        fields: KernelFields,
+        family: str,
+        variant: str,
+        folder: Path,
+        arrays: Mapping[str, NDArray[np.generic]],
+        *,
+        loops: bool,
     ) -> None:
-        """Use a description whose files are relative to *folder*; *arrays* replace the contents of buffers.
+        """Describe one variant.
+
+        Args:
+            fields: of the variant.
+            family: identifier of the kernel.
+            variant: identifier of the variant.
+            folder: of the files that the fields name.
+            arrays: contents of buffers by name, in place of those that the fields describe.
+            loops: whether the source of the kernel contains a loop.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
@@ -71,7 +85,7 @@ class KernelFileWorkload(Workload):
         self.source = str(self.folder / fields.source)
         self.title = fields.name if variant == fields.kernel else f"{fields.name}, {variant.replace('_', ' ')}"
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
-        self.verification_dispatches = 1
+        self.loops = loops
         self.tolerance = self._tolerance()
         self.description = self._description()
         self._check()
@@ -269,12 +283,12 @@ class KernelFileWorkload(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations."""
-        return demand_of(self.formulas, parameters, device, self._compiled)
+        return demand_of(self.formulas, parameters, device, self._code, loops=self.loops)
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
-        """Return the kernel with the operations of its compiled code, unless its description declares them."""
+        """Return the kernel with what its compiled code shows and its description does not declare."""
         other = copy(self)
-        other._compiled = compiled_operations(code)
+        other._code = code
         return other
 
     def missing(self, features: Features) -> str | None:
