@@ -67,7 +67,11 @@ def demand_of(
     scattered = sum(formulas.number("gather", each.gather, names) for each in formulas.buffers if each.gather)
     operations = formulas.counts("operations", fields.operations, parameters)
     operations = operations or {name: count * wanted for name, count in _compiled_operations(code).items()}
+    branches = loops if code is None or code.vectorised is None else not code.vectorised
+    # A CPU runs the work-items of a group one after the other, if not as a vector, and mostly waits for their chains.
+    in_turn = prod(local) if device.is_cpu and branches else 1
     chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
+    chain = {name: count * in_turn for name, count in chain.items()}
     if in_local:
         operations["local"] = operations.get("local", 0.0) + in_local
     issued = sum(operations.values())
@@ -88,7 +92,7 @@ def demand_of(
         lines_per_access=1 + (lanes - 1) * scattered / accesses if accesses else 1.0,
         reused="kernel" if scattered else "dispatch",
         ping_pong=fields.swap is not None,
-        branches=loops if code is None or code.vectorised is None else not code.vectorised,
+        branches=branches,
         in_step=not any(each.atomic for each in formulas.buffers),
         idle_items=items - wanted,
     )
