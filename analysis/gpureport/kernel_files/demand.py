@@ -15,6 +15,8 @@ _INSTRUCTIONS = 6.0
 """Assumed instructions of a work-item besides its accesses and declared operations: index, bound, end."""
 _ACCESS_INSTRUCTIONS = 3.0
 """Assumed instructions of an access: address and the access itself."""
+_OVERLAPPING_CYCLES = 16.0
+"""Length of chains that out-of-order execution of a CPU overlaps (assumed)."""
 _ATOMIC_CYCLES = 20.0
 """Cycles of an atomic operation on a CPU, whose work-groups wait for each of their own."""
 
@@ -56,22 +58,21 @@ def demand_of(
 
     Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*; otherwise
     only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels with
-    *loops*, unless the code shows what they did.
+    *loops* or guards.
     """
     fields, names = formulas.fields, formulas.names(parameters)
     local, items = formulas.local_size(parameters), prod(formulas.global_size(parameters))
     wanted = prod(formulas.whole("global_size", each, names) for each in fields.global_size)
     streams = [s for each in formulas.buffers for s in _streams(formulas, each, names, parameters, device)]
     accesses = sum(stream.elements * stream.passes for stream in streams)
-    in_local = formulas.number("local_atomics", fields.local_atomics, names)
     scattered = sum(formulas.number("gather", each.gather, names) for each in formulas.buffers if each.gather)
     operations = formulas.counts("operations", fields.operations, parameters)
     operations = operations or {name: count * wanted for name, count in _compiled_operations(code).items()}
-    branches = loops if code is None or code.vectorised is None else not code.vectorised
-    # A CPU runs the work-items of a group one after the other, if not as a vector, and mostly waits for their chains.
-    in_turn = prod(local) if device.is_cpu and branches else 1
+    branches = loops or fields.guarded or (code is not None and code.vectorised is False)
     chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
-    chain = {name: count * in_turn for name, count in chain.items()}
+    if device.is_cpu and _waits_in_turn(chain, device):
+        chain = {name: count * prod(local) for name, count in chain.items()}
+    in_local = formulas.number("local_atomics", fields.local_atomics, names)
     if in_local:
         operations["local"] = operations.get("local", 0.0) + in_local
     issued = sum(operations.values())
@@ -96,6 +97,16 @@ def demand_of(
         in_step=not any(each.atomic for each in formulas.buffers),
         idle_items=items - wanted,
     )
+
+
+def _waits_in_turn(chain: Mapping[str, float], device: Device) -> bool:
+    """Return whether a core waits for the chain of each work-item of a group, one after the other.
+
+    Shorter chains between two barriers overlap with those of the next work-items.
+    """
+    latencies = device.architecture.latency_cycles
+    cycles = sum(count * latencies.get(name, 0.0) for name, count in chain.items() if name != "barrier")
+    return cycles / (1 + chain.get("barrier", 0.0)) > _OVERLAPPING_CYCLES
 
 
 def _memory_chain(formulas: Formulas, names: Mapping[str, Value], scattered: float) -> float:

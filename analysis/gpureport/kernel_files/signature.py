@@ -125,7 +125,12 @@ def _parameters(parts: list[str]) -> tuple[Parameter, ...] | None:
         tree = c_parser.CParser().parse(f"{_TYPEDEFS} {typedefs} void kernel_({', '.join(plain) or 'void'});")
     except c_parser.ParseError:
         return None
-    declared = tree.ext[-1].type.args.params if parts else []
+    function = tree.ext[-1]
+    if not isinstance(function, c_ast.Decl) or not isinstance(function.type, c_ast.FuncDecl):
+        return None
+    declared = function.type.args.params if parts and function.type.args else []
+    if len(declared) != len(parts) or not all(isinstance(each, c_ast.Decl) for each in declared):
+        return None
     return tuple(_parameter(part, each) for part, each in zip(parts, declared, strict=True))
 
 
