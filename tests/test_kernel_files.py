@@ -461,3 +461,12 @@ def test_the_readme_shows_the_example() -> None:
     readme = (Path(__file__).parents[1] / "README.md").read_text()
 
     assert SAXPY.read_text().partition("\n")[2] in readme
+
+
+def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A report names them, but does not contain them."""
+    report = predicted_report(TOY, [example("saxpy")]).model_copy(update={"status": "partial"})
+    save_report(report, tmp_path / "report.json")
+
+    assert main(["--resume", str(tmp_path)]) == 2
+    assert "saxpy/saxpy; add --kernel" in capsys.readouterr().err

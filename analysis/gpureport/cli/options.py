@@ -12,6 +12,7 @@ from gpureport.errors import InputError
 from gpureport.files import InUseError, is_stream, reserved
 
 if TYPE_CHECKING:
+    from gpureport.kernel_files import KernelFileWorkload
     from gpureport.workloads.model import Workload
 
 
@@ -60,21 +61,13 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
     return select(separated(names), quick=quick)
 
 
-def selected_kernels(
-    names: Sequence[str], files: Sequence[Path], *, quick: bool, calibrating: bool
-) -> "tuple[Workload, ...]":
-    """Return the kernels that *files* describe, after the workloads with these *names*.
-
-    Without names, after all workloads, or only after the microbenchmarks that are *calibrating* predictions of the
-    kernels.
-    """
+def described(files: Sequence[Path]) -> "tuple[KernelFileWorkload, ...]":
+    """Return the kernels of *files*."""
     if not files:
-        return selected(names, quick=quick)
-    from gpureport.kernel_files import calibrating as calibrating_names
+        return ()
     from gpureport.kernel_files import load_kernels
 
-    kernels = load_kernels(files)
-    return (*selected(calibrating_names(kernels) if calibrating and not names else names, quick=quick), *kernels)
+    return load_kernels(files)
 
 
 def slug(name: str) -> str:

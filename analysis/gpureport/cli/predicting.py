@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_json
 from gpureport.cli.database import note_doubts, note_override, open_database
-from gpureport.cli.options import selected, slug, writing
+from gpureport.cli.options import described, selected, slug, writing
 from gpureport.cli.prediction_tables import print_contrasts, print_everything, print_prediction
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
@@ -77,12 +77,9 @@ def predict_devices(request: PredictionRequest) -> int:
 
 def _workloads(request: PredictionRequest) -> "tuple[Workload, ...]":
     """Return the requested workloads: with kernels of the user and no other name, only these."""
-    if not request.kernels:
-        return selected(request.workloads, quick=request.quick)
-    from gpureport.kernel_files import load_kernels
-
-    others = selected(request.workloads, quick=request.quick) if request.workloads else ()
-    return (*others, *load_kernels(request.kernels))
+    kernels = described(request.kernels)
+    others = selected(request.workloads, quick=request.quick) if request.workloads or not kernels else ()
+    return (*others, *kernels)
 
 
 def _devices(request: PredictionRequest) -> list[Device]:
