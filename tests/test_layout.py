@@ -23,6 +23,7 @@ ORDER = (
     "spec",
     "records.report",
     "workloads",
+    "kernel_files",
     "machine_code",
     "observe",
     "matching",

@@ -1,7 +1,8 @@
 """Predict cliffs (capacity transitions) and tapers (saturation points) of a device, measure and compare them.
 
 :func:`predict` a device, :func:`load_report` of a measured one, or :func:`compare` several; the results are pandas
-frames (:mod:`gpureport.notebook.frames`). The modules behind these functions are imported on first use.
+frames (:mod:`gpureport.notebook.frames`). :class:`Kernel` does the same for a kernel of your own. The modules behind
+these names are imported on first use.
 """
 
 import sys
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpureport.notebook.api import compare, load_report, predict
     from gpureport.notebook.frames import ComparisonFrames, ReportFrames
+    from gpureport.notebook.kernels import Kernel
 
 __version__ = "0.1.0"
-__all__ = ["ComparisonFrames", "ReportFrames", "__version__", "compare", "load_report", "predict"]
+__all__ = ["ComparisonFrames", "Kernel", "ReportFrames", "__version__", "compare", "load_report", "predict"]
 
 
 class _Package(ModuleType):
@@ -32,6 +34,6 @@ if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from gpureport.notebook import api, frames
+        from gpureport.notebook import api, frames, kernels
 
-        return getattr(frames if name.endswith("Frames") else api, name)
+        return getattr(kernels if name == "Kernel" else frames if name.endswith("Frames") else api, name)

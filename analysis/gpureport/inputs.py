@@ -80,6 +80,15 @@ def read_yaml(path: Path) -> Yaml:
     return parse_yaml(_read(path, MOST_YAML_BYTES), str(path))
 
 
+def read_text(path: Path) -> str:
+    """Read a text file, such as the source of a kernel.
+
+    Raises:
+        FileError: it cannot be read, is too large, or is not UTF-8.
+    """
+    return _read(path, MOST_YAML_BYTES)
+
+
 def read_json(path: Path) -> object:
     """Read a JSON file. Unpaired surrogates, which UTF-8 cannot represent, are replaced.
 

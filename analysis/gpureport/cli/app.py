@@ -30,6 +30,10 @@ gpureport predict "RX 7900 XT"
 gpureport predict h200 -w memory --all   # every feature of one family
 gpureport predict h200 a40 --pdf         # side by side, as a document
 gpureport predict --lscpu node7.txt      # caches and memory of a CPU
+gpureport predict h200 "RX 7900 XT" --kernel saxpy.yaml
+gpureport kernel saxpy.yaml              # your own kernel: report with prediction
+gpureport kernel --new saxpy.cl          # draft saxpy.yaml
+gpureport kernel --check saxpy.yaml      # look for faults, with oclgrind
 gpureport compare out a40 "RTX 4090"     # a run and two predictions
 gpureport compare old=a.json new=b.json -o differences
 gpureport compare before after --fail-on-regression 5
@@ -124,6 +128,12 @@ WorkloadOption = Annotated[
         "-w",
         help="Family or family/variant; repeat the option or separate names by commas. Default: all.",
         metavar="NAME",
+    ),
+]
+KernelOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--kernel", help="YAML description of a kernel of your own; repeat the option for several.", metavar="FILE"
     ),
 ]
 DirectoryOption = Annotated[
@@ -228,6 +238,7 @@ def everything(
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     output: DirectoryOption = None,
     force: ForceOption = False,
     no_pdf: NoPdfOption = False,
@@ -250,7 +261,9 @@ def everything(
     from gpureport.cli.measuring import report_everything
 
     _refuse_beside_resume(context)
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume)
+    request = Request(
+        device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ())
+    )
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
@@ -263,6 +276,7 @@ def measure(
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     force: ForceOption = False,
     seed: SeedOption = 0,
     timings: TimingsOption = False,
@@ -275,7 +289,9 @@ def measure(
     from gpureport.cli.measuring import measure_only
 
     _refuse_beside_resume(context)
-    request = Request(device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume)
+    request = Request(
+        device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ())
+    )
     return measure_only(request, output, force, runs)
 
 
@@ -335,6 +351,7 @@ def predict(
         ),
     ] = None,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     quick: QuickOption = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Print every feature of every sweep, and the occupancy of each work-group.")
@@ -382,8 +399,60 @@ def predict(
         force=force,
         entries=tuple(devices or ()),
         paper=paper,
+        kernels=tuple(kernel or ()),
     )
     return predict_devices(request)
+
+
+@app.command(cls=_Command, epilog=_examples("kernel"))
+def kernel(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="YAML descriptions of kernels (see the README).", metavar="FILE", parser=path_of),
+    ] = None,
+    new: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml.",
+            metavar="SOURCE",
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only look for accesses outside buffers, data races and divergent barriers, with oclgrind at a small "
+            "size.",
+        ),
+    ] = False,
+    output: DirectoryOption = None,
+    device: DeviceOption = "auto",
+    quick: QuickOption = False,
+    force: ForceOption = False,
+    no_pdf: NoPdfOption = False,
+    paper: PaperOption = "a4",
+    seed: SeedOption = 0,
+    timings: TimingsOption = False,
+    runs: RunsOption = 1,
+    devices: DevicesDirOption = None,
+    version: VersionOption = False,
+) -> int:
+    """Predict, verify and measure kernels of your own, with the microbenchmarks that calibrate their predictions.
+
+    A kernel is code that runs on the device. Measure only kernels that you trust.
+    """
+    if new or check:
+        from gpureport.cli.kernels import check_kernels, draft_kernel
+
+        if bool(new) == bool(files):
+            raise InputError("kernel: give a description, or --new SOURCE without a description")
+        return draft_kernel(new, force) if new else check_kernels(files or [])
+    if not files:
+        raise InputError("kernel: give the description of a kernel; `gpureport kernel --new SOURCE` drafts one")
+    from gpureport.cli.measuring import report_everything
+
+    request = Request(device, quick, (), seed, tuple(devices or ()), timings, None, tuple(files), only_kernels=True)
+    return report_everything(request, output, force, no_pdf, paper, runs)
 
 
 @app.command(cls=_Command, epilog=_examples("compare"))
@@ -426,6 +495,7 @@ def compare(
         ),
     ] = 3.0,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     no_pdf: NoPdfOption = False,
     paper: PaperOption = "a4",
     force: ForceOption = False,
@@ -446,6 +516,7 @@ def compare(
         paper=paper,
         force=force,
         entries=tuple(devices or ()),
+        kernels=tuple(kernel or ()),
     )
     return compare_machines(request)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_line, print_text
 from gpureport.cli.database import open_all, open_database
-from gpureport.cli.options import selected, writing
+from gpureport.cli.options import described, selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_comparison_files
 from gpureport.cli.tables import Row, print_table
@@ -45,6 +45,7 @@ class ComparisonRequest:
     paper: Paper = "a4"
     force: bool = False
     entries: tuple[Path, ...] = ()
+    kernels: tuple[Path, ...] = ()
 
 
 def compare_machines(request: ComparisonRequest) -> int:
@@ -61,7 +62,7 @@ def _compared(request: ComparisonRequest) -> "Comparison":
     from gpureport.compare import compare
 
     database = open_database(request.entries)
-    workloads = selected(request.workloads, quick=False)
+    workloads = (*selected(request.workloads, quick=False), *described(request.kernels))
     named = [[_named(source) for source in sources_of(text)] for text in request.machines]
     refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
     names = {workload.name for workload in workloads} if request.workloads else ()

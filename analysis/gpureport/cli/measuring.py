@@ -10,7 +10,7 @@ from pathlib import Path
 from gpureport import __version__
 from gpureport.cli.console import note
 from gpureport.cli.database import note_doubts, note_override, open_database
-from gpureport.cli.options import Request, selected, separated, slug, writing
+from gpureport.cli.options import Request, described, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_findings, print_unexpected
@@ -18,6 +18,8 @@ from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import is_there
+from gpureport.kernel_files import calibrating
+from gpureport.measure.checking import check_kernel
 from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
@@ -32,6 +34,7 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
+from gpureport.workloads.model import Workload
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
@@ -50,7 +53,9 @@ def report_everything(
     """Measure and render into one folder; several runs get a subfolder each, and the first is rendered."""
 
     def locate(plan: Plan) -> list[Path]:
-        folder = output or Path("reports") / f"{slug(plan.match.device.name)}-{datetime.now(UTC).date().isoformat()}"
+        kernels = [slug(file.stem) for file in request.kernels if request.only_kernels]
+        name = "-".join([*kernels, slug(plan.match.device.name), datetime.now(UTC).date().isoformat()])
+        folder = output or Path("reports") / name
         return _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
 
     with _measured(request, locate, force=force) as (reports, paths, new):
@@ -132,6 +137,14 @@ class _Earlier:
     path: Path
     report: Report
 
+    def planned(self, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
+        """Return those of *workloads* that the run was to measure; raise if it was to measure others, too."""
+        names = {workload.name for workload in workloads}
+        if missing := [name for name in self.report.workloads if name not in names]:
+            what = f"contains {', '.join(missing)}; add --kernel with the description of this kernel"
+            raise InputError(f"--resume: {self.path} {what}")
+        return tuple(workload for workload in workloads if workload.name in self.report.workloads)
+
     def refuse_changes(self, plan: Plan, device: PresentDevice) -> None:
         """Raise if program, device, entry or settings differ from those of the interrupted run."""
         if differences := "; ".join(changes(self.report, __version__, device, plan.match.device, plan.requested)):
@@ -185,7 +198,11 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         settings, machine = earlier.report.settings, earlier.report.machine
         request = replace(request, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = machine.opencl if machine else None
-    workloads = selected(request.workloads, quick=request.quick)
+    kernels = described(request.kernels)
+    names = calibrating(kernels) if request.only_kernels else request.workloads
+    workloads = (*selected(names, quick=request.quick and not earlier), *kernels)
+    if earlier:
+        workloads = earlier.planned(workloads)
     database = open_database(request.entries)
     with working_device(request.device, again) as measurer:
         present = measurer.device
@@ -204,7 +221,17 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         )
         if earlier:
             earlier.refuse_changes(plan, present)
+        if kernels:
+            _check_kernels(kernels, measurer)
         yield plan, measurer
+
+
+def _check_kernels(kernels: Sequence[Workload], measurer: Measurer) -> None:
+    """Raise if a kernel of the user does not build, cannot be launched, or gives wrong results."""
+    with ProgressBar("checking results") as bar:
+        for kernel in kernels:
+            if problem := check_kernel(measurer, kernel, bar):
+                raise GpuReportError(f"{kernel.title}: {problem}")
 
 
 def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:

@@ -12,6 +12,7 @@ from gpureport.errors import InputError
 from gpureport.files import InUseError, is_stream, reserved
 
 if TYPE_CHECKING:
+    from gpureport.kernel_files import KernelFileWorkload
     from gpureport.workloads.model import Workload
 
 
@@ -26,6 +27,10 @@ class Request:
     entries: tuple[Path, ...] = ()
     timings: bool = False
     resume: Path | None = None
+    kernels: tuple[Path, ...] = ()
+    """Descriptions of the user's kernels."""
+    only_kernels: bool = False
+    """Whether to measure only these kernels and the microbenchmarks that calibrate them."""
 
     @property
     def command(self) -> str:
@@ -35,8 +40,10 @@ class Request:
             *(("--quick",) if self.quick else ()),
             *(("--seed", str(self.seed)) if self.seed else ()),
             *(part for name in separated(self.workloads) for part in ("--workload", name)),
+            *(part for file in self.kernels for part in ("--kernel", file.name) if not self.only_kernels),
         ]
-        return shlex.join(["gpureport", *options])
+        command = ["gpureport", "kernel", *(file.name for file in self.kernels)] if self.only_kernels else ["gpureport"]
+        return shlex.join([*command, *options])
 
 
 def path_of(text: str | Path) -> Path:
@@ -63,6 +70,15 @@ def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":
     from gpureport.workloads import select
 
     return select(separated(names), quick=quick)
+
+
+def described(files: Sequence[Path]) -> "tuple[KernelFileWorkload, ...]":
+    """Return the kernels of *files*."""
+    if not files:
+        return ()
+    from gpureport.kernel_files import load_kernels
+
+    return load_kernels(files)
 
 
 def slug(name: str) -> str:

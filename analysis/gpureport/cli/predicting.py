@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.console import note, print_json
 from gpureport.cli.database import note_doubts, note_override, open_database
-from gpureport.cli.options import selected, slug, writing
+from gpureport.cli.options import described, selected, slug, writing
 from gpureport.cli.prediction_tables import print_contrasts, print_everything, print_prediction
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
@@ -41,6 +41,7 @@ class PredictionRequest:
     force: bool = False
     entries: tuple[Path, ...] = ()
     paper: Paper = "a4"
+    kernels: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def predict_devices(request: PredictionRequest) -> int:
         raise InputError("DEVICE: is missing; give a device, as in `gpureport predict h200`, or --lscpu FILE")
     if request.output and not request.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
-    workloads = selected(request.workloads, quick=request.quick)
+    workloads = _workloads(request)
     devices = _devices(request)
     directory = _directory(request, devices)
     with writing(_files(directory) if request.pdf else (), force=request.force):
@@ -87,12 +88,25 @@ def _predict_listed(request: PredictionRequest, path: Path) -> int:
     """Print the prediction from the output of ``lscpu``."""
     from gpureport.cli.processor import predict_processor
 
-    others = {"DEVICE": request.devices, "-w": request.workloads, "--quick": request.quick, "--pdf": request.pdf}
+    others = {
+        "DEVICE": request.devices,
+        "-w": request.workloads,
+        "--kernel": request.kernels,
+        "--quick": request.quick,
+        "--pdf": request.pdf,
+    }
     if given := [
         name for name, value in {**others, "--all": request.everything, "-o": request.output}.items() if value
     ]:
         raise InputError(f"--lscpu: cannot be combined with {' or '.join(given)}")
     return predict_processor(path, request.entries, as_json=request.as_json)
+
+
+def _workloads(request: PredictionRequest) -> "tuple[Workload, ...]":
+    """Return the requested workloads: with kernels of the user and no other name, only these."""
+    kernels = described(request.kernels)
+    others = selected(request.workloads, quick=request.quick) if request.workloads or not kernels else ()
+    return (*others, *kernels)
 
 
 def _devices(request: PredictionRequest) -> list[Device]:

@@ -102,8 +102,10 @@ class WorkloadRun:
         """Predict with a calibrated *device* and with what the compiler reported of each sweep's points."""
         compiled = {name: [compiled_resources(each) for each in found] for name, found in compilations.items()}
         self.informed = Informed(device, compiled)
+        found = (each.code for sweep in compilations.values() for each in sweep if each)
+        completed = self.workload.completed(next(found, None))
         self.calibrated = tuple(
-            predict_sweep(device, self.workload, sweep, "calibrated", compiled[sweep.name]) for sweep in self.sweeps
+            predict_sweep(device, completed, sweep, "calibrated", compiled[sweep.name]) for sweep in self.sweeps
         )
 
     def add(self, measured: Measured, features: Features) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 
 Parameters = Mapping[str, int]
@@ -276,15 +277,15 @@ Calibration = Literal[
 class Workload(ABC):
     """One variant of one family. All methods are pure."""
 
-    family: ClassVar[str]
+    family: str
     variant: str
     title: str
     """A unique human name, e.g. ``Game of Life, 64 cells per word``."""
     description: str
     """Two or three sentences: layout, borders, and last ``Counted: ...``, the unit of work."""
-    source: ClassVar[str]
-    """File in ``kernels_cl/``."""
-    metric: ClassVar[Metric]
+    source: str
+    """File in ``kernels_cl/``, or the absolute path of a user's file."""
+    metric: Metric
     microbenchmark: ClassVar[bool] = False
     """Whether it measures a property of the device; microbenchmarks run first and are never calibrated themselves."""
     calibrates: ClassVar[tuple[Calibration, ...]] = ()
@@ -339,9 +340,13 @@ class Workload(ABC):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Compute with NumPy the contents of the named buffers after *dispatches* dispatches of *job*."""
 
-    tolerance: ClassVar[float] = 0.0
+    def completed(self, code: MachineCode | None) -> "Workload":  # noqa: ARG002 - most demands are complete
+        """Return the workload with what its compiled *code* adds to its demand, for calibrated predictions."""
+        return self
+
+    tolerance: float = 0.0
     """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""
-    verification_dispatches: ClassVar[int] = 1
+    verification_dispatches: int = 1
     """Number of dispatches before results are compared."""
 
 

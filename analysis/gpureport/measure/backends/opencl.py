@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from pathlib import Path
 from typing import TypeVar, cast
 
 import numpy as np
@@ -162,7 +163,7 @@ class OpenCLBackend:
         builders.shutdown(wait=False)
 
     def build(self, source: str, options: str) -> ProgramId:
-        """Build a file of ``kernels_cl/``; results and failures are cached."""
+        """Build a file of ``kernels_cl/`` or, by its absolute path, a user's; results and failures are cached."""
         key = source, options
         if key not in self._built:
             ahead = self._ahead.pop(key, None)
@@ -185,17 +186,20 @@ class OpenCLBackend:
             options = f"{options} -cl-nv-verbose".strip()
         elif "portable" in self._present.platform.casefold():
             options = f"{options} -w".strip()  # PoCL prints the number of warnings to standard error itself
-        include = f'"{folder}"' if " " in str(folder) else str(folder)
-        program = cl.Program(self._context, (folder / source).read_text(encoding="utf-8"))
+        path = folder / source
+        of_user = Path(source).is_absolute()
+        name, folders = (path.name, (folder, path.parent)) if of_user else (source, (folder,))
+        includes = [part for each in folders for part in ("-I", f'"{each}"' if " " in str(each) else str(each))]
+        program = cl.Program(self._context, path.read_text(encoding="utf-8"))
         failure: cl.Error | None = None
         try:
-            program.build(["-I", include, *shlex.split(options)])
+            program.build([*includes, *shlex.split(options)])
         except cl.Error as error:
             failure = error
         reported = _known(lambda: program.get_build_info(self._device, cl.program_build_info.LOG))  # type: ignore[no-untyped-call]
-        log = tidy(str(reported or failure or ""), source)
+        log = tidy(str(reported or failure or ""), name)
         if failure is not None:
-            raise BuildError(f"{source} does not build on {self._present.name}: {first_error(log)}") from failure
+            raise BuildError(f"{name} does not build on {self._present.name}: {first_error(log)}") from failure
         return _Program(program, options, log)
 
     def allocate(self, buffer: Buffer) -> BufferId:

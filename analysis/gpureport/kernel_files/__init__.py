@@ -1,0 +1,142 @@
+"""Kernels of users: an OpenCL C file and its YAML description become workloads."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from gpureport.errors import InputError
+from gpureport.inputs import is_there, read_text
+from gpureport.kernel_files.description import ArgumentFields, KernelFields, is_type, variants_of
+from gpureport.kernel_files.formulas import FieldError
+from gpureport.kernel_files.signature import Signature, signatures
+from gpureport.kernel_files.workload import KernelFileWorkload
+from gpureport.spec.mistakes import mistakes, suggestion
+from gpureport.spec.reading import read_file
+from gpureport.text import quoted
+from gpureport.workloads import all_workloads
+
+__all__ = ["KernelFields", "KernelFileWorkload", "calibrating", "described", "load_kernels"]
+
+_CALIBRATING = ("launch/groups", "memory/latency", "memory/read_private", "memory/read", "memory/copy", "memory/write")
+
+
+def calibrating(kernels: Iterable[KernelFileWorkload]) -> tuple[str, ...]:
+    """Return the names of the microbenchmarks that calibrate the predictions of *kernels*."""
+    described = [kernel.fields for kernel in kernels]
+    more = {"memory/ping_pong": any(each.swap for each in described)}
+    more["instructions/rate"] = more["instructions/latency"] = any(each.operations for each in described)
+    return (*_CALIBRATING, *(name for name, needed in more.items() if needed))
+
+
+def load_kernels(files: Iterable[Path]) -> tuple[KernelFileWorkload, ...]:
+    """Read descriptions of kernels; each variant is a workload.
+
+    Raises:
+        InputError: a file is missing or invalid; the message names file, line and field, and the correction.
+    """
+    found: list[KernelFileWorkload] = []
+    for file in files:
+        for workload in _load(file):
+            if workload.name in {other.name for other in found}:
+                raise InputError(f"{file}: name: {workload.name!r} is described twice; choose another name")
+            found.append(workload)
+    return tuple(found)
+
+
+def described(
+    fields: Mapping[str, object], folder: Path, arrays: Mapping[str, NDArray[np.generic]] | None = None
+) -> tuple[KernelFileWorkload, ...]:
+    """Return the workloads of a description in memory.
+
+    Args:
+        fields: as in a file.
+        folder: of the files that it names.
+        arrays: initial contents of buffers by name, in place of those of the description; repeated as necessary.
+
+    Raises:
+        InputError: a field is wrong.
+    """
+    try:
+        valid = KernelFields.model_validate(fields)
+    except ValidationError as error:
+        where, message = next(mistakes(KernelFields, error, ()))
+        raise InputError(f"{'.'.join(map(str, where))}: {message}") from None
+    return tuple(_workloads(valid, folder, arrays or {}))
+
+
+def _load(file: Path) -> Sequence[KernelFileWorkload]:
+    if not is_there(file):
+        raise InputError(f"{file}: there is no such file; give the YAML description of a kernel")
+    if file.suffix in {".cl", ".c"}:
+        what = "is the source of a kernel; give its YAML description (`gpureport kernel --new` drafts it)"
+        raise InputError(f"{file}: {what}")
+    document = read_file(file, KernelFields)
+    fields = document.get()
+    try:
+        return list(_workloads(fields, file.parent, {}))
+    except FieldError as error:
+        raise InputError(str(document.problem(error.field, error.message, "error"))) from None
+
+
+def _workloads(
+    fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[np.generic]]
+) -> Iterator[KernelFileWorkload]:
+    declared = _declared(fields, folder)
+    family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
+    if family in {other.family for other in all_workloads()}:
+        raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
+    for name, each in variants_of(fields).items():
+        yield KernelFileWorkload(each, family, name, folder, arrays, loops=declared[each.kernel].loops)
+
+
+def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
+    """Return the kernels of the source by name.
+
+    Raises:
+        FieldError: it cannot be read, or does not declare the described kernels with their arguments.
+    """
+    path = folder / fields.source
+    if not is_there(path):
+        raise FieldError("source", f"there is no file {quoted(str(path))}")
+    declared = {each.name: each for each in signatures(read_text(path))}
+    if not declared:
+        raise FieldError("source", f"{path.name} is not OpenCL C with a kernel; no function in it is marked `kernel`")
+    for name, each in variants_of(fields).items():
+        other = fields.variants.get(name)
+        prefix = f"variants.{name}." if other else ""
+        if each.kernel not in declared:
+            what = f"{path.name} contains no kernel {each.kernel!r}{suggestion(each.kernel, declared)}"
+            raise FieldError(f"{prefix if other and other.kernel else ''}kernel", what)
+        field = f"{prefix if other and other.arguments else ''}arguments"
+        if problem := _mismatch(declared[each.kernel], path.name, each.arguments, field):
+            raise FieldError(*problem)
+    return declared
+
+
+def _mismatch(
+    kernel: Signature, source: str, arguments: Sequence[ArgumentFields], field: str
+) -> tuple[str, str] | None:
+    """Return field and message of the first argument that the kernel does not declare so; ``None``: all fit."""
+    if kernel.parameters is None:
+        return None
+    where = f"{kernel.name} ({source}:{kernel.line})"
+    if len(arguments) != len(kernel.parameters):
+        names = ", ".join(each.name for each in kernel.parameters)
+        return field, f"{len(arguments)} are described, but {where} has {len(kernel.parameters)}: {names}"
+    for position, (argument, parameter) in enumerate(zip(arguments, kernel.parameters, strict=True)):
+        place = f"{field}.{position}"
+        if argument.name != parameter.name:
+            return f"{place}.name", f"argument {position + 1} of {where} is {parameter.name!r}, not {argument.name!r}"
+        kind = "buffer" if argument.elements is not None else "scalar" if argument.value is not None else "local"
+        if kind != parameter.kind:
+            return place, f"is a {parameter.kind} in {where}; give {_FIELDS.get(parameter.kind, 'another kernel')}"
+        if is_type(parameter.type) and argument.type != parameter.type:
+            return f"{place}.type", f"is {parameter.type} in {where}, not {argument.type}"
+    return None
+
+
+_FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}

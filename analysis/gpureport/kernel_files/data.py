@@ -1,0 +1,128 @@
+"""Data of a described kernel: arguments, initial contents, and expected results."""
+
+import importlib.util
+from collections.abc import Mapping
+from keyword import iskeyword
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.kernel_files.description import ArgumentFields, KernelFields
+from gpureport.kernel_files.expressions import ExpressionError, Value, evaluate
+from gpureport.kernel_files.formulas import FieldError, Formulas
+from gpureport.workloads.model import Argument, Job, Local, Parameters
+
+SHARED_VALUES = frozenset({"random", "zeros", "iota"})
+"""Initial contents that do not depend on the size of the buffer."""
+_PATTERN_BYTES = 2**22
+"""Random data, which larger buffers repeat."""
+
+
+def argument_value(
+    formulas: Formulas, position: int, argument: ArgumentFields, parameters: Parameters, handles: Mapping[str, str]
+) -> Argument:
+    """Return a kernel argument; *handles* are the names of buffers in the job."""
+    names = formulas.names(parameters)
+    if argument.local is not None:
+        return Local(
+            max(1, formulas.whole(f"arguments.{position}.local", argument.local, names)) * argument.element_bytes
+        )
+    if argument.value is None:
+        return handles.get(argument.name, argument.name)
+    value = formulas.number(f"arguments.{position}.value", argument.value, names)
+    converted: np.generic = np.float64(value).astype(argument.dtype)
+    if argument.dtype.kind != "f" and float(converted) != value:
+        raise FieldError(f"arguments.{position}.value", f"{value:g} is not a value of type {argument.type}")
+    return converted
+
+
+def initial_contents(
+    formulas: Formulas, position: int, argument: ArgumentFields, names: Mapping[str, Value], rng: np.random.Generator
+) -> NDArray[np.generic]:
+    """Return the initial contents, which may be a beginning that the buffer repeats."""
+    count, dtype = formulas.elements(argument, names) * argument.lanes, argument.dtype
+    part = min(count, _PATTERN_BYTES // dtype.itemsize)
+    if argument.name in formulas.arrays:
+        return np.resize(formulas.arrays[argument.name].ravel(), count).astype(dtype)
+    if argument.values == "random":
+        if dtype.kind == "f":
+            return rng.uniform(-1.0, 1.0, part).astype(dtype)
+        return rng.integers(0, 256, part * dtype.itemsize, dtype=np.uint8).view(dtype)
+    if argument.values == "zeros":
+        return np.zeros(part, dtype)
+    if argument.values == "iota":
+        return np.arange(count).astype(dtype)
+
+    def random(low: float, high: float) -> NDArray[np.generic]:
+        if dtype.kind == "f":
+            return rng.uniform(low, high, count).astype(dtype)
+        return rng.integers(int(low), int(high), count).astype(dtype)
+
+    try:
+        found = np.asarray(evaluate(argument.values, names, {"random": random}))
+    except ExpressionError as error:
+        raise FieldError(f"arguments.{position}.values", str(error)) from None
+    if found.size not in (1, count):
+        what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
+        raise FieldError(f"arguments.{position}.values", what)
+    return np.full(part, found.ravel()[0]).astype(dtype) if found.size == 1 else found.ravel().astype(dtype)
+
+
+def expected_results(
+    formulas: Formulas, folder: Path, parameters: Parameters, job: Job
+) -> Mapping[str, NDArray[np.generic]]:
+    """Return the contents of buffers after one dispatch, by their names in the job.
+
+    Expressions are evaluated; a function is imported from its file in *folder* and called.
+    """
+    fields = formulas.fields
+    arguments = (argument.name for argument in fields.arguments)
+    names, handles = formulas.names(parameters), dict(zip(arguments, job.dispatches[0].arguments, strict=True))
+    known: dict[str, Any] = {**names, **{n: v for n, v in handles.items() if isinstance(v, np.generic)}}
+    for argument in formulas.buffers:
+        filled = job.buffers[str(handles[argument.name])].filled()
+        known[argument.name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled
+    known |= {f"{name}_": value for name, value in known.items() if iskeyword(name)}
+    found = _called(fields.expect_from, folder, known) if fields.expect_from else _evaluated(fields, known)
+    results = {}
+    for name, values in found.items():
+        argument = next(each for each in formulas.buffers if each.name == name)
+        handle = str(handles[name])
+        right = np.broadcast_to(values, known[name].shape) if np.ndim(values) == 0 else np.asarray(values)
+        if right.size != known[name].size:
+            what = f"has {right.size} values, but the buffer has {known[name].size}"
+            raise FieldError(f"expect.{name}" if fields.expect else "expect_from", what)
+        results[handle] = right.ravel().astype(argument.dtype)
+    return results
+
+
+def _evaluated(fields: KernelFields, known: Mapping[str, Value]) -> dict[str, Any]:
+    names, found = dict(known), dict[str, Any]()
+    for field, expressions, into in (
+        ("let", fields.let, names),
+        ("expect", fields.expect or {}, found),
+    ):
+        for name, text in expressions.items():
+            try:
+                into[name] = evaluate(text, names)
+            except ExpressionError as error:
+                raise FieldError(f"{field}.{name}", str(error)) from None
+    return found
+
+
+def _called(reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Call the function of ``expect_from``."""
+    file, _, function = reference.partition(":")
+    path = folder / file
+    spec = importlib.util.spec_from_file_location(path.stem, path) if path.is_file() and function else None
+    if spec is None or spec.loader is None:
+        raise FieldError("expect_from", f"{file!r} cannot be imported; write file.py:function")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        found = getattr(module, function)(**known)
+        return dict(found)
+    except Exception as error:  # noqa: BLE001 - the user's code
+        raise FieldError("expect_from", f"{file}:{function} failed: {error}") from None

@@ -1,0 +1,253 @@
+"""The YAML description of a kernel: records of its fields, and what their expressions mean at given sizes."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from gpureport.records.quantities import Name
+from gpureport.spec.values import Strict
+from gpureport.text import quoted
+
+SCALARS: Mapping[str, type[np.generic]] = {
+    "char": np.int8,
+    "uchar": np.uint8,
+    "short": np.int16,
+    "ushort": np.uint16,
+    "int": np.int32,
+    "uint": np.uint32,
+    "long": np.int64,
+    "ulong": np.uint64,
+    "half": np.float16,
+    "float": np.float32,
+    "double": np.float64,
+}
+"""NumPy's types of OpenCL's numbers, by name."""
+_TYPE = re.compile(r"([a-z]+)(2|4|8|16)?")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RANGE = re.compile(r"\s*2\s*\^\s*(\d{1,2})\s*\.\.\s*2\s*\^\s*(\d{1,2})\s*")
+_MOST_EXPONENT = 40
+RESERVED = ("local_x", "local_y", "local_z")
+"""Names of the work-group's dimensions in expressions."""
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _identifier(text: str) -> str:
+    if not _IDENTIFIER.fullmatch(text) or text in RESERVED:
+        raise ValueError(f"{quoted(text)} is not a name of OpenCL C that is free")
+    return text
+
+
+def is_type(text: str) -> bool:
+    """Return whether *text* is a scalar or vector type that arguments may have."""
+    match = _TYPE.fullmatch(text)
+    return match is not None and match[1] in SCALARS
+
+
+def _opencl_type(text: str) -> str:
+    if not is_type(text):
+        raise ValueError(f"{quoted(text)} is not a type; use {', '.join(SCALARS)}, or a vector of these such as float4")
+    return text
+
+
+def _stencil(value: object) -> object:
+    """Accept ``stencil [1, 1]`` besides a mapping."""
+    match = re.fullmatch(r"\s*stencil\s*\[([\d\s,]*)\]\s*", value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    return {"stencil": [int(part) for part in match[1].split(",") if part.strip()]}
+
+
+Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float)]
+"""An expression of sizes, or a number."""
+Identifier = Annotated[str, AfterValidator(_identifier)]
+OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
+Class = Literal[
+    "fp32", "int32", "int32_mul", "add", "fp32_three", "ternary", "shift", "shuffle", "ballot", "local", "barrier"
+]
+"""An instruction class of the model."""
+
+
+class Pattern(Strict):
+    """How work-items access an array, if not each its own element."""
+
+    stencil: tuple[Annotated[int, Field(ge=0, le=64)], ...] = ()
+    """Radius of a stencil in each dimension of the array, slowest first: ``[1, 1]`` has five points."""
+    shape: Literal["cross", "box"] = "cross"
+    """``cross``: neighbours along the axes. ``box``: all neighbours within the radii."""
+
+
+class ArgumentFields(Strict):
+    """One argument of the kernel, in its order: a buffer (``elements``), a scalar (``value``) or ``local`` memory."""
+
+    name: Identifier
+    type: OpenCLType
+    elements: Formula | None = None
+    """Number of elements of a buffer."""
+    value: Formula | None = None
+    """Value of a scalar."""
+    local: Formula | None = None
+    """Number of elements in local memory of each work-group."""
+    access: Literal["read", "write", "read_write"] = "read"
+    values: str = "random"
+    """Initial contents: random, zeros, iota, or an expression; ``random(low, high)`` draws numbers."""
+    stride: Annotated[int, Field(ge=1)] = 1
+    """Elements from one record to the next; the kernel accesses the beginning of each record."""
+    used_bytes: Annotated[int, Field(ge=1)] | None = None
+    """Bytes of each record that are accessed; default: one element."""
+    passes: Formula | None = None
+    """How often one dispatch accesses each element."""
+    outer_passes: Formula | None = None
+    """How often one dispatch moves the array beyond the first cache; default 1."""
+    pattern: Annotated[Pattern, BeforeValidator(_stencil, json_schema_input_type=Pattern | str)] | None = None
+    gather: Formula | None = None
+    """Number of accesses at addresses without order."""
+    atomic: Formula | None = None
+    """Number of atomic operations on the buffer."""
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        given = [name for name in ("elements", "value", "local") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError("needs exactly one of elements (a buffer), value (a scalar) and local (local memory)")
+        return self
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """Type of one number of the element."""
+        match = _TYPE.fullmatch(self.type)
+        assert match  # noqa: S101 - validated
+        return np.dtype(SCALARS[match[1]])
+
+    @property
+    def lanes(self) -> int:
+        """Numbers in one element: 4 for ``float4``."""
+        match = _TYPE.fullmatch(self.type)
+        return int(match[2] or 1) if match else 1
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of one element; a vector of three is not supported."""
+        return self.dtype.itemsize * self.lanes
+
+
+class WorkFields(Strict):
+    """What a dispatch achieves; the report shows it per second."""
+
+    amount: Formula
+    unit: Name = "elements"
+
+
+class VariantFields(Strict):
+    """Fields that replace those of the description."""
+
+    kernel: Identifier | None = None
+    defines: dict[Identifier, Formula] | None = None
+    build_options: str | None = None
+    global_size: tuple[Formula, ...] | None = None
+    work_groups: "WorkGroups | None" = None
+    arguments: tuple[ArgumentFields, ...] | None = None
+    operations: dict[Class, Formula] | None = None
+
+
+Positive = Annotated[int, Field(ge=1, le=1 << 40)]
+WorkGroups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
+
+
+class KernelFields(Strict):
+    """A kernel and everything that its prediction, verification and measurement need."""
+
+    name: Name
+    """Title in reports."""
+    description: str = ""
+    """What the kernel does, in sentences."""
+    source: str
+    """OpenCL C file, relative to the description."""
+    kernel: Identifier
+    """Function in ``source``."""
+    sizes: dict[Identifier, Formula | tuple[Positive, ...]]
+    """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
+    multiple_of: Positive | None = None
+    """The swept size is a multiple of this."""
+    arguments: tuple[ArgumentFields, ...] = Field(min_length=1)
+    global_size: tuple[Formula, ...] = Field(min_length=1, max_length=3)
+    """Work-items in each dimension."""
+    guarded: bool = False
+    """Whether the kernel ignores work-items beyond ``global_size``, which is then rounded up to whole work-groups."""
+    work_groups: WorkGroups = "auto"
+    """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
+    work: WorkFields
+    expect: dict[Identifier, str] | None = None
+    """Expected contents of buffers after one dispatch, as NumPy expressions of their initial contents."""
+    let: dict[Identifier, str] = Field(default_factory=dict)
+    """Names for parts of these expressions, in this order."""
+    expect_from: str | None = None
+    """``file.py:function``, which returns them; it receives all arguments and sizes by name."""
+    tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Largest relative difference; default: 1e-5 for float, 1e-12 for double, 0 for integers."""
+    build_options: str = ""
+    defines: dict[Identifier, Formula] = Field(default_factory=dict)
+    """Macros of the build, by name: expressions of sizes and of ``local_x`` …"""
+    swap: tuple[Identifier, Identifier] | None = None
+    """Two buffers that every second dispatch exchanges (ping-pong)."""
+    operations: dict[Class, Formula] = Field(default_factory=dict)
+    """Operations of all work-items, by instruction class."""
+    chain: dict[Class, Formula] = Field(default_factory=dict)
+    """Dependent instructions of one work-item, by instruction class."""
+    memory_chain: Formula | None = None
+    """Dependent rounds of loads of one work-item."""
+    registers: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Estimated 32-bit registers of a work-item, used until the compiler reports them."""
+    local_memory_bytes: Formula = "0"
+    """Local memory that the kernel declares itself, bytes of a work-group."""
+    local_atomics: Formula = "0"
+    """Number of atomic operations on local memory, of all work-items."""
+    variants: dict[Identifier, VariantFields] = Field(default_factory=dict)
+    """Other versions, by name, each with the fields that differ; all are compared."""
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        swept = [name for name, value in self.sizes.items() if is_swept(value)]
+        if len(swept) > 1:
+            raise ValueError(
+                f"sizes: {' and '.join(swept)} are both swept; give one of them as a number or an expression"
+            )
+        if self.expect is not None and self.expect_from is not None:
+            raise ValueError("give expect or expect_from, not both")
+        return self
+
+    @property
+    def swept(self) -> str | None:
+        """Name of the swept size."""
+        return next((name for name, value in self.sizes.items() if is_swept(value)), None)
+
+
+VariantFields.model_rebuild()
+
+
+def is_swept(value: str | tuple[int, ...]) -> bool:
+    """Return whether a size is swept."""
+    return isinstance(value, tuple) or value == "auto" or _RANGE.fullmatch(value) is not None
+
+
+def range_of(value: str | tuple[int, ...]) -> tuple[int, int] | None:
+    """Return the ends of ``2^10..2^28``; ``None``: it is not a range."""
+    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    low, high = int(match[1]), min(_MOST_EXPONENT, int(match[2]))
+    return 2 ** min(low, high), 2 ** max(low, high)
+
+
+def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:
+    """Return the descriptions of all variants, by name; without variants that of the kernel, by its name."""
+    found = {fields.kernel: fields.model_copy(update={"variants": {}})} if not fields.variants else {}
+    for name, other in fields.variants.items():
+        changed = {key: getattr(other, key) for key in other.model_fields_set}
+        found[name] = fields.model_copy(update={**changed, "variants": {}})
+    return found

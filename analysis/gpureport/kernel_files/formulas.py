@@ -1,0 +1,117 @@
+"""Sizes and amounts of a described kernel: its expressions, evaluated at the parameters of a point."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.errors import InputError
+from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields
+from gpureport.kernel_files.expressions import ExpressionError, Value, number, whole
+from gpureport.workloads.model import Parameters
+
+
+class FieldError(InputError):
+    """A problem of one field of the description."""
+
+    def __init__(self, field: str, message: str) -> None:
+        """Describe a problem of the *field* at a dotted path."""
+        super().__init__(field, message)
+        self.field, self.message = field, message
+
+    def __str__(self) -> str:
+        """Field and problem."""
+        return f"{self.field}: {self.message}"
+
+
+class Formulas:
+    """The expressions of a description. All methods raise a :class:`FieldError` if one is invalid."""
+
+    def __init__(self, fields: KernelFields, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Evaluate the expressions of *fields*; *arrays* replace the initial contents of buffers."""
+        self.fields, self.arrays = fields, arrays
+
+    @cached_property
+    def buffers(self) -> tuple[ArgumentFields, ...]:
+        """The arguments in global memory."""
+        return tuple(argument for argument in self.fields.arguments if argument.elements is not None)
+
+    def names(self, parameters: Parameters) -> dict[str, Value]:
+        """Return the sizes of a point and its work-group's dimensions, for expressions."""
+        known: dict[str, Value] = dict.fromkeys(RESERVED, 1)
+        known |= parameters
+        for name, value in self.fields.sizes.items():
+            if name not in known:
+                known[name] = self.whole(f"sizes.{name}", str(value), known)
+        return known
+
+    def whole(self, field: str, text: str, names: Mapping[str, Value]) -> int:
+        """Evaluate an expression of a *field* whose value is a whole number."""
+        try:
+            return whole(text, names)
+        except ExpressionError as error:
+            raise FieldError(field, str(error)) from None
+
+    def number(self, field: str, text: str, names: Mapping[str, Value]) -> float:
+        """Evaluate an expression of a *field* whose value is a number."""
+        try:
+            return number(text, names)
+        except ExpressionError as error:
+            raise FieldError(field, str(error)) from None
+
+    def counts(self, field: str, counts: Mapping[Any, str], parameters: Parameters) -> dict[str, float]:
+        """Evaluate the expressions of a *field* that is a mapping."""
+        names = self.names(parameters)
+        return {name: self.number(f"{field}.{name}", text, names) for name, text in counts.items()}
+
+    def elements(self, argument: ArgumentFields, names: Mapping[str, Value]) -> int:
+        """Return the elements of a buffer."""
+        field = f"arguments.{self.fields.arguments.index(argument)}.elements"
+        count = self.whole(field, argument.elements or "0", names)
+        if count == 0:
+            raise FieldError(field, "is 0; a buffer needs at least one element")
+        return count
+
+    def nbytes(self, parameters: Parameters) -> dict[str, int]:
+        """Return the bytes of each buffer."""
+        names = self.names(parameters)
+        return {each.name: self.elements(each, names) * each.element_bytes for each in self.buffers}
+
+    def global_size(self, parameters: Parameters) -> tuple[int, ...]:
+        """Return the work-items in each dimension, in whole work-groups."""
+        names, local = self.names(parameters), self.local_size(parameters)
+        wanted = [self.whole(f"global_size.{i}", each, names) for i, each in enumerate(self.fields.global_size)]
+        if not all(wanted):
+            raise FieldError("global_size", "a dimension has no work-items")
+        if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):
+            shape, items = " x ".join(map(str, local)), " x ".join(map(str, wanted))
+            raise FieldError(
+                "global_size",
+                f"{items} work-items do not divide into work-groups of {shape}; change the sizes or work_groups, or "
+                "write `guarded: true` if the kernel ignores work-items beyond global_size",
+            )
+        return tuple(ceil(items / size) * size for items, size in zip(wanted, local, strict=True))
+
+    def local_size(self, parameters: Parameters) -> tuple[int, ...]:
+        """Return the work-group's dimensions."""
+        return tuple(parameters[name] for name in RESERVED[: len(self.fields.global_size)])
+
+    def work(self, parameters: Parameters) -> float:
+        """Return the units of work of one dispatch."""
+        amount = self.number("work.amount", self.fields.work.amount, self.names(parameters))
+        if amount <= 0:
+            raise FieldError("work.amount", f"is {amount:g}; it must be positive")
+        return amount
+
+    def local_memory_bytes(self, parameters: Parameters) -> int:
+        """Return the local memory of a work-group, from arguments and as declared."""
+        names = self.names(parameters)
+        passed = (
+            self.whole(f"arguments.{i}.local", each.local, names) * each.element_bytes
+            for i, each in enumerate(self.fields.arguments)
+            if each.local is not None
+        )
+        return sum(passed) + self.whole("local_memory_bytes", self.fields.local_memory_bytes, names)

@@ -1,0 +1,155 @@
+"""Arguments of the kernels in an OpenCL C file, parsed with pycparser.
+
+Only the declaration of a kernel is parsed, so bodies may use any macros and built-in functions. Comments, directives
+and OpenCL's qualifiers are removed first, because pycparser reads C.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from pycparser import c_ast, c_parser
+
+from gpureport.kernel_files.description import SCALARS
+
+Kind = Literal["buffer", "scalar", "local", "other"]
+
+_SKIPPED = re.compile(  # comments, directives, text
+    r"""/\*.*?\*/ | //[^\n]* | ^[ \t]*\#(?:[^\n\\]|\\.)* | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'?""",
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+_KERNEL = re.compile(r"\b(?:__)?kernel\b")
+_ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+_NAME = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_SPACES = {"global": "buffer", "constant": "buffer", "local": "local", "private": "scalar"}
+_QUALIFIERS = re.compile(
+    r"\b(?:(?:__)?(?:global|constant|local|private|read_only|write_only|read_write)|restrict|__restrict(?:__)?)\b"
+)
+_NUMBERS = ("char", "short", "int", "long", "float", "double", "signed", "unsigned")
+_C_WORDS = frozenset((*_NUMBERS, "void", "const", "volatile", "struct", "union", "enum"))
+_LONG_NAMES = {
+    "unsigned char": "uchar",
+    "unsigned short": "ushort",
+    "unsigned": "uint",
+    "unsigned int": "uint",
+    "unsigned long": "ulong",
+    "signed int": "int",
+    "long int": "long",
+}
+_TYPES = [f"{name}{lanes}" for name in SCALARS for lanes in ("", 2, 3, 4, 8, 16)]
+_TYPEDEFS = " ".join(f"typedef int {name};" for name in (*_TYPES, "size_t", "bool") if name not in _C_WORDS)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel.
+
+    Attributes:
+        name: its name.
+        type: of its elements as in descriptions; for types of the file itself their name.
+        kind: what the description of an argument must contain; ``other`` for images and samplers.
+        constant: whether the kernel cannot write it.
+    """
+
+    name: str
+    type: str
+    kind: Kind
+    constant: bool
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The declaration of a kernel.
+
+    Attributes:
+        name: the function.
+        line: of the file, counted from 1.
+        parameters: in order; ``None``: pycparser cannot read them, for example because macros define them.
+        dimensions: largest dimension of ``get_global_id`` in the kernel and up to the next one, plus one.
+        loops: whether this part contains a loop.
+    """
+
+    name: str
+    line: int
+    parameters: tuple[Parameter, ...] | None
+    dimensions: int
+    loops: bool = False
+
+
+def signatures(text: str) -> tuple[Signature, ...]:
+    """Return the kernels of an OpenCL C file, in its order; none if it contains no kernel."""
+    code = _ATTRIBUTE.sub(_blank, _SKIPPED.sub(_blank, text))
+    starts = [match.end() for match in _KERNEL.finditer(code)]
+    parts = pairwise([*starts, len(code)])
+    return tuple(found for start, end in parts if (found := _signature(code, start, end)) is not None)
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Replace text by a space and its line breaks, so that lines keep their numbers."""
+    return " " + "\n" * match[0].count("\n")
+
+
+def _signature(code: str, start: int, end: int) -> Signature | None:
+    match = _NAME.search(code, start, end)
+    if match is None:
+        return None
+    parts, after = _parts(code, match.end())
+    used = re.findall(r"\bget_global_id\s*\(\s*([012])\s*\)", code[after:end])
+    line = code.count("\n", 0, match.start()) + 1
+    loops = re.search(r"\b(?:for|while)\b", code[after:end]) is not None
+    return Signature(match[1], line, _parameters(parts), 1 + max(map(int, used), default=0), loops)
+
+
+def _parts(code: str, start: int) -> tuple[list[str], int]:
+    """Split the text after an opening parenthesis at its commas; return the parts and the end of the list."""
+    depth, parts, begin = 1, [], start
+    for position in range(start, len(code)):
+        character = code[position]
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 or (depth == 1 and character == ","):
+            parts.append(code[begin:position])
+            begin = position + 1
+        if depth == 0:
+            return [part for part in parts if part.strip() not in ("", "void")], position
+    return parts, len(code)
+
+
+def _parameters(parts: list[str]) -> tuple[Parameter, ...] | None:
+    plain = [_QUALIFIERS.sub(" ", part) for part in parts]
+    own = {name for part in plain for name in _own_type(part)}
+    typedefs = " ".join(f"typedef int {name};" for name in sorted(own))
+    try:
+        tree = c_parser.CParser().parse(f"{_TYPEDEFS} {typedefs} void kernel_({', '.join(plain) or 'void'});")
+    except c_parser.ParseError:
+        return None
+    function = tree.ext[-1]
+    if not isinstance(function, c_ast.Decl) or not isinstance(function.type, c_ast.FuncDecl):
+        return None
+    declared = function.type.args.params if parts and function.type.args else []
+    if len(declared) != len(parts) or not all(isinstance(each, c_ast.Decl) for each in declared):
+        return None
+    return tuple(_parameter(part, each) for part, each in zip(parts, declared, strict=True))
+
+
+def _own_type(part: str) -> Iterator[str]:
+    """Yield the name of a type that the file defines: a word before the parameter's name that C does not know."""
+    for word in _WORD.findall(part)[:-1]:
+        if word not in _C_WORDS and word not in _TYPES and word not in ("size_t", "bool"):
+            yield word
+
+
+def _parameter(part: str, declared: Any) -> Parameter:  # noqa: ANN401 - pycparser has no types
+    words = [word.removeprefix("__") for word in _WORD.findall(part)]
+    pointer = isinstance(declared.type, c_ast.PtrDecl | c_ast.ArrayDecl)
+    inner = declared.type.type if pointer else declared.type
+    simple = isinstance(inner, c_ast.TypeDecl) and isinstance(inner.type, c_ast.IdentifierType)
+    names = " ".join(inner.type.names) if simple else ""
+    space = next((_SPACES[word] for word in words if word in _SPACES), "other" if pointer else "scalar")
+    kind: Any = space if pointer else "scalar"
+    if "image" in names or names == "sampler_t" or not simple:
+        kind = "other"
+    constant = "constant" in words or (simple and "const" in inner.quals)
+    return Parameter(declared.name or "", _LONG_NAMES.get(names, names), kind, constant)

@@ -1,0 +1,365 @@
+"""A described kernel as a workload: sizes, data, demand, verification."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
+from gpureport.kernel_files.demand import demand_of
+from gpureport.kernel_files.description import RESERVED, KernelFields, range_of
+from gpureport.kernel_files.expressions import MOST_ELEMENTS
+from gpureport.kernel_files.formulas import FieldError, Formulas
+from gpureport.records.keys import Metric, PointKey
+from gpureport.records.measurement import MachineCode
+from gpureport.spec.models import Device
+from gpureport.workloads import grid
+from gpureport.workloads.model import (
+    Buffer,
+    Demand,
+    Dispatch,
+    Features,
+    Job,
+    Limits,
+    Parameters,
+    Sweep,
+    Workload,
+)
+
+_LEAST_BYTES = 2**16
+_FAR = 16
+"""Largest working set of a GPU's sweep, as a multiple of the last cache; half of it on a CPU and for a quick run."""
+_MOST_SIZE = 2**40
+_VERIFIED_BYTES = (2**11, 2**13, 2**16)
+"""Approximate sizes of all buffers at which results are checked."""
+_MULTIPLES = (1024, 64, 32)
+"""Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
+_SHAPES: tuple[tuple[int, ...], ...] = ((256,), (32, 8), (32, 4, 2))
+"""Work-group shape of sizes' sweeps, by the dimensions of the kernel."""
+_SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4, 4), (32, 4, 2), (32, 8, 4))
+_TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
+
+
+_ASSUMED = (
+    "Operations are assumed from the accesses. Calibrated predictions count those of the compiled code, if it is PTX "
+    "without loops."
+)
+
+
+class KernelFileWorkload(Workload):
+    """One variant of a described kernel. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
+
+    essential = True
+    _most_verified: int | None = None
+    _code: MachineCode | None = None
+
+    def __init__(
+        self,
+        fields: KernelFields,
+        family: str,
+        variant: str,
+        folder: Path,
+        arrays: Mapping[str, NDArray[np.generic]],
+        *,
+        loops: bool,
+    ) -> None:
+        """Describe one variant.
+
+        Args:
+            fields: of the variant.
+            family: identifier of the kernel.
+            variant: identifier of the variant.
+            folder: of the files that the fields name.
+            arrays: contents of buffers by name, in place of those that the fields describe.
+            loops: whether the source of the kernel contains a loop.
+
+        Raises:
+            FieldError: an expression is invalid, or sizes do not fit together.
+        """
+        self.formulas = Formulas(fields, arrays)
+        self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
+        self.source = str(self.folder / fields.source)
+        self.title = fields.name if variant == fields.kernel else f"{fields.name}, {variant.replace('_', ' ')}"
+        self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
+        self.loops = loops
+        self.tolerance = self._tolerance()
+        self.description = self._description()
+        self._check()
+
+    def _tolerance(self) -> float:
+        if self.fields.tolerance is not None:
+            return self.fields.tolerance
+        return max((_TOLERANCES.get(each.dtype.str[1:], 0.0) for each in self.formulas.buffers), default=0.0)
+
+    def _description(self) -> str:
+        fields = self.fields
+        traffic = "Memory traffic is declared in its description."
+        operations = "Operations are declared." if fields.operations else _ASSUMED
+        checked = "" if self.is_verified else " Its results are not verified."
+        said = f"{fields.description.strip().rstrip('.')}. " if fields.description.strip() else ""
+        counted = f"{fields.work.amount} {fields.work.unit} per dispatch."
+        return f"{said}{traffic} {operations}{checked} Counted: {counted}"
+
+    def _check(self) -> None:
+        """Compare the names of arguments and buffers, and evaluate everything at the first verified size."""
+        fields, names = self.fields, [argument.name for argument in self.fields.arguments]
+        for position, name in enumerate(names):
+            if name in names[:position]:
+                raise FieldError(f"arguments.{position}.name", f"{name!r} is the name of two arguments")
+        buffers = {argument.name for argument in self.formulas.buffers}
+        for field, given in (("expect", fields.expect or ()), ("swap", fields.swap or ())):
+            for name in given:
+                if name not in buffers:
+                    what = f"there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}"
+                    raise FieldError(f"{field}.{name}" if field == "expect" else field, what)
+        dimensions = len(fields.global_size)
+        for shape in self._written_shapes():
+            if len(shape) != dimensions:
+                what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
+                raise FieldError("work_groups", what)
+        parameters = self.verification()[0]
+        self.formulas.global_size(parameters)
+        self.formulas.work(parameters)
+        self.formulas.counts("operations", fields.operations, parameters)
+        self.formulas.counts("chain", fields.chain, parameters)
+        for position, argument in enumerate(fields.arguments):
+            argument_value(self.formulas, position, argument, parameters, {})
+        self.formulas.local_memory_bytes(parameters)
+        self.build_options(parameters)
+        job = self.job(parameters, np.random.default_rng(0))
+        self.expected(parameters, job, 1)
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the description contains expected results."""
+        return self.fields.expect is not None or self.fields.expect_from is not None
+
+    def _multiple(self) -> int:
+        if self.fields.multiple_of:
+            return self.fields.multiple_of
+        return 1 if self.fields.guarded else _MULTIPLES[len(self.fields.global_size) - 1]
+
+    def _with(self, value: int | None, shape: Sequence[int]) -> dict[str, int]:
+        """Return the parameters of a point."""
+        sizes = {self.fields.swept: value} if self.fields.swept and value is not None else {}
+        fixed = {
+            name: int(text) for name, text in self.fields.sizes.items() if isinstance(text, str) and text.isdigit()
+        }
+        return {**sizes, **fixed, **dict(zip(RESERVED, shape, strict=False))}
+
+    def _value_of(self, nbytes: float, shape: Sequence[int], *, odd: bool = False) -> int:
+        """Return the largest swept size whose buffers have at most *nbytes* together; at least the smallest one.
+
+        *odd*: an odd multiple of the size's unit.
+        """
+        unit = self._multiple()
+
+        def fits(count: int) -> bool:
+            return sum(self.formulas.nbytes(self._with(unit * count, shape)).values()) <= nbytes
+
+        high = 1
+        while unit * high < _MOST_SIZE and fits(2 * high):
+            high *= 2
+        low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return unit * (low - (low % 2 == 0) if odd else low)
+
+    def _written_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Return the work-group shapes of the description; none if they are searched."""
+        written = self.fields.work_groups
+        if isinstance(written, str):
+            return ()
+        listed = (written,) if isinstance(written, int) else written
+        shapes = tuple(each for each in listed if isinstance(each, tuple))
+        numbers = tuple(each for each in listed if isinstance(each, int))
+        return shapes or (tuple((each,) for each in numbers) if len(self.fields.global_size) == 1 else (numbers,))
+
+    def _shape(self) -> tuple[int, ...]:
+        """Return the work-group shape of the sweep over sizes."""
+        return next(iter(self._written_shapes()), _SHAPES[len(self.fields.global_size) - 1])
+
+    def _shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, ...], ...]:
+        """Return the shapes of the search for the best one."""
+        written, dimensions = self._written_shapes(), len(self.fields.global_size)
+        if written:
+            return tuple(shape for shape in written if prod(shape) <= limits.max_work_group)
+        if dimensions == 1:
+            return tuple((size,) for size in grid.work_groups(device, limits))
+        if dimensions == 2:
+            return grid.shapes(limits, device.kind)
+        return tuple(shape for shape in _SHAPES_3D if prod(shape) <= limits.max_work_group)
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The swept size; and the work-group shapes at a size beyond the caches."""
+        shape = self._shape()
+        if prod(shape) > limits.max_work_group and not self._written_shapes():
+            shape = (limits.max_work_group, *(1 for _ in shape[1:]))
+        values = self._values(device, limits, shape)
+        points = [self._with(value, shape) for value in values]
+        title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
+        sizes = Sweep("size", grid.WORKING_SET, tuple(self._possible(points, limits)), title, grid.coarse(limits))
+        shapes = self._shapes(device, limits)
+        found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
+        return tuple(sweep for sweep in found if sweep.points)
+
+    def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
+        """Return the values of the swept size; a single ``None`` if all sizes are fixed."""
+        written = self.fields.sizes[self.fields.swept] if self.fields.swept else None
+        if written is None or isinstance(written, tuple):
+            return written or (None,)
+        if ends := range_of(written):
+            return grid.sizes(*ends, grid.multiple(self._multiple()))
+        far = _FAR // 2 if limits.quick or device.is_cpu else _FAR
+        most = min(far * grid.last_cache_bytes(device), limits.max_bytes)
+        return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
+
+    def _possible(self, points: Iterable[Parameters], limits: Limits) -> Iterable[Parameters]:
+        """Yield the points whose data fit into the device's memory and can be computed.
+
+        Of points with equal work-groups and work-items, the first.
+        """
+        computed = {each.name for each in self.formulas.buffers if each.values not in SHARED_VALUES}
+        seen = set()
+        for parameters in points:
+            nbytes = self.formulas.nbytes(parameters)
+            sizes = nbytes.values()
+            if any(nbytes[name] > MOST_ELEMENTS for name in computed):
+                continue
+            shape = self.formulas.local_size(parameters), self.formulas.global_size(parameters)
+            if (
+                shape not in seen
+                and sum(sizes) <= limits.max_bytes
+                and max(sizes, default=0) <= limits.max_buffer_bytes
+            ):
+                seen.add(shape)
+                yield parameters
+
+    def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
+        """Return the search for a work-group shape, in the order of the shapes."""
+        value, written = None, self.fields.sizes.get(self.fields.swept or "")
+        if isinstance(written, tuple):
+            value = max(written)
+        elif written is not None:
+            ends = range_of(written)
+            most = min(4 * grid.last_cache_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
+            value = min(self._value_of(most, self._shape()), ends[1] if ends else _MOST_SIZE)
+            least = prod(_MULTIPLES[:1])
+            value -= value % least if value > least and least % self._multiple() == 0 else 0
+        points = [point for shape in shapes if self._divides(point := self._with(value, shape))]
+        label = f"work-group size at {self._size_label(points[0])}" if points else ""
+        axis = grid.by_group_size((), "").axis
+        return Sweep("work_group", axis, tuple(self._possible(points, limits)), label)
+
+    def _divides(self, parameters: Parameters) -> bool:
+        try:
+            self.formulas.global_size(parameters)
+        except FieldError:
+            return False
+        return True
+
+    def _size_label(self, parameters: Parameters) -> str:
+        swept = self.fields.swept
+        return f"{swept} = {parameters[swept]}" if swept else "the given size"
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """The working set is the size of all buffers."""
+        nbytes, shape = sum(self.formulas.nbytes(parameters).values()), self.formulas.local_size(parameters)
+        of_groups = sweep.axis.quantity == "work_group"
+        x = None if not of_groups else float(shape[0]) if len(shape) == 1 else float(sweep.points.index(parameters))
+        return grid.key(
+            parameters,
+            " x ".join(map(str, shape)) if of_groups else self._size_label(parameters),
+            work=self.formulas.work(parameters),
+            items=prod(self.formulas.global_size(parameters)),
+            nbytes=nbytes,
+            x=x,
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """The declared accesses and operations."""
+        return demand_of(self.formulas, parameters, device, self._code, loops=self.loops)
+
+    def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
+        """Return the kernel with what its compiled code shows and its description does not declare."""
+        other = copy(self)
+        other._code = code
+        return other
+
+    def missing(self, features: Features) -> str | None:
+        """Types and local memory that the device lacks."""
+        types = {argument.dtype.str[1:] for argument in self.fields.arguments}
+        for kind, extension in (("f8", "cl_khr_fp64"), ("f2", "cl_khr_fp16")):
+            if kind in types and extension not in features.extensions:
+                return f"the device does not support {extension}, which its arguments need"
+        needed = self.formulas.local_memory_bytes(self.verification()[0])
+        if needed > features.local_memory_bytes:
+            return f"it needs {needed} bytes of local memory; the device has {features.local_memory_bytes}"
+        return None
+
+    def build_options(self, parameters: Parameters) -> str:
+        """The description's options and macros."""
+        names = self.formulas.names(parameters)
+        macros = (
+            f"-D{name}={self.formulas.number(f'defines.{name}', text, names):.17g}"
+            for name, text in self.fields.defines.items()
+        )
+        return " ".join(filter(None, (self.fields.build_options, *macros)))
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data, or what the description says."""
+        formulas, names = self.formulas, self.formulas.names(parameters)
+        buffers, handles = {}, {}
+        for position, argument in enumerate(self.fields.arguments):
+            if argument.elements is not None:
+                contents = initial_contents(self.formulas, position, argument, names, rng)
+                # The points of a sweep share buffers of one name, whose contents must then not depend on the size.
+                sized = argument.values not in SHARED_VALUES and argument.name not in formulas.arrays
+                handles[argument.name] = f"{argument.name} {contents.nbytes}" if sized else argument.name
+                nbytes = self.formulas.elements(argument, names) * argument.element_bytes
+                buffers[handles[argument.name]] = Buffer(nbytes, contents)
+        arguments = tuple(
+            argument_value(formulas, position, argument, parameters, handles)
+            for position, argument in enumerate(self.fields.arguments)
+        )
+        shape = formulas.local_size(parameters)
+        dispatch = Dispatch(self.fields.kernel, formulas.global_size(parameters), shape, arguments)
+        dispatches: tuple[Dispatch, ...] = (dispatch,)
+        if self.fields.swap:
+            one, other = (handles[name] for name in self.fields.swap)
+            exchanged = {one: other, other: one}
+            back = tuple(exchanged.get(each, each) if isinstance(each, str) else each for each in arguments)
+            dispatches = (dispatch, replace(dispatch, arguments=back))
+        return Job(buffers, dispatches)
+
+    def smallest(self) -> "KernelFileWorkload":
+        """Return the same kernel, verified at the smallest size only."""
+        other = copy(self)
+        other._most_verified = 1
+        return other
+
+    def verification(self) -> Sequence[Parameters]:
+        """Small sizes, odd where the kernel allows it."""
+        return self._verified()[: self._most_verified]
+
+    def _verified(self) -> Sequence[Parameters]:
+        shape, written = self._shape(), self.fields.sizes.get(self.fields.swept or "")
+        if written is None:
+            return (self._with(None, shape),)
+        if isinstance(written, tuple):
+            return tuple(self._with(value, shape) for value in sorted(written)[:2])
+        values = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
+        ends = range_of(written)
+        allowed = sorted(value for value in values if not ends or ends[0] <= value <= ends[1]) or [
+            ends[0] if ends else 1
+        ]
+        return tuple(self._with(value, shape) for value in allowed)
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """Evaluate the description's expressions, or call its function."""
+        return expected_results(self.formulas, self.folder, parameters, job) if self.is_verified else {}

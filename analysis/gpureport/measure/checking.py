@@ -1,0 +1,24 @@
+"""The verification of a workload alone, before anything is measured."""
+
+from gpureport.measure.limits import SweepSettings
+from gpureport.measure.measurer import Measurer
+from gpureport.measure.rounds import Progress
+from gpureport.measure.sweep import Task
+from gpureport.workloads.grid import WORKING_SET
+from gpureport.workloads.model import Limits, Sweep, Workload
+
+_NOTHING = Sweep("check", WORKING_SET, (), "check")
+_SETTINGS = SweepSettings(Limits(2.0**30, 2.0**30, 2**10, quick=True))
+
+
+def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> str | None:
+    """Build and verify a workload on an open device; return why it cannot be measured, or ``None``.
+
+    Raises:
+        DeviceError: the device was lost.
+    """
+    measurer.start(Task(workload, [_NOTHING], _SETTINGS))
+    (checked,) = measurer.finish(progress).measurements
+    wrong = checked.verification is not None and not checked.verification.passed
+    missing = checked.verification is None
+    return checked.skipped if checked.failed or wrong or missing else None

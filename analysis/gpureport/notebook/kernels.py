@@ -1,0 +1,90 @@
+"""Kernels of users in Python: the fields of a description, and NumPy arrays."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.data import own_device_dirs
+from gpureport.errors import GpuReportError
+from gpureport.kernel_files import KernelFileWorkload, calibrating, described, load_kernels
+from gpureport.measure.checking import check_kernel
+from gpureport.measure.limits import SweepSettings, run_limits
+from gpureport.measure.machine import free_memory_bytes
+from gpureport.measure.presence import choose_working
+from gpureport.notebook.frames import ReportFrames
+from gpureport.records.report import Report, RunSettings
+from gpureport.results.opening import predicted_report
+from gpureport.run.pipeline import Plan, run
+from gpureport.spec.database import load_database
+from gpureport.workloads import select
+
+
+class Kernel:
+    """A kernel of your own: OpenCL C, and the fields of its description."""
+
+    def __init__(self, *, arrays: Mapping[str, NDArray[np.generic]] | None = None, **fields: object) -> None:
+        """Describe a kernel.
+
+        Args:
+            arrays: initial contents of buffers by name; buffers of other sizes repeat or shorten them.
+            fields: those of a YAML description; files are relative to the working directory.
+
+        Raises:
+            InputError: a field is wrong.
+        """
+        self._workloads: Sequence[KernelFileWorkload] = described(fields, Path(), arrays)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a YAML description.
+
+        Raises:
+            InputError: it is missing or invalid.
+        """
+        kernel = cls.__new__(cls)
+        kernel._workloads = load_kernels([Path(path)])
+        return kernel
+
+    def predict(self, device: str, *, quick: bool = False) -> ReportFrames:
+        """Predict the kernel on a device of the database.
+
+        Raises:
+            InputError: the device is unknown.
+        """
+        found = load_database((), own_device_dirs()).resolve(device)
+        return ReportFrames(predicted_report(found, self._workloads, quick=quick))
+
+    def measure(self, device: str = "auto", *, quick: bool = False, seed: int = 0) -> ReportFrames:
+        """Verify and measure the kernel on a present device, after the microbenchmarks that calibrate its prediction.
+
+        The kernel's code runs on the device.
+
+        Raises:
+            InputError: there is no such device.
+            GpuReportError: the kernel does not build, or gives wrong results.
+        """
+        silent = _Silent()
+        with choose_working(device).measurer as measurer:
+            for workload in self._workloads:
+                if problem := check_kernel(measurer, workload, silent):
+                    raise GpuReportError(f"{workload.title}: {problem}")
+            limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=quick)
+            plan = Plan(
+                match=load_database((), own_device_dirs()).match(measurer.device),
+                workloads=(*select(calibrating(self._workloads)), *self._workloads),
+                settings=SweepSettings(limits, seed=seed),
+                requested=RunSettings(quick=quick, seed=seed),
+            )
+            return ReportFrames(run(plan, measurer, _unsaved, silent))
+
+
+class _Silent:
+    def advance(self, label: str, done: float) -> None:
+        """Show nothing."""
+
+
+def _unsaved(report: Report) -> None:
+    """Save nothing."""

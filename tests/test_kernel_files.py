@@ -1,0 +1,472 @@
+"""Kernels of users: descriptions, expressions, signatures, drafts, and the shipped examples."""
+
+import pickle
+from contextlib import suppress
+from pathlib import Path
+from shutil import copy
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+import gpureport
+from gpureport.cli import main
+from gpureport.data import data_dir
+from gpureport.errors import InputError
+from gpureport.kernel_files import calibrating, described, load_kernels
+from gpureport.kernel_files.draft import draft
+from gpureport.kernel_files.expressions import ExpressionError, evaluate, whole
+from gpureport.kernel_files.formulas import FieldError
+from gpureport.kernel_files.schema import FILE_NAME, kernel_schema, schema_text
+from gpureport.kernel_files.signature import signatures
+from gpureport.kernel_files.workload import KernelFileWorkload
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.protocol import BuildError
+from gpureport.measure.verify import verify
+from gpureport.predict import limits_of, predict
+from gpureport.records.measurement import MachineCode
+from gpureport.records.report import save_report
+from gpureport.results.opening import predicted_report
+from gpureport.spec.models import Device
+from gpureport.workloads import select
+from gpureport.workloads.model import Features, Limits
+from tests.toy import MIB, TOY
+
+EXAMPLES = sorted((data_dir("kernels_cl") / "examples").glob("*.yaml"))
+SAXPY = data_dir("kernels_cl") / "examples" / "saxpy.yaml"
+CPU = TOY.model_copy(update={"kind": "cpu"})
+
+
+def example(name: str) -> KernelFileWorkload:
+    """Return an example."""
+    (found,) = load_kernels([data_dir("kernels_cl") / "examples" / f"{name}.yaml"])
+    return found
+
+
+def changed(folder: Path, old: str, new: str, source: str = "saxpy.cl") -> Path:
+    """Return SAXPY's description in *folder*, with a part of the text replaced."""
+    text = SAXPY.read_text()
+    assert old in text
+    copy(SAXPY.with_name(source), folder / "saxpy.cl")
+    file = folder / "saxpy.yaml"
+    file.write_text(text.replace(old, new))
+    return file
+
+
+# Expressions
+
+
+def test_expressions_compute_sizes_and_arrays() -> None:
+    """With the types of NumPy."""
+    x = np.arange(6, dtype=np.float32)
+
+    assert whole("-(-n // 4)", {"n": 9}) == 3
+    assert evaluate("x + 2 * a", {"x": x, "a": np.float32(3)}).dtype == np.float32
+    np.testing.assert_array_equal(evaluate("reshape(x, 2, 3)[:, None, 1:]", {"x": x}), x.reshape(2, 1, 3)[..., 1:])
+    np.testing.assert_array_equal(evaluate("where(x > 2, x, -x) @ ones(6)", {"x": x}), 3 + 4 + 5 - 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x.tofile('a')",
+        "x.size",
+        "__import__('os')",
+        "'a' * 10",
+        "2 ** 1000",
+        "1 << 100",
+        "x +",
+        "",
+        "[i for i in x]",
+        "lambda: 1",
+        "(lambda a: a)(2)",
+        "sum(x)(2)",
+        "f'{x}'",
+        "y",
+        "open(1)",
+        "arange(10 ** 12)",
+        "reshape(arange(20000), 20000, 1) * arange(20000)",
+        "x[9]",
+        "1 / 0",
+        "sum(x, axis=7)",
+        "n / 4",
+        "-n",
+        "n, n",
+        "n; n",
+        "(" * 300 + "n" + ")" * 300,
+        "n + " * 400 + "n",
+    ],
+)
+def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
+    """With a reason, and without computing it."""
+    with pytest.raises(ExpressionError) as error:
+        whole(text, {"x": np.arange(6), "n": 9})
+
+    assert "\n" not in str(error.value)
+
+
+@given(st.text(alphabet="nx0123456789+-*/%()[],.: _'<>=&|^~@", max_size=40))
+def test_any_text_is_a_value_or_an_error(text: str) -> None:
+    """Never another exception."""
+    with suppress(ExpressionError):
+        evaluate(text, {"x": np.arange(6), "n": 9})
+
+
+# Examples
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_examples_give_the_expected_results(backend: OpenCLBackend, file: Path) -> None:
+    """Also after a process received them."""
+    for workload in load_kernels([file]):
+        assert workload.is_verified
+        assert not workload.missing(
+            Features(frozenset(backend.device.extensions), "", "cpu", backend.device.local_memory_bytes)
+        )
+
+        received = pickle.loads(pickle.dumps(workload))  # noqa: S301 - as the driver process receives it
+        verification = verify(backend, received, np.random.default_rng(5))
+
+        assert verification.passed, verification.message
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_sweeps_of_examples_respect_the_limits(file: Path, device: Device, quick: bool) -> None:
+    """No point needs more memory or a larger work-group than allowed; points differ; x ascends."""
+    limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=1024, quick=quick)
+    for workload in load_kernels([file]):
+        for sweep in workload.sweeps(device, limits):
+            keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+            assert len({key.label for key in keys}) == len(keys) > 1
+            assert sorted(key.x for key in keys) == [key.x for key in keys] or sweep.name == "work_group"
+            for parameters, key in zip(sweep.points, keys, strict=True):
+                demand = workload.demand(parameters, device)
+                assert key.working_set_bytes <= limits.max_bytes
+                assert np.prod(demand.work_group) <= limits.max_work_group
+                assert demand.work_items == key.work_items
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_examples_are_predicted(file: Path) -> None:
+    """Larger problems take longer, and the calibrating microbenchmarks exist."""
+    kernels = load_kernels([file])
+
+    assert select(calibrating(kernels))
+    for workload in kernels:
+        sizes = predict(TOY, workload, limits_of(TOY))[0]
+        assert sizes.points[-1].time_s > sizes.points[0].time_s
+
+
+def test_a_stream_is_predicted_as_the_microbenchmark() -> None:
+    """Declared traffic equals that of a hand-written workload."""
+    (triad,) = select(("memory/triad",))
+    own = example("stream_triad")
+    limits = limits_of(TOY)
+    theirs, ours = (predict(TOY, workload, limits, intervals=False)[0].points[-1].value for workload in (triad, own))
+
+    assert ours == pytest.approx(theirs, rel=0.1)
+
+
+def test_a_stencil_reads_its_neighbours_from_the_first_cache() -> None:
+    """Five loads of each cell, of which memory serves about one."""
+    workload = example("stencil_5_point")
+    point = workload.sweeps(TOY, limits_of(TOY))[0].points[-1]
+    read = next(stream for stream in workload.demand(point, TOY).streams if not stream.write)
+
+    assert read.passes == 5
+    assert 1 < read.outer_passes < 2
+
+
+def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
+    """Operations of PTX without loops, unless the description declares them."""
+    (bare,) = load_kernels([changed(tmp_path, "operations: {fp32: n}\n", "")])
+    code = MachineCode(
+        form="PTX",
+        counts={"fp32": 2, "int": 3, "logic": 1, "branch": 1},
+        global_loads={},
+        global_stores={},
+        loops=False,
+    )
+    looping = code.model_copy(update={"loops": True})
+    point = bare.verification()[0]
+    names = set(bare.demand(point, TOY).operations)
+
+    completed = bare.completed(code).demand(point, TOY).operations
+
+    assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
+    assert set(bare.completed(looping).demand(point, TOY).operations) == names
+    assert example("saxpy").completed(code).demand(point, TOY).operations["fp32"] == point["n"]
+
+
+def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
+    """Each with the fields that differ."""
+    text = "variants:\n  small: {work_groups: 64}\n  large: {work_groups: 256, build_options: -DX=1}\nwork:"
+    small, large = load_kernels([changed(tmp_path, "work:", text)])
+
+    assert (small.name, large.name) == ("saxpy/small", "saxpy/large")
+    assert large.build_options(large.verification()[0]) == "-DX=1"
+    assert small.verification()[0]["local_x"] == 64
+    assert small.title != large.title
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "field", "word"),
+    [
+        ("kernel: saxpy", "kernel: saxpi", 5, "kernel", "'saxpy'"),
+        ("source: saxpy.cl", "source: other.cl", 4, "source", "no file"),
+        ("name: a,", "name: b,", 10, "arguments.2.name", "'a'"),
+        ("type: float, value", "type: double, value", 10, "arguments.2.type", "float"),
+        ("{name: a, type: float, value: 2.0}", "{name: a, type: float, elements: n}", 10, "arguments.2", "scalar"),
+        ("  - {name: n, type: uint, value: n}\n", "", 7, "arguments", "saxpy.cl:3"),
+        ("value: 2.0", "value: 2.0 +", 10, "arguments.2.value", "not an expression"),
+        ("elements: n}", "elements: m}", 9, "arguments.1.elements", "'m'"),
+        ("elements: n}", "elements: n / 7}", 9, "arguments.1.elements", "whole number"),
+        ("elements: n}", "elements: 0}", 9, "arguments.1.elements", "at least one"),
+        ("y + a * x", "y.dump(x)", 16, "expect.y", "calls"),
+        ("y + a * x", "y[1:] + a", 16, "expect.y", "values"),
+        ("expect: {y:", "expect: {z:", 16, "expect.z", "no buffer"),
+        ("type: float, elements: n}", "type: real, elements: n}", 9, "arguments.1.type", "float"),
+        ("guarded: true", "work_groups: [[7, 7]]", 13, "work_groups", "dimension"),
+        ("guarded: true", "guarded: 3", 13, "guarded", "true or false"),
+        ("guarded: true", "gaurded: true", 13, "gaurded", "guarded"),
+        ("sizes: {n: auto}", "sizes: {n: auto, m: auto}", 1, "", "swept"),
+        ("sizes: {n: auto}", "sizes: {n: 1000}", 12, "global_size", "guarded"),
+        ("amount: n,", "amount: 0,", 14, "work.amount", "positive"),
+        ("{fp32: n}", "{fp23: n}", 15, "operations", "fp32"),
+    ],
+)
+def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, field: str, word: str) -> None:
+    """One sentence: file, line, field and correction."""
+    file = changed(tmp_path, old, new)
+    if "1000" in new:
+        file.write_text(file.read_text().replace("guarded: true\n", ""))
+    with pytest.raises(InputError) as error:
+        load_kernels([file])
+
+    message = str(error.value)
+    assert message.startswith((f"{file}:{line}: {field}", f"{file}: {field}"))
+    assert f":{line}:" in message or not field
+    assert word in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("text", ["int main() { return 0; }", "\n", "kernel", '"kernel void f(', "#define kernel\n"])
+def test_a_source_without_kernels_is_refused(tmp_path: Path, text: str) -> None:
+    """It is not OpenCL."""
+    file = changed(tmp_path, "name", "name")
+    (tmp_path / "saxpy.cl").write_text(text)
+
+    with pytest.raises(InputError, match=r"saxpy.yaml:4: source: .*is not OpenCL"):
+        load_kernels([file])
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """A source, a missing file, a binary file, a family of gpureport, and one description twice."""
+    for file, word in ((SAXPY.with_suffix(".cl"), "--new"), (tmp_path / "none.yaml", "no such file")):
+        with pytest.raises(InputError, match=word):
+            load_kernels([file])
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\x00\x01")
+    with pytest.raises(InputError, match="UTF-8"):
+        load_kernels([tmp_path / "binary.yaml"])
+    with pytest.raises(InputError, match="family"):
+        load_kernels([changed(tmp_path, "name: SAXPY", "name: Memory")])
+    with pytest.raises(InputError, match="twice"):
+        load_kernels([SAXPY, SAXPY])
+
+
+def test_a_kernel_that_does_not_build_names_its_file(backend: OpenCLBackend, tmp_path: Path) -> None:
+    """With the compiler's first error, and no path of the machine."""
+    (workload,) = load_kernels([changed(tmp_path, "name", "name")])
+    source = tmp_path / "saxpy.cl"
+    source.write_text(source.read_text().replace("y[i] +=", "z[i] +="))
+
+    with pytest.raises(BuildError) as error:
+        verify(backend, workload, np.random.default_rng(5))
+
+    assert str(error.value).startswith("saxpy.cl does not build")
+    assert str(tmp_path) not in str(error.value)
+
+
+def test_wrong_results_are_noticed(backend: OpenCLBackend, tmp_path: Path) -> None:
+    """With the position of the first one."""
+    (workload,) = load_kernels([changed(tmp_path, "y + a * x", "y - a * x")])
+
+    verification = verify(backend, workload, np.random.default_rng(5))
+
+    assert not verification.passed
+    assert "first at 0" in verification.message
+
+
+def test_results_without_expectation_are_not_verified(backend: OpenCLBackend, tmp_path: Path) -> None:
+    """The description in the report says so."""
+    (workload,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}\n', "")])
+
+    assert verify(backend, workload, np.random.default_rng(5)).passed
+    assert not workload.is_verified
+    assert "not verified" in workload.description
+
+
+def test_a_function_gives_expected_results(tmp_path: Path) -> None:
+    """Its errors are those of the field."""
+    file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
+    (tmp_path / "own.py").write_text("def right(y, x, a, **others):\n    return {'y': y + a * x}\n")
+    (workload,) = load_kernels([file])
+    job = workload.job(workload.verification()[0], np.random.default_rng(5))
+    assert set(workload.expected(workload.verification()[0], job, 1)) == {"y"}
+
+    (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
+    with pytest.raises(FieldError, match="expect_from"):
+        workload.expected(workload.verification()[0], job, 1)
+    with pytest.raises(InputError, match=r":16: expect_from"):
+        load_kernels([file])
+
+
+# Signatures and drafts
+
+
+def test_signatures_survive_comments_macros_and_attributes() -> None:
+    """Names, types and address spaces; lines of the file."""
+    (found,) = signatures(
+        """
+        /* kernel void none(int a); */
+        #define N(x) \\
+            kernel x
+        typedef struct { float a; } Record;
+        __attribute__((reqd_work_group_size(64, 1, 1)))
+        __kernel void f(  // kernel
+            __global const unsigned int *restrict a, global Record *b, __local float4 *c, const ulong d,
+            constant float e[4], read_only image2d_t g)
+        { a["kernel void g()"]; get_global_id(1); }
+        """
+    )
+    assert found.parameters
+
+    assert (found.name, found.line, found.dimensions) == ("f", 7, 2)
+    assert [(each.name, each.type, each.kind, each.constant) for each in found.parameters] == [
+        ("a", "uint", "buffer", True),
+        ("b", "Record", "buffer", False),
+        ("c", "float4", "local", False),
+        ("d", "ulong", "scalar", True),
+        ("e", "float", "buffer", True),
+        ("g", "image2d_t", "other", False),
+    ]
+
+
+@pytest.mark.parametrize("source", sorted(data_dir("kernels_cl").rglob("*.cl")), ids=lambda file: file.stem)
+def test_all_shipped_kernels_can_be_read(source: Path) -> None:
+    """Every parameter has a name."""
+    for signature in signatures(source.read_text()):
+        assert signature.parameters
+        assert all(each.name for each in signature.parameters)
+
+
+@given(st.text(max_size=60) | st.text(alphabet="ab *,()[];:{}=.\"'\\#/\n0", max_size=40))
+def test_any_text_has_signatures_or_none(text: str) -> None:
+    """Never an error."""
+    signatures(f"kernel void f({text}")
+
+
+def test_a_draft_is_a_valid_description(tmp_path: Path) -> None:
+    """It can be loaded as it is, apart from what it marks."""
+    source = tmp_path / "saxpy.cl"
+    copy(SAXPY.with_suffix(".cl"), source)
+    text = draft(source)
+    (tmp_path / "saxpy.yaml").write_text(text)
+
+    (workload,) = load_kernels([tmp_path / "saxpy.yaml"])
+
+    assert [each.name for each in workload.fields.arguments] == ["y", "x", "a", "n"]
+    assert "# CHECK" in text
+
+
+def test_a_draft_of_something_else_is_refused(tmp_path: Path) -> None:
+    """A missing file, no kernel, an image."""
+    source = tmp_path / "image.cl"
+    with pytest.raises(InputError, match="no such file"):
+        draft(source)
+    source.write_text("void f(void) {}")
+    with pytest.raises(InputError, match="not OpenCL"):
+        draft(source)
+    source.write_text("kernel void f(read_only image2d_t g) {}")
+    with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
+        draft(source)
+
+
+def test_the_committed_schema_is_current() -> None:
+    """``python -m gpureport.kernel_files.schema`` would change nothing; it accepts the examples."""
+    Draft202012Validator.check_schema(kernel_schema())
+    assert (data_dir("kernels_cl") / FILE_NAME).read_text() == schema_text()
+    for file in EXAMPLES:
+        assert file.read_text().startswith(f"# yaml-language-server: $schema=../{FILE_NAME}\n")
+        errors = Draft202012Validator(kernel_schema()).iter_errors(yaml.safe_load(file.read_text()))
+        assert [error.message for error in errors] == []
+
+
+# Python
+
+
+def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same fields; arrays replace initial contents."""
+    monkeypatch.chdir(SAXPY.parent)
+    fields = yaml.safe_load(SAXPY.read_text())
+
+    same, read = gpureport.Kernel(**fields), gpureport.Kernel.from_file("saxpy.yaml")
+    points = [kernel.predict("nvidia/h200_sxm", quick=True).points for kernel in (same, read)]
+
+    assert points[0].equals(points[1])
+    (workload,) = described(fields, SAXPY.parent, {"x": np.array([1.0, 2.0])})
+    job = workload.job(workload.verification()[0], np.random.default_rng(0))
+    np.testing.assert_array_equal(np.unique(job.buffers["x"].filled()), [1.0, 2.0])
+    with pytest.raises(InputError, match="kernel: is missing"):
+        gpureport.Kernel(**{name: value for name, value in fields.items() if name != "kernel"})
+
+
+# Commands
+
+
+def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Predictions for one device and for two; documents; a draft, which is not overwritten."""
+    kernel = ["--kernel", str(SAXPY)]
+
+    assert main(["predict", "nvidia/h200_sxm", *kernel]) == 0
+    assert "saxpy/saxpy" in capsys.readouterr().out
+    assert main(["predict", "nvidia/h200_sxm", "nvidia/a40", *kernel]) == 0
+    assert "saxpy/saxpy" in capsys.readouterr().out
+    copy(SAXPY.with_suffix(".cl"), tmp_path / "saxpy.cl")
+    for code in (0, 2):
+        assert main(["kernel", "--new", str(tmp_path / "saxpy.cl")]) == code
+    for wrong in (["kernel"], ["kernel", str(tmp_path / "none.yaml")], ["predict", "a40", "--kernel", "none.yaml"]):
+        assert main(wrong) == 2
+
+
+def test_a_stored_report_needs_no_description(tmp_path: Path) -> None:
+    """It is opened and rendered with the kernel's title."""
+    report = predicted_report(TOY, [example("saxpy")])
+    save_report(report, tmp_path / "report.json")
+
+    assert main(["render", str(tmp_path / "report.json"), "--no-pdf"]) == 0
+    assert "SAXPY" in (tmp_path / "report.html").read_text()
+
+
+def test_the_readme_shows_the_example() -> None:
+    """As it is in the file."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+
+    assert SAXPY.read_text().partition("\n")[2] in readme
+
+
+def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A report names them, but does not contain them."""
+    report = predicted_report(TOY, [example("saxpy")]).model_copy(update={"status": "partial"})
+    save_report(report, tmp_path / "report.json")
+
+    assert main(["--resume", str(tmp_path)]) == 2
+    assert "saxpy/saxpy; add --kernel" in capsys.readouterr().err
