@@ -81,7 +81,7 @@ def read_yaml(path: Path) -> Yaml:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file, such as the source of a kernel.
+    """Read a text file, such as the source of a kernel or the output of a program.
 
     Raises:
         FileError: it cannot be read, is too large, or is not UTF-8.
@@ -106,15 +106,6 @@ def read_json(path: Path) -> object:
         raise FileError(file, f"is not JSON ({error.msg})", error.lineno) from None
     except ValueError as error:
         raise FileError(file, str(error)) from None
-
-
-def read_text(path: Path) -> str:
-    """Return the contents of a text file in UTF-8.
-
-    Raises:
-        FileError: it cannot be read, is too large, or is no such text.
-    """
-    return _read(path, MOST_YAML_BYTES)
 
 
 def read_table(path: Path) -> list[dict[str, str]]:

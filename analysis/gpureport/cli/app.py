@@ -133,7 +133,10 @@ WorkloadOption = Annotated[
 KernelOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--kernel", help="YAML description of a kernel of your own; repeat the option for several.", metavar="FILE"
+        "--kernel",
+        help="YAML description of a kernel of your own; repeat the option for several.",
+        metavar="FILE",
+        parser=path_of,
     ),
 ]
 DirectoryOption = Annotated[
@@ -415,6 +418,7 @@ def kernel(
         typer.Option(
             help="Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml.",
             metavar="SOURCE",
+            parser=path_of,
         ),
     ] = None,
     check: Annotated[

@@ -52,9 +52,7 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     tree = _parsed(text)
     known = {**_FUNCTIONS, **(functions or {})}
     _check_names(tree, names, known)
-    evaluator: Any = EvalWithCompoundTypes(  # type: ignore[no-untyped-call]
-        operators=_OPERATORS, functions=known, names=dict(names)
-    )
+    evaluator: Any = EvalWithCompoundTypes(operators=_OPERATORS, functions=known, names=dict(names))
     try:
         with np.errstate(all="ignore"):
             return _limited(evaluator.eval(text, previously_parsed=tree))
