@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpureport.findings.accuracy import error_statistics, time_errors
+from gpureport.findings.accuracy import ErrorStatistics, error_statistics, time_errors
 from gpureport.findings.key_figures import ComparedValue, KeyFigure, key_figures, with_others
 from gpureport.observe.disturbance import running_clocks
 from gpureport.records.finding import AGREEMENT, Verdict
@@ -242,18 +242,33 @@ def trust_sentences(report: Report) -> Iterator[str]:
     compared = sum(counts[verdict] for verdict in _COMPARED)
     if compared:
         agree = f"{counts[Verdict.AGREES]} of {compared} compared features are within a factor of {AGREEMENT}"
+        within = f"{counts[Verdict.WITHIN]} more only within the 95 % interval"
+        off = compared - counts[Verdict.AGREES] - counts[Verdict.WITHIN]
         others = f"; {counts.total() - compared} have no counterpart" if counts.total() > compared else ""
-        yield f"{agree} of the prediction, {counts[Verdict.WITHIN]} more only within the 95 % interval{others}."
+        yield f"{agree} of the prediction, {within}, {off} {'is' if off == 1 else 'are'} off{others}."
     yield from trust.own_values(report)
 
 
 def _errors(report: Report) -> Iterator[str]:
-    for kind, name in _KINDS.items():
-        predictions = [prediction for prediction in report.predictions if prediction.kind == kind]
-        found = error_statistics(list(time_errors(predictions, report.observations)))
-        if found:
-            middle, mean, p90 = map(_percent, (found.median, found.mean, found.p90))
-            yield f"{name}, median {middle}, mean {mean}, one in ten above {p90} ({found.n} points)"
+    """Yield the errors by kind. Calibration excludes microbenchmarks, so the specification's are also given without."""
+    by_kind = {kind: [prediction for prediction in report.predictions if prediction.kind == kind] for kind in _KINDS}
+    calibrated = {prediction.key for prediction in by_kind["calibrated"]}
+    same = [prediction for prediction in by_kind["specification"] if prediction.key in calibrated]
+    of_all, of_same, found = (
+        error_statistics(list(time_errors(predictions, report.observations)))
+        for predictions in (by_kind["specification"], same, by_kind["calibrated"])
+    )
+    if of_all:
+        yield f"{_KINDS['specification']}, {_texts(of_all)} ({of_all.n} points)"
+    if found:
+        fewer = of_same if of_same and of_all and of_same.n < of_all.n else None
+        also = f"; from the specification, the same points have {_texts(fewer)}" if fewer else ""
+        yield f"{_KINDS['calibrated']}, {_texts(found)} ({found.n} points{also})"
+
+
+def _texts(found: ErrorStatistics) -> str:
+    middle, mean, p90 = map(_percent, (found.median, found.mean, found.p90))
+    return f"median {middle}, mean {mean}, 90th percentile {p90}"
 
 
 def _percent(share: float) -> str:
