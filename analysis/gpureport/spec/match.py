@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from gpureport.spec import reported
 from gpureport.spec.corrections import MEMORY_TOLERANCE, corrected, cpu_values, limits
 from gpureport.spec.draft import draft_device
+from gpureport.spec.host_core import vector_values
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import agreement, keys, pci_id, product, same, target, vendor
 from gpureport.text import legible
@@ -137,5 +138,10 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
 
 def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
     """Use an entry for any CPU, with sizes from the operating system and values reported by OpenCL."""
-    device = database.device(entry_id, cpu_values(database.host, present))
+    core = database.host_core
+    values = cpu_values(database.host, present, core)
+    if core:
+        narrow, file = database.architecture("x86_64"), database.architecture(core.architecture)
+        values |= vector_values(present, file, narrow)
+    device = database.device(entry_id, values)
     return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False)

@@ -1,0 +1,158 @@
+"""Values of a CPU from its type of core, for the entries that describe any CPU. Pure.
+
+Documents and measurements of many machines give the latency of each level in seconds, and its bandwidth for each core
+(:class:`gpureport.spec.models.CoreType`). OpenCL reports only the number of processors and a clock.
+"""
+
+import re
+from dataclasses import dataclass
+from math import sqrt
+
+from gpureport.records.provenance import Provenance
+from gpureport.spec.core_types import Topology
+from gpureport.spec.files import ArchitectureFile
+from gpureport.spec.lscpu import ListedCache, ProcessorFacts
+from gpureport.spec.models import CoreType, PresentDevice
+from gpureport.spec.resolve import Value
+
+L1_CYCLES = {"AuthenticAMD": 4.0}
+"""Cycles of a load from the L1, if not five."""
+STREAMED = 2.0
+"""Part of the L3 that streams of all threads find / part that a chain of loads of one thread finds. Fitted to the
+cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""
+SATURATION_EXPONENT = 3.0
+"""p-norm that joins the limits of cores and socket, as in ``predict.cpu_memory``."""
+_AROUND = (0.6, 1.0, 1.7)
+"""Onset, midpoint and end of the cliff beyond an L3 that other programs share, relative to its usable part (assumed)."""
+_WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
+_NO_MODEL = re.compile(r"(Processor|EPYC)\s*$")
+
+
+@dataclass(frozen=True)
+class HostCore:
+    """The type of core of a machine.
+
+    Attributes:
+        architecture: name of its file.
+        core: the memory hierarchy of a core.
+        topology: of the machine.
+        usable_l3: part of the listed L3 that one thread can use.
+        vendor: of the processor, as CPUID reports it.
+    """
+
+    architecture: str
+    core: CoreType
+    topology: Topology
+    usable_l3: float
+    vendor: str
+
+
+def guessed_facts(present: PresentDevice, name: str, caches: tuple[tuple[int, int, int], ...]) -> ProcessorFacts | None:
+    """Return what an OpenCL device reveals of its processor: for reports without the facts of the operating system.
+
+    A name without a model number is that of a virtual machine. ``None``: the vendor is not known.
+
+    Args:
+        present: the device.
+        name: of the processor.
+        caches: level, bytes of an instance, and processors that share it.
+    """
+    listed = {
+        f"l{level}": ListedCache(instance_bytes=size, instances=max(1, round(present.compute_units / shared)))
+        for level, size, shared in caches
+        if level <= 3
+    }
+    vendors = ("GenuineIntel", "AuthenticAMD")
+    words = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
+    maker = next((vendor for vendor in vendors if present.vendor == vendor or words[vendor] in name), None)
+    if maker is None:
+        return None
+    return ProcessorFacts(
+        vendor=maker,
+        name=name,
+        processors=max(1, present.compute_units),
+        hypervisor="unknown" if _NO_MODEL.search(name) else "",
+        flags=frozenset({"avx512f"} if _WIDE.search(present.version) else ()),
+        **listed,
+    )
+
+
+def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, Value]:
+    """Return the values that replace those of the generic entry; *clock_hz* is the listed clock.
+
+    With all cores busy, the clock is between the listed one and the highest, which follows from the latency of the L1:
+    their geometric mean (assumed).
+    """
+    core, place = host.core, host.topology
+    source = f"core type {host.architecture}"
+    highest = L1_CYCLES.get(host.vendor, 5.0) / core.l1_latency_s
+    clock = sqrt(clock_hz * highest) if highest > clock_hz else clock_hz
+    threads = float(place.cores) * float(place.core_share) / max(1, processors)
+    share, streamed = host.usable_l3, min(1.5, STREAMED * host.usable_l3)
+
+    def derived(value: object, note: str) -> Value:
+        return Value(value, Provenance(kind="derived", source=source, note=note))
+
+    def rate(bytes_per_s: float) -> Value:
+        return derived(bytes_per_s * threads / clock, f"{bytes_per_s / 1e9:.3g} GB/s per core")
+
+    def latency(seconds: float) -> Value:
+        return derived(seconds * clock, f"{seconds * 1e9:.3g} ns")
+
+    return {
+        "clock": derived(clock, f"between the listed {clock_hz / 1e9:.3g} GHz and {highest / 1e9:.3g} GHz"),
+        "memory.bandwidth": derived(_memory_bytes_per_s(host), f"of {place.cores:.0f} cores of a socket, as reached"),
+        "memory.efficiency": derived(1.0, "the bandwidth is that of streams"),
+        "memory.latency": latency(core.memory_latency_s + core.tlb_latency_s),
+        "caches.L1.latency": latency(core.l1_latency_s),
+        "caches.L2.latency": latency(core.l2_latency_s),
+        "caches.L3.latency": latency(core.l3_latency_s + core.tlb_latency_s),
+        "caches.L2.bandwidth": rate(core.l2_read_bytes_per_s),
+        "caches.L3.bandwidth": rate(core.l3_read_bytes_per_s),
+        "caches.L3.latency_transition": derived(
+            tuple(share * factor for factor in _AROUND), f"one thread can use {share:.0%} of it"
+        ),
+        "caches.L3.bandwidth_transition": derived(
+            tuple(streamed * factor for factor in _AROUND), f"streams find {streamed:.0%} of it"
+        ),
+    }
+
+
+def _memory_bytes_per_s(host: HostCore) -> float:
+    """Return the traffic of all cores with memory: reads, writes, and lines that writes fetch."""
+    core, place = host.core, host.topology
+    one = (core.memory_read_bytes_per_s + 2 * core.memory_write_bytes_per_s) / 2
+    cores = one * float(place.cores) * float(place.core_share)
+    part = float(place.sockets) * float(place.memory_share) * float(place.part) ** core.socket_exponent
+    p = SATURATION_EXPONENT
+    return float((cores**-p + (core.socket_bandwidth_bytes_per_s * part) ** -p) ** (-1 / p))
+
+
+def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
+    """Return the rates of the vectors that the compiler of a runtime emits.
+
+    LLVM prefers vectors of 256 bits on Intel's processors with AVX-512, whose instructions it uses on them: three
+    pipes for bitwise operations of three words, two for rotations. For a target without AVX-512, it emits code for
+    AVX2.
+
+    Args:
+        present: the device.
+        file: the architecture of its processor.
+        narrow: the architecture with vectors of 256 bits.
+    """
+    wide = int(file.wave_size.value) > int(narrow.wave_size.value)
+    if not wide or "Portable Computing Language" not in present.platform:
+        return {}
+    has_masks = _WIDE.search(present.version) is not None
+    if has_masks and file.vendor == "AMD":
+        return {}
+    origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
+    values: dict[str, Value] = {
+        "wave_size": Value(narrow.wave_size.value, origin),
+        "caches.L1.bandwidth": Value(narrow.leaves()["caches.L1.bandwidth"].value, origin),
+    }
+    values |= {path: Value(leaf.value, origin) for path, leaf in narrow.leaves().items() if path.startswith("rates.")}
+    if has_masks:
+        values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
+        values |= {path: Value(file.leaves()[path].value, origin) for path in ("latencies.ternary", "latencies.shift")}
+    return values
