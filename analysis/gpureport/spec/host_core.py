@@ -17,6 +17,13 @@ from gpureport.spec.resolve import Value
 
 L1_CYCLES = {"AuthenticAMD": 4.0}
 """Cycles of a load from the L1, if not five."""
+_SCALAR_POCL = 5
+"""PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
+_EMULATED_SHUFFLE = 0.2
+"""Lane operations per cycle of a shuffle that PoCL emulates in memory. Measured on 16 cores with PoCL 5."""
+LAUNCH_S, LAUNCH_EXPONENT = 0.9e-6, 1.4
+"""Launch cost of PoCL with one thread, and its growth with the number of threads, which wait for the same lock. Fitted
+to 1.8 us with 2 threads and 43 us with 16 (reports/pocl-xeon-2-cores, pocl-xeon-16-cores)."""
 STREAMED = 2.0
 """Part of the L3 that streams of all threads find / part that a chain of loads of one thread finds. Fitted to the
 cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""
@@ -104,6 +111,8 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
         "memory.bandwidth": derived(_memory_bytes_per_s(host), f"of {place.cores:.0f} cores of a socket, as reached"),
         "memory.efficiency": derived(1.0, "the bandwidth is that of streams"),
         "memory.latency": latency(core.memory_latency_s + core.tlb_latency_s),
+        "launch.single": derived(LAUNCH_S * processors**LAUNCH_EXPONENT, f"to wake {processors} threads"),
+        "launch.batched": derived(LAUNCH_S * processors**LAUNCH_EXPONENT, f"to wake {processors} threads"),
         "caches.L1.latency": latency(core.l1_latency_s),
         "caches.L2.latency": latency(core.l2_latency_s),
         "caches.L3.latency": latency(core.l3_latency_s + core.tlb_latency_s),
@@ -152,6 +161,11 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         "caches.L1.bandwidth": Value(narrow.leaves()["caches.L1.bandwidth"].value, origin),
     }
     values |= {path: Value(leaf.value, origin) for path, leaf in narrow.leaves().items() if path.startswith("rates.")}
+    version = re.match(r"(\d+)", present.driver)
+    before = version is not None and int(version[1]) < _SCALAR_POCL
+    if has_masks and before:
+        note = "PoCL before 5 vectorises simple conditions and code between barriers"
+        values["masked_lanes"] = Value(float(narrow.wave_size.value), Provenance(kind="derived", source=present.version, note=note))
     if has_masks:
         values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
         values |= {path: Value(file.leaves()[path].value, origin) for path in ("latencies.ternary", "latencies.shift")}
