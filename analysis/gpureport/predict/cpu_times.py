@@ -16,6 +16,10 @@ WAKING = 0.65
 ALL_AWAKE = 4
 """Work-groups for each thread from which on all threads are awake (same data)."""
 
+MASKED = 1.8
+"""Time of code with masks, which runs both sides of every condition / time without conditions. Fitted to Game of Life
+on two cores (reports/pocl-xeon-2-cores)."""
+
 
 def waking_s(device: Device, demand: Demand) -> float:
     """Return the seconds until the threads that run the work-groups are awake, after the launch itself.
@@ -35,7 +39,7 @@ def lanes(device: Device, demand: Demand) -> float:
     wave = float(device.architecture.wave_size)
     masks = device.architecture.masked_lanes
     if demand.branches:
-        return max(1.0, min(masks, wave, float(demand.work_group[0]))) if demand.maskable else 1.0
+        return max(1.0, min(masks, wave, float(demand.work_group[0])) / MASKED) if demand.maskable else 1.0
     return min(masks, wave) if "barrier" in demand.operations else wave
 
 

@@ -79,7 +79,8 @@ class Database:
             return None
         name, core = core_of_machine(facts, self)
         place = topology(facts, core)
-        return HostCore(name, core, place, float(usable_l3(core, place)), facts.vendor)
+        share = float(usable_l3(core, place))
+        return HostCore(name, core, self.stream_type(name), place, share, facts.vendor, bool(facts.hypervisor))
 
     def architecture(self, name: str, where: str = "") -> ArchitectureFile:
         """Return an architecture's file.
