@@ -20,6 +20,10 @@ MASKED = 1.8
 """Time of code with masks, which runs both sides of every condition / time without conditions. Fitted to Game of Life
 on two cores (reports/pocl-xeon-2-cores)."""
 
+GATHERED = 3.0
+"""Time of a lane of a gather or scatter / time of a scalar access. Fitted to transposes with strided local memory on two
+cores (reports/pocl-xeon-2-cores)."""
+
 
 def waking_s(device: Device, demand: Demand) -> float:
     """Return the seconds until the threads that run the work-groups are awake, after the launch itself.
@@ -49,6 +53,8 @@ def class_factors(device: Device, demand: Demand, vectors: Mapping[str, float]) 
     *vectors* contains factors that apply to vectors, such as accesses of several lines. One by one, work-items take the
     same time in any order. Barriers run one by one in any case.
     """
-    scalar = device.architecture.wave_size / lanes(device, demand)
-    names = demand.operations.keys() - {"barrier"}
-    return {name: max(scalar, vectors.get(name, 1.0)) for name in names}
+    together = lanes(device, demand)
+    scalar, names = device.architecture.wave_size / together, demand.operations.keys() - {"barrier"}
+    gathered = GATHERED if together > 1 else 1.0
+    passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
+    return {name: max(scalar, passes.get(name, 1.0)) for name in names}

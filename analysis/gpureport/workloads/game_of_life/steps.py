@@ -28,7 +28,7 @@ class Steps(Board):
     bits_per_cell = 1
     element_bytes = 4 * _WORDS
     published_side = 65_536
-    branches = False
+    branches = True
 
     def __init__(self, generations: int, number: str) -> None:
         self.generations = generations
