@@ -25,8 +25,8 @@ from gpureport.results.opening import is_record, measured_report, open_record, s
 from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
 from gpureport.spec.first_day import UNKNOWN, first_day
-from gpureport.validate.independence import FIRST_DAY, independence
 from gpureport.validate.cpus import cpu_folders, cpu_residuals
+from gpureport.validate.independence import FIRST_DAY, independence
 from gpureport.validate.residuals import WHATS, Residual, residuals
 from gpureport.validate.targets import TARGETS, Target, judge
 from gpureport.workloads import all_workloads

@@ -21,8 +21,8 @@ MASKED = 1.8
 on two cores (reports/pocl-xeon-2-cores)."""
 
 GATHERED = 3.0
-"""Time of a lane of a gather or scatter / time of a scalar access. Fitted to transposes with strided local memory on two
-cores (reports/pocl-xeon-2-cores)."""
+"""Time of a lane of a gather or scatter / time of a scalar access. Fitted to transposes with strided local memory
+(reports/pocl-xeon-2-cores)."""
 
 
 def waking_s(device: Device, demand: Demand) -> float:

@@ -189,7 +189,9 @@ def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
     Other programs on the socket use the rest, on hosts that cannot be seen. A large part of the socket leaves little
     room for them.
     """
-    share: npt.NDArray[np.float64] = np.minimum(MOST_OF_L3, core.l3_share * place.l3_share * place.part**core.l3_share_exponent)
+    share: npt.NDArray[np.float64] = np.minimum(
+        MOST_OF_L3, core.l3_share * place.l3_share * place.part**core.l3_share_exponent
+    )
     return share
 
 

@@ -11,8 +11,8 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.spec.clashes import alike
-from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.core_types import core_of_machine, topology, usable_l3
+from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.host_core import HostCore, core_values
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
@@ -134,7 +134,7 @@ class Database:
         if core := self.host_core:
             architecture, shared = self.architecture(core.architecture), self.shared.get(core.architecture)
             file = file.model_copy(update={"architecture": core.architecture})
-            values = overlay or values | core_values(core, values["clock"].value, values["compute_units"].value)
+            values = overlay or {**values, **core_values(core, values["clock"].value, values["compute_units"].value)}
         return resolve(entry.id, file, architecture, values, shared)
 
     def is_this_processor(self, entry_id: str) -> bool:

@@ -31,7 +31,7 @@ LINE_BYTES = 64
 SATURATION_EXPONENT = 3.0
 """p-norm that joins the limits of cores and socket, as in ``predict.cpu_memory``."""
 _AROUND = (0.6, 1.0, 1.7)
-"""Onset, midpoint and end of the cliff beyond an L3 that other programs share, relative to its usable part (assumed)."""
+"""Onset, midpoint and end of the cliff beyond an L3 that others share, relative to its usable part (assumed)."""
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
 _NO_MODEL = re.compile(r"(Processor|EPYC)\s*$")
 
@@ -95,8 +95,8 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     With all cores busy, the clock is between the listed one and the highest, which follows from the latency of the L1:
     their geometric mean (assumed).
 
-    OpenCL's buffers have small pages. A virtual machine's TLB misses read entries of two page tables, which the L3 serves:
-    about one more access of the L3 (assumed; confirmed by chains of loads on both machines of reports/pocl-xeon-*).
+    OpenCL's buffers have small pages. A virtual machine's TLB misses read entries of two page tables, which the L3
+    serves: about one more access of the L3 (assumed; chains of loads on both machines of reports/pocl-xeon-* agree).
     """
     core, place = host.core, host.topology
     source = f"core type {host.architecture}"
@@ -163,25 +163,21 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         file: the architecture of its processor.
         narrow: the architecture with vectors of 256 bits.
     """
-    wide = int(file.wave_size.value) > int(narrow.wave_size.value)
-    if not wide or "Portable Computing Language" not in present.platform:
+    lanes = narrow.leaves()["wave_size"].value
+    if "Portable Computing Language" not in present.platform:
         return {}
     has_masks = _WIDE.search(present.version) is not None
-    if has_masks and file.vendor == "AMD":
+    if file.leaves()["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
         return {}
     origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
-    values: dict[str, Value] = {
-        "wave_size": Value(narrow.wave_size.value, origin),
-        "caches.L1.bandwidth": Value(narrow.leaves()["caches.L1.bandwidth"].value, origin),
-    }
-    values |= {path: Value(leaf.value, origin) for path, leaf in narrow.leaves().items() if path.startswith("rates.")}
-    version = re.match(r"(\d+)", present.driver)
-    before = version is not None and int(version[1]) < _SCALAR_POCL
-    if has_masks and before:
+    copied = ("wave_size", "caches.L1.bandwidth", *(path for path in narrow.leaves() if path.startswith("rates.")))
+    values = {path: Value(narrow.leaves()[path].value, origin) for path in copied}
+    version = re.match(r"\d+", present.driver)
+    if version is None or int(version[0]) >= _SCALAR_POCL:
+        values["rates.shuffle"] = Value(_EMULATED_SHUFFLE, origin.model_copy(update={"note": "emulated in memory"}))
+    elif has_masks:
         note = "PoCL before 5 vectorises simple conditions and code between barriers"
-        values["masked_lanes"] = Value(float(narrow.wave_size.value), Provenance(kind="derived", source=present.version, note=note))
-    if not before:
-        values["rates.shuffle"] = Value(_EMULATED_SHUFFLE, Provenance(kind="derived", source=present.version, note="emulated in memory"))
+        values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
     if has_masks:
         values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
         values |= {path: Value(file.leaves()[path].value, origin) for path in ("latencies.ternary", "latencies.shift")}

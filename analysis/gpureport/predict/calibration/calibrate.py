@@ -87,7 +87,9 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
             sweep = _ObservedSweep(specified, prediction, observation, workload)
             for quantity in workload.calibrates:
                 before, device = device, _CALIBRATIONS[quantity](device, sweep)
-                changed = (path for path, origin in device.provenance.items() if origin is not before.provenance.get(path))
+                changed = (
+                    path for path, origin in device.provenance.items() if origin is not before.provenance.get(path)
+                )
                 noises |= dict.fromkeys(changed, noise(observation))
     return combined(specified, device, noises) if specified.is_cpu else device
 
