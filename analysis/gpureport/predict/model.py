@@ -188,8 +188,6 @@ def usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tu
         capacity = cache.capacity_bytes
         if cache.unified_with_local_memory:
             capacity -= local_memory_in_use_bytes(device.architecture, resident, demand.groups / device.compute_units)
-        if device.is_cpu and cache.scope == "compute_unit" and demand.reused == "dispatch" and ceil(demand.groups) == 1:
-            capacity /= device.compute_units  # the next dispatch may run on another core
         if cache.scope == "compute_unit" and not demand.shared:
             capacity *= min(device.compute_units, ceil(demand.groups))
         lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)

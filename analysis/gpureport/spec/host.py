@@ -14,6 +14,8 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
+_KEPT_FLAGS = frozenset({"avx512f"})
+"""Flags that distinguish types of core."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -146,7 +148,7 @@ def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | Non
         threads_per_core=max(1, threads),
         sockets=max(1, len({value for key, value in fields if key == "physical id"})),
         hypervisor="unknown" if "hypervisor" in flags else "",
-        flags=flags,
+        flags=flags & _KEPT_FLAGS,
         **listed,
     )
 

@@ -46,7 +46,7 @@ class PointerChase(Workload):
             parameters, format_bytes(parameters["bytes"]), work=parameters["steps"], items=1, nbytes=parameters["bytes"]
         )
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """A chain of loads, each after two operations that compute its address from an index.
 
         The parameter ``pointers`` marks published chases whose elements are addresses and need no such operations.
@@ -59,8 +59,7 @@ class PointerChase(Workload):
             streams=(Stream("next", lines, line, 4, passes=steps / lines, outer_passes=steps / lines),),
             chain={} if parameters.get("pointers") else {"int32": 2.0 * steps},
             memory_chain=steps,
-            # A CPU's warm-up may run on another core.
-            reused="dispatch" if device.is_cpu and steps < lines else "kernel",
+            reused="kernel",
             in_step=False,
             loaded=False,
         )
