@@ -12,7 +12,9 @@ _H200 = ("nvidia/h200_sxm",)
 _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nvidia/l40", "amd/mi100", "amd/mi210")
 
 _CPUS: tuple[str, ...] = ()
-"""Machines without entries: ``reports/published/cpus``, ``reports/pocl-xeon-*``."""
+"""Machines without entries: ``reports/published/cpus``."""
+_POCL = ("cpu/x86_64",)
+"""``reports/pocl-xeon-*``."""
 
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.corner.FEWER_CHANNELS": _STREAMS,
@@ -29,10 +31,10 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_memory.STREAMED_L3_RANGE": _CPUS,
     "predict.calibration.weights.SPECIFIED": _CPUS,
     "predict.calibration.weights.TRANSFER": (),
-    "predict.cpu_times.ALL_AWAKE": _CPUS,
-    "predict.cpu_times.GATHERED": _CPUS,
-    "predict.cpu_times.MASKED": _CPUS,
-    "predict.cpu_times.WAKING": _CPUS,
+    "predict.cpu_times.ALL_AWAKE": _POCL,
+    "predict.cpu_times.GATHERED": _POCL,
+    "predict.cpu_times.MASKED": _POCL,
+    "predict.cpu_times.WAKING": _POCL,
     "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,
     "predict.cpu_streams.LEVEL_SPREADS": _CPUS,
     "predict.cpu_streams.SATURATION_EXPONENT": _CPUS,

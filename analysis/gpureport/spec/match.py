@@ -146,6 +146,7 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
     if core:
         narrow, file = database.architecture("x86_64"), database.architecture(core.architecture)
         values |= vector_values(present, file, narrow)
+        how = f"{how} Its type of core is that of {file.name}."
     device = database.device(entry_id, values)
     return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False, notes=_hidden_l3(core))
 
