@@ -18,10 +18,9 @@ from gpureport.predict.cpu_memory import (
     latency_s,
     random_hits,
     streamed_hits,
-    usable_l3,
 )
 from gpureport.predict.cpu_streams import KERNELS, LINE_BYTES, Socket, stream_curve
-from gpureport.spec.core_types import SHARES, Topology
+from gpureport.spec.core_types import SHARES, Topology, usable_l3
 from gpureport.spec.models import CoreType, StreamType
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -13,6 +13,7 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends import nvidia
 from gpureport.measure.conditions.processor import usable_cores
 from gpureport.memory import limit_bytes, limit_remark
+from gpureport.spec.host import read_host
 from gpureport.spec.models import PresentDevice
 
 _PACKAGES = (
@@ -43,6 +44,7 @@ def machine_facts() -> dict[str, Any]:
         "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(_CGROUP))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": _versions(),
+        "processor": read_host().facts,
     }
 
 

@@ -16,7 +16,7 @@ from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
-from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
+from gpureport.predict.uncertainty.sensitivity import CPU_MODEL, Fact, sensitivities, spread, uncertain
 from gpureport.records.keys import SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
@@ -124,6 +124,7 @@ def _predicted(
 ) -> Predicted:
     device, facts, tape = uncertain(device) if intervals else (device, (), Tape())
     points, occupancies, deviations = [], [], []
+    other = CPU_MODEL if device.is_cpu else 0.0
     for parameters, resources in zip_longest(sweep.points, compiled):
         tape.rewind()
         answer = point_time(*model_inputs(device, workload, sweep, parameters, resources))
@@ -140,7 +141,7 @@ def _predicted(
                 level=answer.level,
                 operations=answer.operations,
                 memory_bytes=answer.memory_bytes,
-                spread=spread(deviations[-1]) if intervals else 1.0,
+                spread=spread(deviations[-1], other) if intervals else 1.0,
             )
         )
     relative = np.array(deviations).reshape(len(points), len(facts))
@@ -154,7 +155,7 @@ def _predicted(
         features=with_intervals(found, workload.metric, points, relative, facts) if intervals else found,
         occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        sensitivities=sensitivities(relative, facts) if intervals else (),
+        sensitivities=sensitivities(relative, facts, other) if intervals else (),
     )
     return Predicted(prediction, facts, relative)
 

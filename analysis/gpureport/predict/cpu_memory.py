@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpureport.spec.core_types import Listing, Topology
+from gpureport.spec.core_types import Listing, Topology, usable_l3
 from gpureport.spec.models import CoreType
 
 Operation = Literal["read", "write", "copy"]
@@ -39,8 +39,6 @@ TLB_REACH_BYTES = 256 * _KIB
 FAR_BYTES = 128 * _MIB
 """Beyond this working set, each doubling costs ``FAR_S``: page tables, and misses of the second-level TLB."""
 FAR_S = 3e-9
-MOST_OF_L3 = 1.3
-"""Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
 PRIVATE_EXPONENT, SHARED_EXPONENT = 5.0, 3.0
 """Steepness of the drop in bandwidth beyond private caches and beyond the L3."""
 STREAMED_L3 = 1.5
@@ -139,16 +137,6 @@ def random_hits(capacity_bytes: npt.ArrayLike, size: Floats) -> Floats:
     """Return the share of random dependent loads over *size* bytes that a cache serves."""
     held: Floats = np.minimum(1.0, np.asarray(capacity_bytes, dtype=float) / size)
     return 1 - (1 - held) ** ((NODES_PER_LINE - 1) / NODES_PER_LINE)
-
-
-def usable_l3(core: CoreType, topology: Topology) -> Floats:
-    """Return the usable part of one instance of the listed L3, for one thread.
-
-    Other programs on the socket use the rest, on hosts that cannot be seen. A large part of the socket leaves little
-    room for them.
-    """
-    share: Floats = np.minimum(MOST_OF_L3, core.l3_share * topology.l3_share * topology.part**core.l3_share_exponent)
-    return share
 
 
 def bandwidth_bytes_per_s(

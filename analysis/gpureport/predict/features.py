@@ -70,13 +70,22 @@ def _cause(size_bytes: float, points: Sequence[PredictedPoint]) -> str:
 
 
 def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level | None:
-    ends = {Level(name=c.name): c.capacity_bytes for c in device.caches if size_bytes >= _smallest_onset(c)}
+    ends = {
+        Level(name=cache.name): cache.capacity_bytes * (_usable(cache, of_latency=of_latency) if device.is_cpu else 1.0)
+        for cache in device.caches
+        if size_bytes >= _smallest_onset(cache)
+    }
     if of_latency:
         partitioned = (cache for cache in device.caches if cache.partitions > 1)
         ends |= {Level(name=cache.name, near=True): cache.capacity_bytes / cache.partitions for cache in partitioned}
     nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])), default=Level(name="cache"))
     far = nearest in ends and abs(log(size_bytes / ends[nearest])) > _FAR
     return None if far else nearest
+
+
+def _usable(cache: Cache, *, of_latency: bool) -> float:
+    """Return the part of a CPU's cache that programs find: other programs, also of other machines, use the rest."""
+    return (cache.latency_transition if of_latency else cache.bandwidth_transition).midpoint
 
 
 def _smallest_onset(cache: Cache) -> float:

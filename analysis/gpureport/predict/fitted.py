@@ -13,6 +13,8 @@ _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nv
 
 _CPUS: tuple[str, ...] = ()
 """Machines without entries: ``reports/published/cpus``."""
+_POCL = ("cpu/x86_64",)
+"""``reports/pocl-xeon-*``."""
 
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.corner.FEWER_CHANNELS": _STREAMS,
@@ -23,12 +25,17 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_memory.COPY_EXPONENTS": _CPUS,
     "predict.cpu_memory.FAR_S": _CPUS,
     "predict.cpu_memory.L2_REACH": _CPUS,
-    "predict.cpu_memory.MOST_OF_L3": _CPUS,
     "predict.cpu_memory.PRIVATE_EXPONENT": _CPUS,
     "predict.cpu_memory.SATURATION_EXPONENT": _CPUS,
     "predict.cpu_memory.SHARED_EXPONENT": _CPUS,
     "predict.cpu_memory.STREAMED_L3": _CPUS,
     "predict.cpu_memory.STREAMED_L3_RANGE": _CPUS,
+    "predict.calibration.weights.SPECIFIED": _CPUS,
+    "predict.calibration.weights.TRANSFER": (),
+    "predict.cpu_times.ALL_AWAKE": _POCL,
+    "predict.cpu_times.GATHERED": _POCL,
+    "predict.cpu_times.MASKED": _POCL,
+    "predict.cpu_times.WAKING": _POCL,
     "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,
     "predict.cpu_streams.LEVEL_SPREADS": _CPUS,
     "predict.cpu_streams.SATURATION_EXPONENT": _CPUS,

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, inf, prod
 
-from gpureport.predict import traffic
+from gpureport.predict import cpu_times, traffic
 from gpureport.predict.corner import memory_exponent, several_dies
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
 from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, latency_levels, staircase
@@ -112,14 +112,17 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     latency_s = group_s * rounds + turnover_s(device, demand) * (rounds - 1)
     groups_s = group_time_s(device, demand)
     # The work-group dispatcher runs in parallel with everything else.
-    computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
+    busy = {"core": _core_time_s(groups_s, by_pipe)} if device.is_cpu else by_pipe
+    computing_s = smooth_maximum(busy.values(), THROUGHPUT_EXPONENT)
     beyond = limiting == "DRAM" and memory_s > computing_s and not device.is_cpu
     base = memory_exponent(device, demand) if beyond else LATENCY_EXPONENT
     exponent = latency_exponent(_groups_per_compute_unit(device, demand), base)
     # The last group starts after all others have started.
     started_s = groups_s + group_s
-    work_s = max(_work_time(device, demand, resident, by_pipe, memory_s, latency_s, isolated, exponent), started_s)
+    work_s = max(_work_time(device, demand, resident, busy, memory_s, latency_s, isolated, exponent), started_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
+    if device.is_cpu:
+        launch_s += cpu_times.waking_s(device, demand)
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
@@ -131,6 +134,12 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
         memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel"),
     )
+
+
+def _core_time_s(groups_s: float, by_pipe: Mapping[str, float]) -> float:
+    """Return the seconds that a CPU's core executes: it starts its groups itself, and barriers end its loops."""
+    others = (time_s for name, time_s in by_pipe.items() if name != "barrier")
+    return groups_s + by_pipe.get("barrier", 0.0) + smooth_maximum(others, THROUGHPUT_EXPONENT)
 
 
 def _work_time(
@@ -213,6 +222,9 @@ def memory_traffic_time(
         moved = traffic.outer_bytes(demand.streams, cache.sector_bytes)
         if not levels:
             moved = traffic.requested_bytes(demand.streams)
+        elif device.is_cpu:
+            # Between the caches of a core and beyond, a line that is written moves twice: fetched, then evicted.
+            moved += traffic.filled_bytes(demand.streams, device, cache.sector_bytes)
         time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
         if time_s > slowest:
             slowest, limiting = time_s, cache.name
@@ -380,10 +392,8 @@ def instruction_class_times(device: Device, demand: Demand) -> dict[str, float]:
     units = busy_fraction(device, demand)
     rates = device.architecture.rates_per_cycle
     factors = {"local": demand.local_conflicts, "memory": _access_passes(device, demand)}
-    if demand.branches and device.is_cpu:
-        # Divergent work-items run one by one instead of as a vector. Barriers run one by one in any case.
-        scalar = device.architecture.wave_size
-        factors = {name: scalar * factors.get(name, 1.0) for name in demand.operations.keys() - {"barrier"}}
+    if device.is_cpu:
+        factors = cpu_times.class_factors(device, demand, factors)
     times = {
         name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * units)
         for name, count in demand.operations.items()
@@ -462,6 +472,8 @@ def isolated_group(
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
     near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
     several = not device.is_cpu and sum(not stream.write for stream in demand.streams) > 1
+    if device.is_cpu and demand.loaded:
+        load_cycles = near_cycles = 0.0  # prefetched
     cycles = load_cycles * loaded * (SEVERAL_LOADS if several else 1.0)
     loads_s = device.cycles(demand.memory_chain * cycles + demand.cached_chain * near_cycles)
     return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))

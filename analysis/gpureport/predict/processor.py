@@ -14,10 +14,9 @@ from gpureport.predict.cpu_memory import (
     Operation,
     bandwidth_curve,
     latency_curve,
-    usable_l3,
 )
 from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
-from gpureport.spec.core_types import Topology, core_of_machine, generic_name, topology
+from gpureport.spec.core_types import Topology, core_of_machine, generic_name, topology, usable_l3
 from gpureport.spec.database import Database
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import CoreType

@@ -40,6 +40,12 @@ def fill_bytes(stream: Stream, granularity: int, *, write_allocate: bool) -> flo
     return touched_bytes(stream, granularity) if partly or write_allocate else 0.0
 
 
+def filled_bytes(streams: Sequence[Stream], device: Device, granularity: int) -> float:
+    """Return the bytes that all passes of *streams* fetch because they write."""
+    allocate = device.architecture.write_allocate
+    return sum(fill_bytes(s, granularity, write_allocate=allocate) * s.outer_passes for s in streams)
+
+
 def memory_bytes(streams: Sequence[Stream], device: Device, *, every_pass: bool) -> float:
     """Return the bytes to and from memory in one dispatch that starts with empty caches.
 

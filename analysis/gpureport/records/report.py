@@ -17,6 +17,7 @@ from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
 from gpureport.records.version_1 import upgraded
+from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
 
@@ -75,6 +76,8 @@ class Machine(Record):
     """Properties of the device that the OpenCL runtime reports."""
     clocks: Many[Clock] = ()
     """Clock frequencies during the run."""
+    processor: ProcessorFacts | None = None
+    """What identifies the processor's type of core; unknown in older reports."""
     vendor_facts: Table[Name, Name] = Field(default_factory=dict)
     """Properties reported by the vendor's management library, as display text: power limit, temperature, ECC, …"""
 

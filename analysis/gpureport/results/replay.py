@@ -7,11 +7,12 @@ from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records.measurement import Compilation, Measurement
-from gpureport.records.report import Publication, Report
+from gpureport.records.report import Machine, Publication, Report
 from gpureport.results import published
 from gpureport.results.series import Series
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
+from gpureport.spec.host_core import guessed_facts
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
@@ -79,15 +80,15 @@ def device_of(report: Report, database: Database) -> Device:
     if report.machine is None:
         return database.device(entry)
     original = Database(database.entries, database.architecture_paths, shared=database.shared)
-    original.host = _host(report.device)
+    original.host = _host(report.device, report.machine)
     match = original.match(report.machine.opencl)
     return match.device if match.entry_id == entry else original.device(entry)
 
 
-def _host(device: Device) -> HostProcessor:
-    """Return a host with the sizes of the stored device."""
+def _host(device: Device, machine: Machine) -> HostProcessor:
+    """Return a host with the sizes of the stored device, and what is known of its processor."""
     cores = device.compute_units
-    caches = (
+    caches = tuple(
         HostCache(
             level=int(cache.name.removeprefix("L")),
             size_bytes=round(cache.capacity_bytes / cache.partitions),
@@ -96,8 +97,16 @@ def _host(device: Device) -> HostProcessor:
         for cache in device.caches
         if cache.name in ("L1", "L2", "L3")
     )
-    machine = device.architecture.id
-    return HostProcessor(device.name, cores, round(device.memory.size_bytes), device.clock_hz, tuple(caches), machine)
+    sizes = tuple((cache.level, cache.size_bytes, cache.shared_by) for cache in caches)
+    return HostProcessor(
+        name=device.name,
+        processors=cores,
+        memory_bytes=round(device.memory.size_bytes),
+        clock_hz=machine.opencl.clock_hz or device.clock_hz,
+        caches=caches,
+        machine=device.id.rpartition("/")[2],
+        facts=machine.processor or guessed_facts(machine.opencl, device.name, sizes),
+    )
 
 
 def _series(

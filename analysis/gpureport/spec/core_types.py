@@ -37,6 +37,8 @@ _GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel X
 """Names of the processor models of QEMU."""
 _MOST_SOCKETS = 8
 _TOLERANCE = 1.2
+MOST_OF_L3 = 1.3
+"""Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
 
 
 @dataclass(frozen=True)
@@ -168,16 +170,49 @@ def generic_name(facts: ProcessorFacts, architectures: Mapping[str, Architecture
 def core_of_machine(facts: ProcessorFacts, database: "Database") -> tuple[str, CoreType]:
     """Return the name of the architecture of a machine's processor, and its type of core.
 
-    A processor of an unknown type gets that of the generic architecture, with the private caches that it lists.
+    Without a model number, caches identify it. A processor of an unknown type gets that of the generic architecture,
+    with the private caches that it lists.
     """
     architectures = database.architectures()
-    name = core_type_name(facts, architectures)
+    name = core_type_name(facts, architectures) or (None if facts.model else _by_caches(facts, architectures, database))
     if name is not None:
         return name, database.core_type(name)
     name = generic_name(facts, architectures)
     listed = {"l1_bytes": facts.l1, "l2_bytes": facts.l2}
     sizes = {field: cache.instance_bytes for field, cache in listed.items() if cache}
     return name, database.core_type(name).model_copy(update=sizes)
+
+
+def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
+    """Return the usable part of one instance of the listed L3, for one thread.
+
+    Other programs on the socket use the rest, on hosts that cannot be seen. A large part of the socket leaves little
+    room for them.
+    """
+    share: npt.NDArray[np.float64] = np.minimum(
+        MOST_OF_L3, core.l3_share * place.l3_share * place.part**core.l3_share_exponent
+    )
+    return share
+
+
+def _by_caches(
+    facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile], database: "Database"
+) -> str | None:
+    """Return the architecture of the vendor whose private caches are the listed ones, with the most similar L3."""
+    if facts.l3 is None:
+        return None
+    known = [
+        (name, database.core_type(name))
+        for name, file in architectures.items()
+        if any(each.vendor == facts.vendor and each.models for each in file.identified_by)
+    ]
+    listed = facts.l3.instance_bytes
+    alike = [
+        (max(core.l3_bytes / listed, listed / core.l3_bytes), name)
+        for name, core in known
+        if facts.l1 and facts.l2 and not (_differs(facts.l1, core.l1_bytes) or _differs(facts.l2, core.l2_bytes))
+    ]
+    return min(alike)[1] if alike else None
 
 
 def identifies(ids: Iterable[ProcessorId], facts: ProcessorFacts) -> bool:

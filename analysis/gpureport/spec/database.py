@@ -11,8 +11,10 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.spec.clashes import alike
+from gpureport.spec.core_types import core_of_machine, topology, usable_l3
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
+from gpureport.spec.host_core import HostCore, core_values
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
@@ -69,6 +71,17 @@ class Database:
         """The processor of this machine."""
         return read_host()
 
+    @property
+    def host_core(self) -> HostCore | None:
+        """The type of core of this machine's processor; ``None`` if the processor does not identify itself."""
+        facts = self.host.facts
+        if facts is None or facts.instruction_set != "x86_64":
+            return None
+        name, core = core_of_machine(facts, self)
+        place = topology(facts, core)
+        share = float(usable_l3(core, place))
+        return HostCore(name, core, self.stream_type(name), place, share, facts.vendor, bool(facts.hypervisor))
+
     def architecture(self, name: str, where: str = "") -> ArchitectureFile:
         """Return an architecture's file.
 
@@ -117,8 +130,12 @@ class Database:
         shared = self.shared.get(entry.file.architecture)
         if not self.is_this_processor(entry_id):
             return resolve(entry.id, entry.file, architecture, overlay, shared)
-        values = overlay or host_values(self.host)
-        return resolve(entry.id, on_host(entry.file, self.host), architecture, values, shared)
+        values, file = overlay or host_values(self.host), on_host(entry.file, self.host)
+        if core := self.host_core:
+            architecture, shared = self.architecture(core.architecture), self.shared.get(core.architecture)
+            file = file.model_copy(update={"architecture": core.architecture})
+            values = overlay or {**values, **core_values(core, values["clock"].value, values["compute_units"].value)}
+        return resolve(entry.id, file, architecture, values, shared)
 
     def is_this_processor(self, entry_id: str) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gpureport.spec.lscpu import ListedCache, ProcessorFacts
 from gpureport.spec.resolve import Value, assumed, queried
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
+_KEPT_FLAGS = frozenset({"avx512f"})
+"""Flags that distinguish types of core."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -38,6 +41,8 @@ class HostProcessor:
     caches: tuple[HostCache, ...] = ()
     machine: str = "x86_64"
     """Instruction set as the operating system names it."""
+    facts: ProcessorFacts | None = None
+    """What identifies its type of core; ``None``: the generic one."""
 
     @property
     def family(self) -> Literal["aarch64", "x86_64"]:
@@ -54,13 +59,15 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> HostProcessor
     """Query the operating system; the arguments are the paths on Linux."""
     import psutil
 
+    found = tuple(_read_caches(caches))
     return HostProcessor(
         name=_processor_name(cpuinfo),
         processors=_usable_processors(),
         memory_bytes=psutil.virtual_memory().total,
         clock_hz=_clock_hz(),
-        caches=tuple(_read_caches(caches)),
+        caches=found,
         machine=platform.machine(),
+        facts=_facts(cpuinfo, found),
     )
 
 
@@ -113,13 +120,51 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
     return values
 
 
-def _processor_name(cpuinfo: Path) -> str:
-    """Return the processor's model name, else the board's, else the instruction set's."""
+def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | None:
+    """Return what identifies the type of core of an x86-64 processor; ``None`` if it does not say."""
+    fields = _fields(cpuinfo)
+    first: dict[str, str] = {}
+    for key, value in fields:
+        first.setdefault(key, value)
+    if "vendor_id" not in first or not first.get("cpu family", "").isdecimal():
+        return None
+    processors = _usable_processors()
+    listed = {
+        f"l{cache.level}": ListedCache(
+            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
+        )
+        for cache in caches
+        if cache.level <= 3
+    }
+    flags = frozenset(first.get("flags", "").split())
+    siblings, cores = first.get("siblings", ""), first.get("cpu cores", "")
+    threads = int(siblings) // int(cores) if siblings.isdecimal() and cores.isdecimal() and int(cores) else 1
+    return ProcessorFacts(
+        vendor=first["vendor_id"],
+        name=first.get("model name", ""),
+        family=int(first["cpu family"]),
+        model=int(first["model"]) if first.get("model", "").isdecimal() else None,
+        processors=processors,
+        threads_per_core=max(1, threads),
+        sockets=max(1, len({value for key, value in fields if key == "physical id"})),
+        hypervisor="unknown" if "hypervisor" in flags else "",
+        flags=flags & _KEPT_FLAGS,
+        **listed,
+    )
+
+
+def _fields(cpuinfo: Path) -> list[tuple[str, str]]:
+    """Return the fields of ``cpuinfo`` in their order; none if it cannot be read."""
     try:
         lines = cpuinfo.read_text(errors="replace").splitlines()
     except OSError:
-        lines = []
-    fields = [(key.strip(), name.strip()) for key, _, name in (line.partition(":") for line in lines) if name.strip()]
+        return []
+    return [(key.strip(), name.strip()) for key, _, name in (line.partition(":") for line in lines) if name.strip()]
+
+
+def _processor_name(cpuinfo: Path) -> str:
+    """Return the processor's model name, else the board's, else the instruction set's."""
+    fields = _fields(cpuinfo)
     names = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
     return next(names, "") or platform.processor() or platform.machine()
 

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 from gpureport.spec import reported
 from gpureport.spec.corrections import MEMORY_TOLERANCE, corrected, cpu_values, limits
 from gpureport.spec.draft import draft_device
+from gpureport.spec.host_core import HostCore, vector_values
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import agreement, keys, pci_id, product, same, target, vendor
 from gpureport.text import legible
+from gpureport.units import format_bytes
+
+_MIB = 1 << 20
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -137,5 +141,25 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
 
 def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
     """Use an entry for any CPU, with sizes from the operating system and values reported by OpenCL."""
-    device = database.device(entry_id, cpu_values(database.host, present))
-    return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False)
+    core = database.host_core
+    values = cpu_values(database.host, present, core)
+    if core:
+        narrow, file = database.architecture("x86_64"), database.architecture(core.architecture)
+        values |= vector_values(present, file, narrow)
+        how = f"{how} Its type of core is that of {file.name}."
+    device = database.device(entry_id, values)
+    return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False, notes=_hidden_l3(core))
+
+
+_WHOLE_L3 = 0.8
+"""Usable part of the L3 from which on it is not worth mentioning."""
+
+
+def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
+    """Return a sentence on the L3 that a virtual machine cannot use, if that is much."""
+    if core is None or not core.hypervisor or core.usable_l3 >= _WHOLE_L3:
+        return ()
+    listed = float(core.topology.l3_bytes)
+    part = format_bytes(float(f"{core.usable_l3 * listed / _MIB:.1g}") * _MIB)
+    found = f"This virtual machine probably has about {part} of the listed {format_bytes(listed)} of L3"
+    return (f"{found}: other machines on the same processor use the rest. Predictions have wide intervals there.",)

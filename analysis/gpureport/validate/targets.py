@@ -162,6 +162,8 @@ TARGETS = (
     Target("H200, caches", "latency cliffs", "worst", 0.10, None, _H200),
     Target("H200, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _H200),
     Target("H200, caches, streams", "bandwidth cliffs", "worst", 0.10, None, _H200, _MEMORY),
+    Target("PoCL, all families", "times", "median", 0.25, 0.25, _CPU),
+    Target("PoCL, all families", "times", "90 %", 0.60, 0.60, _CPU),
     Target("PoCL, caches", "latency cliffs", "worst", 0.10, None, _CPU),
     Target("PoCL, caches", "bandwidth cliffs", "worst", 0.10, 0.05, _CPU),
     Target("PoCL, caches, streams", "bandwidth cliffs", "worst", 0.10, None, _CPU, _MEMORY),

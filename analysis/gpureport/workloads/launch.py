@@ -36,11 +36,16 @@ class _Empty(Workload):
     def work(self, parameters: Parameters) -> float:
         return parameters["groups"]
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One comparison per work-item."""
         items = parameters["groups"] * parameters["local"]
         return Demand(
-            items, (parameters["local"],), operations={"instruction": 4.0 * items}, chain={"int32": 4.0}, registers=8
+            items,
+            (parameters["local"],),
+            operations={"instruction": 4.0 * items},
+            chain={"int32": 4.0},
+            registers=8,
+            branches=device.is_cpu,
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: ARG002 - no random data

@@ -140,6 +140,7 @@ class Demand:
         stores_per_sector: number of stores that together write one sector.
         line_writes: lines written, summed over all stores of all waves; ``None``: the lines that the streams cover.
         branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
+        maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: which pass reads the data again: the next dispatch (``dispatch``, including ping-pong), a later pass of
             the same dispatch (``kernel``), or none (``never``).
@@ -168,6 +169,7 @@ class Demand:
     stores_per_sector: float = 1.0
     line_writes: float | None = None
     branches: bool = False
+    maskable: bool = False
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True

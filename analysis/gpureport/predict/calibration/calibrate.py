@@ -11,6 +11,7 @@ from statistics import median
 from typing import Literal
 
 from gpureport.matching import FeatureMatch, match_features
+from gpureport.predict.calibration.weights import combined, noise
 from gpureport.predict.model import THROUGHPUT_EXPONENT
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.observation import Observation, ObservedPoint
@@ -73,9 +74,10 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
 
     A figure of the entry is multiplied by observed / predicted of the microbenchmark that shows it. Effects that the
     model already contains (launch cost, smooth maxima) are thus not counted twice. Observations of other workloads are
-    ignored, and so are work-group searches, because some shapes are slow.
+    ignored, and so are work-group searches, because some shapes are slow. On a CPU, measured and specified values are
+    combined (:mod:`gpureport.predict.calibration.weights`).
     """
-    specified = device
+    specified, noises = device, dict[str, float]()
     workloads = {workload.name: workload for workload in all_workloads() if workload.calibrates}
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
@@ -84,8 +86,12 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
         if prediction and workload and observation.axis.quantity != "work_group":
             sweep = _ObservedSweep(specified, prediction, observation, workload)
             for quantity in workload.calibrates:
-                device = _CALIBRATIONS[quantity](device, sweep)
-    return device
+                before, device = device, _CALIBRATIONS[quantity](device, sweep)
+                changed = (
+                    path for path, origin in device.provenance.items() if origin is not before.provenance.get(path)
+                )
+                noises |= dict.fromkeys(changed, noise(observation))
+    return combined(specified, device, noises) if specified.is_cpu else device
 
 
 def _changed(device: Device, sweep: _ObservedSweep, facts: Iterable[str], **update: object) -> Device:

@@ -124,6 +124,41 @@ RULES = (
     ),
 )
 """Facts with a known spread of their own. The first rule that matches counts."""
+CPU_MODEL = 0.18 * MEDIAN_TO_SIGMA
+"""Standard deviation of the model of OpenCL on CPUs, beyond ``MODEL``: half of the calibrated times are within 18 % of
+their predictions (``gpureport validate --times reports/pocl-*``). This includes what compilers make of a kernel."""
+CPU_HERE = 0.2
+"""Least standard deviation of what a run on a CPU measures: clocks and neighbours change from one kernel to another
+(assumed)."""
+CPU_RULES = (
+    Rule(
+        "part of the L3 that programs find",
+        r"caches\.L3\.\w+_transition",
+        0.59,
+        0.59,
+        "0.2 to 2.0 times the usual part on 95 % of cloud machines (``predict.cpu_memory.SPREADS``); other programs on "
+        "the host use the rest",
+        here=0.3,
+    ),
+    Rule(
+        "transition range of a private cache / capacity",
+        r"caches\.L[12]\.\w+_transition",
+        0.35,
+        0.35,
+        "0.6 to 1.1 of the capacity on two virtual machines (reports/pocl-xeon-*): physical pages are not contiguous",
+        here=0.2,
+    ),
+    Rule(
+        "bandwidth of a core",
+        r"caches\.\w+\.bandwidth|memory\.bandwidth",
+        0.3,
+        GUESS,
+        "95 % of cloud machines: private caches within a factor of 1.5, L3 and memory within 2 "
+        "(``predict.cpu_memory.SPREADS``)",
+    ),
+    Rule("launch cost", r"launch\.(single|batched)", 0.5, 0.5, "4 to 190 µs with PoCL (krrishnarraj/clpeak logs)"),
+)
+"""The same for CPUs, before ``RULES``."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +179,11 @@ class Fact:
 def fact(device: Device, path: str) -> Fact:
     """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
     origin = device.provenance.get(path)
-    rule = next((rule for rule in RULES if re.fullmatch(rule.paths, path)), None)
+    rules = (*CPU_RULES, *RULES) if device.is_cpu else RULES
+    rule = next((rule for rule in rules if re.fullmatch(rule.paths, path)), None)
     if origin and origin.here:
-        return Fact(path, "here", rule.here if rule else HERE)
+        known = rule.here if rule else HERE
+        return Fact(path, "here", max(known, CPU_HERE) if device.is_cpu else known)
     kind = origin.kind if origin else "assumed"
     known = rule.published if rule else KINDS[kind]
     return Fact(path, kind, rule.assumed if rule and kind == "assumed" else known)
@@ -256,10 +293,14 @@ def spread(relative: Floats, other: float = 0.0) -> float:
 _LEAST_SHARE = 0.01
 
 
-def sensitivities(relative: Floats, facts: Iterable[Fact]) -> tuple[Sensitivity, ...]:
-    """Rank facts by their share of the variance of times, from deviations of shape (points, facts)."""
-    known = [*facts, Fact("model", "derived", MODEL)]
-    variances = np.append(np.mean(relative**2, axis=0), MODEL**2)
+def sensitivities(relative: Floats, facts: Iterable[Fact], other: float = 0.0) -> tuple[Sensitivity, ...]:
+    """Rank facts by their share of the variance of times, from deviations of shape (points, facts).
+
+    *other* is the standard deviation of the model beyond ``MODEL``.
+    """
+    model = hypot(MODEL, other)
+    known = [*facts, Fact("model", "derived", model)]
+    variances = np.append(np.mean(relative**2, axis=0), model**2)
     shares = variances / variances.sum()
     return tuple(
         Sensitivity(

@@ -7,6 +7,7 @@ from statistics import median
 
 from gpureport.findings.advice import WITHIN, OneSize, one_size
 from gpureport.findings.key_figures import KeyFigure
+from gpureport.findings.usable_cache import LATENCY, READS, usable_bytes
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature, Position
@@ -65,10 +66,32 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     kept = [
         f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff
     ]
-    missed = [text for cache, cliff in known if not cliff and (text := _not_observed(cache, found))]
+    usable = list(_usable_part(report))
+    rest = known[:-1] if usable else known
+    missed = [text for cache, cliff in rest if not cliff and (text := _not_observed(cache, found))]
     keep = "Keep the working set" if measured else "Predicted: keep the working set"
     stay = [f"{keep} {listed(kept)}."] if kept else []
-    return " ".join((*stay, *missed, *_unexplained(found)))
+    return " ".join((*stay, *missed, *usable, *_unexplained(found)))
+
+
+_MIB = 1 << 20
+_MOST = 0.6
+"""Part of the listed capacity from which on it is not worth mentioning."""
+_OF_WHAT = {LATENCY: "dependent loads", READS: "reads"}
+
+
+def _usable_part(report: Report) -> Iterable[str]:
+    """Say how much of a CPU's last cache the machine found, if that is little."""
+    found = usable_bytes(report.device, report.observations)
+    listed_bytes = report.device.caches[-1].capacity_bytes if found else 0.0
+    parts = [
+        f"{format_bytes(float(f'{found[name] / _MIB:.2g}') * _MIB)} with {what}"
+        for name, what in _OF_WHAT.items()
+        if name in found and found[name] < _MOST * listed_bytes
+    ]
+    if parts:
+        cache = report.device.caches[-1].name
+        yield f"Of the listed {format_bytes(listed_bytes)} of {cache}, this machine found about {listed(parts)}."
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,12 @@ class LocalMemory(Transpose):
         )
 
     def _conflicts(self, parameters: Parameters, device: Device) -> float:
-        """Return the bank conflicts of the first wave."""
+        """Return the bank conflicts of the first wave; on a CPU its accesses, if they are not of adjacent words."""
         lanes = range(min(device.architecture.wave_size, prod(self.work_group(parameters))))
         columns = self.work_group(parameters)[0] if len(self.work_group(parameters)) > 1 else 1
         words = [lane % columns * self.pitch(parameters) + lane // columns for lane in lanes]
+        if device.is_cpu:
+            return 1.0 if words == [*range(len(words))] else float(len(words))
         return bank_conflicts(words, device.architecture.local_memory_banks)
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:

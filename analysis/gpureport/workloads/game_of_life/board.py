@@ -71,6 +71,7 @@ class Board(Workload):
     """Whether a work-item waits for one row before it loads the next."""
     registers: ClassVar[int] = 32
     branches: ClassVar[bool] = True
+    maskable: ClassVar[bool] = False
 
     # Sizes
 
@@ -194,6 +195,7 @@ class Board(Workload):
             cached_chain=2.0 if self.row_after_row else 0.0,
             registers=self.registers,
             branches=self.branches,
+            maskable=self.maskable,
             ping_pong=True,
             idle_items=prod(items) - prod(self.items(parameters)),
             stores_per_sector=float(self.stores),

@@ -35,6 +35,7 @@ class Bytes(_Bytes):
     read_bytes = 9.0
     displaced = 6 / 10
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
+    maskable = True
     row_after_row = True
 
 
@@ -75,6 +76,7 @@ class BytesWide(_Bytes):
     read_bytes = 36.0
     displaced = 6 / 10
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
+    maskable = True
     row_after_row = True
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:

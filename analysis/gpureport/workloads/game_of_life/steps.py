@@ -28,7 +28,7 @@ class Steps(Board):
     bits_per_cell = 1
     element_bytes = 4 * _WORDS
     published_side = 65_536
-    branches = False
+    branches = True
 
     def __init__(self, generations: int, number: str) -> None:
         self.generations = generations
@@ -69,7 +69,7 @@ class Steps(Board):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """For each word, row and generation two shifts and nine logic operations; a fifth word for the edges."""
         base = super().demand(parameters, device)
-        worked = self._rows(parameters) + 2 * self.generations
+        worked = min(self._rows(parameters), parameters["height"]) + 2 * self.generations
         busy = self.tiling(parameters, device).busy_items * worked
         integer = _RING * self.generations * _OPERATIONS + 12.0
         integer *= 1 + _AT_BORDERS * self._bordered(parameters)
@@ -97,7 +97,7 @@ class Steps(Board):
 
     def passes(self, parameters: Parameters) -> float:
         """Each strip also reads one row per generation above and below it."""
-        rows = self._rows(parameters)
+        rows = min(self._rows(parameters), parameters["height"])
         return (rows + 2 * self.generations) / rows
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - the same for all points

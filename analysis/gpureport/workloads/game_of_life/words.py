@@ -34,6 +34,7 @@ class Words(Board):
     element_bytes = 4
     wrapped = True
     mapped = True
+    maskable = True
     published_side = 20_000
     read_bytes = 36.0
     displaced = 6 / 10
@@ -45,6 +46,7 @@ class WordsLinear(Words):
 
     variant = "words_linear"
     mapped = False
+    maskable = False
     kernel = "step_words_linear"
     title = "Game of Life, 4 bytes per cell, one-dimensional"
     description = (
@@ -71,6 +73,7 @@ class WordsBlocks(Words):
 
     variant = "words_blocks"
     mapped = False
+    maskable = False
     kernel = "step_words_blocks"
     title = "Game of Life, 4 bytes per cell, 2 x 2 cells per work-item"
     description = f"2 x 2 cells of four bytes per work-item: 16 shared loads and four stores, random start. {_TORUS}"

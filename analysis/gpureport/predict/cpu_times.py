@@ -1,0 +1,60 @@
+"""How a CPU runs the work-groups of OpenCL kernels: one after another on each core.
+
+A core has one instruction stream. Starting a group, its instructions and its barriers add up; transfers of data overlap
+with them. Loads whose addresses do not depend on other loads are prefetched, so that only chains of dependent loads
+wait for their latency.
+"""
+
+from collections.abc import Mapping
+
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Demand
+
+WAKING = 0.65
+"""Time that it takes to wake all threads / time of the launch of one work-group. Fitted to empty kernels on 16 cores
+(70 us instead of 43; reports/pocl-xeon-16-cores)."""
+ALL_AWAKE = 4
+"""Work-groups for each thread from which on all threads are awake (same data)."""
+
+MASKED = 1.8
+"""Time of code with masks, which runs both sides of every condition / time without conditions. Fitted to Game of Life
+on two cores (reports/pocl-xeon-2-cores)."""
+
+GATHERED = 3.0
+"""Time of a lane of a gather or scatter / time of a scalar access. Fitted to transposes with strided local memory
+(reports/pocl-xeon-2-cores)."""
+
+
+def waking_s(device: Device, demand: Demand) -> float:
+    """Return the seconds until the threads that run the work-groups are awake, after the launch itself.
+
+    A runtime gives each thread several groups at once, so that few groups wake few threads.
+    """
+    share = min(1.0, (demand.groups - 1) / (ALL_AWAKE * device.compute_units))
+    return WAKING * share * device.launch.batched_s
+
+
+def lanes(device: Device, demand: Demand) -> float:
+    """Return how many work-items run together as lanes of a vector.
+
+    Compilers do not vectorise code with different paths, nor loops between barriers, unless they can turn conditions
+    into masks. They vectorise along the first dimension.
+    """
+    wave = float(device.architecture.wave_size)
+    masks = device.architecture.masked_lanes
+    if demand.branches:
+        return max(1.0, min(masks, wave, float(demand.work_group[0])) / MASKED) if demand.maskable else 1.0
+    return min(masks, wave) if "barrier" in demand.operations else wave
+
+
+def class_factors(device: Device, demand: Demand, vectors: Mapping[str, float]) -> dict[str, float]:
+    """Return the factor of the time of each instruction class, relative to whole vectors of independent accesses.
+
+    *vectors* contains factors that apply to vectors, such as accesses of several lines. One by one, work-items take the
+    same time in any order. Barriers run one by one in any case.
+    """
+    together = lanes(device, demand)
+    scalar, names = device.architecture.wave_size / together, demand.operations.keys() - {"barrier"}
+    gathered = GATHERED if together > 1 else 1.0
+    passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
+    return {name: max(scalar, passes.get(name, 1.0)) for name in names}

@@ -1,0 +1,89 @@
+"""How a CPU runs work-groups: waking threads, vectors, barriers, prefetched loads, lines that writes fetch."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+from dataclasses import replace
+
+import pytest
+
+from gpureport.predict.cpu_times import GATHERED, MASKED, WAKING, class_factors, lanes, waking_s
+from gpureport.predict.model import point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.spec.database import load_database
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Demand, Stream
+
+RESOURCES = Resources(32)
+STREAM = Stream("a", 2**22, 4, 4)
+READ = Demand(2**22, (256,), streams=(STREAM,), operations={"memory": 2.0**22}, memory_chain=1.0)
+
+
+@pytest.fixture(scope="module")
+def cpu() -> Device:
+    """Return a CPU with lanes of 8 words."""
+    return load_database().device("cpu/ryzen_7_3700x")
+
+
+def _with_masks(device: Device, masked_lanes: float) -> Device:
+    architecture = device.architecture.model_copy(update={"masked_lanes": masked_lanes})
+    return device.model_copy(update={"architecture": architecture})
+
+
+def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
+    one, many = (Demand(64 * groups, (64,)) for groups in (1, 10_000))
+
+    assert waking_s(cpu, one) == 0
+    assert waking_s(cpu, many) == pytest.approx(WAKING * cpu.launch.batched_s)
+
+
+def test_conditions_run_one_by_one_unless_they_become_masks(cpu: Device) -> None:
+    wave = cpu.architecture.wave_size
+    straight, branched = Demand(64, (64,)), Demand(64, (64,), branches=True)
+    maskable = replace(branched, maskable=True)
+    masked = _with_masks(cpu, wave)
+
+    assert [lanes(cpu, demand) for demand in (straight, branched, maskable)] == [wave, 1, 1]
+    assert [lanes(masked, demand) for demand in (straight, branched, maskable)] == [wave, 1, wave / MASKED]
+    assert lanes(masked, replace(maskable, work_group=(1, 64))) == 1  # vectors run along the first dimension
+
+
+def test_loops_between_barriers_are_vectorised_by_some_compilers_only(cpu: Device) -> None:
+    meeting = Demand(64, (64,), operations={"barrier": 64.0})
+
+    assert lanes(cpu, meeting) == 1
+    assert lanes(_with_masks(cpu, 8.0), meeting) == cpu.architecture.wave_size
+
+
+def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) -> None:
+    vector = Demand(64, (64,), operations={"local": 64.0})
+    scalar = replace(vector, branches=True)
+    wave = float(cpu.architecture.wave_size)
+
+    assert class_factors(cpu, vector, {"local": wave}) == {"local": GATHERED * wave}
+    assert class_factors(cpu, scalar, {"local": wave}) == {"local": wave}
+
+
+def test_only_chains_of_loads_wait_for_memory(cpu: Device) -> None:
+    chase = replace(READ, work_items=1, work_group=(1,), memory_chain=1e5, loaded=False)
+
+    assert point_time(cpu, READ, RESOURCES).ceilings_s["latency"] == 0
+    assert point_time(cpu, chase, RESOURCES).bottleneck == "latency"
+
+
+def test_caches_fetch_lines_that_are_written(cpu: Device) -> None:
+    """Data that fit the last cache: writes move twice between it and the core, reads once."""
+    written = replace(READ, streams=(replace(STREAM, write=True),))
+    reading, writing = (point_time(cpu, demand, RESOURCES).ceilings_s for demand in (READ, written))
+
+    assert writing["L3"] == pytest.approx(2 * reading["L3"])
+
+
+def test_starting_groups_and_their_barriers_take_time_of_the_core(cpu: Device) -> None:
+    working = Demand(2**20, (64,), operations={"fp32": 2.0**30})
+    meeting = replace(working, operations={**working.operations, "barrier": 2.0**28})
+    # Barriers prevent vectors, here and there.
+    device = _with_masks(cpu, 8.0)
+    without, with_barriers = (point_time(device, demand, RESOURCES) for demand in (working, meeting))
+
+    added = with_barriers.ceilings_s["barrier"]
+    assert with_barriers.time_s - without.time_s == pytest.approx(added, rel=1e-6)
+    assert without.time_s > without.ceilings_s["fp32"] + without.ceilings_s["groups"]

@@ -1,0 +1,131 @@
+"""Values of any CPU from its type of core."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import pytest
+
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.host import HostCache, HostProcessor
+from gpureport.spec.host_core import core_values, guessed_facts, vector_values
+from gpureport.spec.lscpu import ListedCache, ProcessorFacts
+from gpureport.spec.models import PresentDevice
+from tests.make_report import make_report
+
+KIB, MIB = 1 << 10, 1 << 20
+CACHES = (HostCache(1, 48 * KIB, 1), HostCache(2, 2 * MIB, 1), HostCache(3, 260 * MIB, 16))
+
+
+def _listed(size: int, instances: int) -> ListedCache:
+    return ListedCache(instance_bytes=size, instances=instances)
+
+
+FACTS = ProcessorFacts(
+    vendor="GenuineIntel",
+    name="Intel(R) Xeon(R) Processor",
+    family=6,
+    model=207,
+    processors=16,
+    hypervisor="KVM",
+    flags=frozenset({"avx512f"}),
+    l1=_listed(48 * KIB, 16),
+    l2=_listed(2 * MIB, 16),
+    l3=_listed(260 * MIB, 1),
+)
+
+
+def _present(driver: str = "5.0", target: str = "skylake-avx512") -> PresentDevice:
+    fields = {
+        "kind": "cpu",
+        "name": "cpu-Intel(R) Xeon(R) Processor",
+        "vendor": "GenuineIntel",
+        "platform": "Portable Computing Language",
+        "version": f"OpenCL 3.0 PoCL HSTR: cpu-x86_64-pc-linux-gnu-{target}",
+        "driver": driver,
+        "compute_units": 16,
+        "clock_hz": 2.1e9,
+        "pci_id": None,
+    }
+    return make_report(families=1).machine.opencl.model_copy(update=fields)
+
+
+@pytest.fixture
+def database() -> Database:
+    """Return a database on a virtual machine with 16 cores."""
+    database = load_database()
+    database.host = HostProcessor("Intel(R) Xeon(R) Processor", 16, 1 << 36, 2.1e9, CACHES, facts=FACTS)
+    return database
+
+
+def test_a_cpu_uses_its_type_of_core(database: Database) -> None:
+    match = database.match(_present())
+    core = database.core_type("emerald_rapids")
+    device = match.device
+
+    assert device.architecture.id == "emerald_rapids"
+    assert match.entry_id == "cpu/x86_64"
+    l2 = next(cache for cache in device.caches if cache.name == "L2")
+    assert l2.latency_cycles / device.clock_hz == pytest.approx(core.l2_latency_s)
+    assert l2.capacity_bytes == 2 * MIB
+    assert 2.1e9 < device.clock_hz < 5 / core.l1_latency_s
+
+
+def test_a_virtual_machine_has_a_part_of_the_l3(database: Database) -> None:
+    match = database.match(_present())
+    l3 = match.device.caches[-1]
+
+    assert l3.capacity_bytes == 260 * MIB
+    assert l3.latency_transition.midpoint < l3.bandwidth_transition.midpoint < 0.8
+    assert len(match.notes) == 1
+    assert "260 MiB" in match.notes[0]
+
+
+def test_a_processor_that_does_not_identify_itself_is_generic(database: Database) -> None:
+    database.host = HostProcessor("Some CPU", 16, 1 << 36, 2.1e9, CACHES)
+    match = database.match(_present())
+
+    assert match.device.architecture.id == "x86_64"
+    assert match.device.clock_hz == 2.1e9
+    assert not match.notes
+
+
+def test_more_threads_take_longer_to_wake(database: Database) -> None:
+    core = database.host_core
+    assert core is not None
+    few, many = (core_values(core, 2.1e9, threads)["launch.batched"].value for threads in (2, 16))
+
+    assert 10 * few < many < 30 * few
+
+
+@pytest.mark.parametrize(
+    ("driver", "target", "masked", "ternary"),
+    [("3.0-rc2", "icelake-client", 8, 24), ("5.0", "skylake-avx512", None, 24), ("3.0-rc2", "haswell", None, 8)],
+)
+def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
+    database: Database, driver: str, target: str, masked: float | None, ternary: float
+) -> None:
+    files = (database.architecture(name) for name in ("emerald_rapids", "x86_64"))
+    values = vector_values(_present(driver, target), *files)
+
+    assert values["wave_size"].value == 8
+    assert values["rates.ternary"].value == ternary
+    assert (values["masked_lanes"].value if "masked_lanes" in values else None) == masked
+
+
+def test_another_runtime_keeps_the_rates_of_the_core(database: Database) -> None:
+    other = _present().model_copy(update={"platform": "Intel(R) OpenCL"})
+    files = (database.architecture(name) for name in ("emerald_rapids", "x86_64"))
+
+    assert vector_values(other, *files) == {}
+
+
+def test_an_older_report_reveals_the_type_of_core(database: Database) -> None:
+    """Without a model number, private caches and the size of the L3 identify it; the name is that of a guest."""
+    facts = guessed_facts(_present(), "Intel(R) Xeon(R) Processor", tuple((c.level, c.size_bytes, 1) for c in CACHES))
+
+    assert facts is not None
+    assert facts.hypervisor
+    database.host = HostProcessor("x", 16, 1 << 36, 2.1e9, CACHES, facts=facts)
+    core = database.host_core
+    assert core is not None
+    assert core.architecture == "emerald_rapids"
+    unknown = _present().model_copy(update={"vendor": "Nobody"})
+    assert guessed_facts(unknown, "A processor", ()) is None
