@@ -16,7 +16,7 @@ from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.occupancy import Resources
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
-from gpureport.spec.models import CpuOccupancy, Device, Transition
+from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
 from tests.toy import KIB, L1, L2, TOY, toy
 
@@ -27,17 +27,11 @@ NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
 CPU = toy(kind="cpu", wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
     update={"kind": "cpu", "compute_units": 8}
 )
-LATER = Transition(onset=1.2, midpoint=1.5, end=1.8)
-PARTED = toy(sector_writes_per_cycle=0.25).model_copy(
-    update={"caches": (L1, L2.model_copy(update={"ping_pong_transition": LATER}))}
-)
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
 MANY = tuple(round(2 ** (power / 2)) * 256 for power in range(8, 38))
 """Work-items of growing dispatches: from 16 work-groups to more than the capacity of caches."""
 AT_L1 = tuple(round(2 ** (power / 8)) * 256 for power in range(69, 110))
 """Work-items of :func:`_resident` whose data are 0.1 to 3 L1 caches."""
-AT_L2 = tuple(round(2 ** (power / 8)) * 2**17 for power in range(32, 60))
-"""Work-items of :func:`_copy` whose data are a quarter to three times the L2 cache."""
 FEW = tuple(256 * groups for groups in (30, 90, 110, 130, 180, 220, 330, 420, 510, 620, 790, 805, 1000))
 """Work-items of dispatches whose last round has few work-groups."""
 
@@ -90,10 +84,6 @@ def _stores(items: int) -> Demand:
     return replace(_copy(items, elements=0.01), chain={"int32": 200.0}, loaded=False)
 
 
-def _to_and_fro(items: int) -> Demand:
-    return replace(_copy(items), ping_pong=True)
-
-
 COPIES, COMPUTES = _over(TOY, MANY, _copy), _over(TOY, MANY, _compute)
 SWEEPS = {
     "measured microbenchmarks": tuple(replace(point, calibrated=replace(point, device=SLOW)) for point in COPIES),
@@ -108,7 +98,6 @@ SWEEPS = {
     "two rounds of loads": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
     "stores wait": _over(TOY, MANY, _stores),
     "write allocation": COPIES,
-    "one partition": _over(PARTED, AT_L2, _to_and_fro),
     "far partition": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
 }
 """A sweep on which the hypothesis of that name shows."""

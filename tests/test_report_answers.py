@@ -137,7 +137,7 @@ def test_caches_are_reported_from_the_inside_out() -> None:
     )
 
     assert first.startswith("Keep the working set below 50 MiB")
-    assert "L1 cliff ranges from 205 KiB (Read bandwidth (read))." in inner
+    assert "L1 cliff is at 205 KiB (Read bandwidth (read))." in inner
     assert (
         "L2 cliff ranges from 40 MiB (Game of Life, one byte a cell (naive)) to 57 MiB (Read bandwidth (read))" in outer
     )

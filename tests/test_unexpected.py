@@ -142,7 +142,7 @@ def test_the_farthest_comes_first() -> None:
     named = ["cold caches", "cold caches or no overlap", "none (closest: cold caches)"]
     assert [fitting(e) for e in EXPLANATIONS] == named
     assert " 3 curves " in tally(EXPLANATIONS)
-    assert tally(EXPLANATIONS).endswith("Explained by one hypothesis: 1; by either of two: 1; by none: 1.")
+    assert tally(EXPLANATIONS).endswith("Explained by hypotheses: 1; by either of two: 1; by none: 1.")
     assert tally(EXPLANATIONS[2:]).endswith("Explained by none: 1.")
     assert [name for name, _ in statements(EXPLANATIONS)] == ["cold caches", "no overlap"]
 

@@ -41,7 +41,6 @@ _STATEMENTS = {
     "two rounds of loads": "the loads of a work-item wait for one another once, for example behind branches",
     "stores wait": "a work-group keeps its place until its stores are complete",
     "write allocation": "caches read data from memory before stores overwrite them",
-    "one partition": "no access crosses between the partitions of the cache that all compute units share",
     "far partition": "all loads come from the far partition of the cache that all compute units share",
 }
 

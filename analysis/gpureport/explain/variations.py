@@ -136,9 +136,6 @@ def write_allocation(point: PointModel) -> Sequence[PointModel]:
     return _architecture(point, write_allocate=True)
 
 
-one_partition = partial(_shared_cache, partitions=1)
-
-
 def far_partition(point: PointModel) -> Sequence[PointModel]:
     far = max((cache.far_latency_cycles or 0.0 for cache in point.device.caches if cache.scope == "device"), default=0)
     return _shared_cache(point, latency_cycles=far) if far else ()

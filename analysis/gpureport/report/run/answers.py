@@ -50,7 +50,8 @@ def _spans(report: Report, cliffs: Sequence[Finding]) -> list[str]:
         missed = sum(f.level == level and f.observed is None for f in cliffs)
         if seen:
             ends = [(value_text(f), kernel_name(report, f.key)) for f in (seen[0], seen[-1])]
-            texts.append(f"Over all kernels, the midpoint of the {level} cliff ranges from {_from_to(*ends)}.")
+            place = f"ranges from {_from_to(*ends)}" if len(seen) > 1 else "is at {} ({})".format(*ends[0])
+            texts.append(f"Over all kernels, the midpoint of the {level} cliff {place}.")
         if missed:
             sweeps = "One sweep does" if missed == 1 else f"{missed} sweeps do"
             texts.append(f"{sweeps} not show the predicted {level} cliff.")
@@ -77,7 +78,7 @@ def _transitions(report: Report, found: Sequence[Finding]) -> str:
 
 
 def work(report: Report, found: Sequence[CurveRecords]) -> list[str]:
-    """Report the work for 90 % of the first plateau over kernels, and compare it with the predictions."""
+    """Report the work for 90 % of the peak over kernels, and compare it with the predictions."""
     curves = [curve for curve in found if not curve.is_work_group]
     tapers = specified_values(curves, "n90")
     first = amount_of_work(report, found) if tapers or not any(curve.observation for curve in curves) else ""

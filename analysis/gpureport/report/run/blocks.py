@@ -91,8 +91,8 @@ def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
     caption = (
         "Recommended: the smallest set that has, for every search of a family, a shape within 3 % of the best rate. "
         "In brackets: equally good replacements. Best / worst: rate of the best shape / rate of the worst. Largest "
-        "for: the variant with the largest such ratio. Other families have fixed work-groups. No kernel uses a third "
-        "dimension."
+        "for: the variant with the largest such ratio. Kernels of other families were not searched. No kernel uses a "
+        "third dimension."
     )
     table = lists.shape_table(report, advice)
     return _table_block("shapes", "Work-group shapes by family", table, caption, SEARCHES)

@@ -266,7 +266,7 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
         middle = format_value(median(value for value, _ in work), "")
         ends = f"{format_value(least, '')} ({name_of_least}) to {ends}, median {middle}"
     reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
-    span = f"{reach} 90 % of their first plateau (n90) at {ends}."
+    span = f"{reach} 90 % of their peak (n90) at {ends}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
         span += f" In {above} of {len(work)} sweeps this exceeds the resident capacity, to amortise the launch cost."
@@ -274,7 +274,7 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
 
 
 def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
-    """Return the work for 90 % of the first plateau of each sweep over sizes, with the kernel's name."""
+    """Return the work for 90 % of the peak of each sweep over sizes, with the kernel's name."""
     curves = [curve for curve in found if not curve.is_work_group and curve.key.family != "launch"]
     if report.observations:
         values = ((f.key, f.observed) for f in specified_values(curves, "n90"))

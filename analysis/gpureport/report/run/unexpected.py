@@ -19,7 +19,8 @@ CAPTION = (
     "Curves with a feature that is not as predicted from the specification, and with times more than 5 % off. A "
     "hypothesis is another assumption about how the device works. The model predicts the curve again under each "
     "hypothesis, without fitting parameters: first up to twelve points, then all points under the four closest "
-    "hypotheses. A hypothesis explains a curve if it at least halves the error. If none does, two together may. "
+    "hypotheses. A hypothesis explains a curve if it at least halves the error, in 95 % of samples of the points. If "
+    "none does, two together may. "
     "Error: root mean square of ln (time / predicted time), as a factor or in percent. Hypotheses never "
     "change predictions."
 )
@@ -90,7 +91,7 @@ def tally(explanations: Sequence[Explanation]) -> str:
     """Report the number of curves on which hypotheses were tested, and the number that these explain."""
     counts = Counter(explanation.outcome for explanation in explanations)
     explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
-    kinds = ((explained, "by one hypothesis"), (ambiguous, "by either of two"), (not_explained, "by none"))
+    kinds = ((explained, "by hypotheses"), (ambiguous, "by either of two"), (not_explained, "by none"))
     counted = "; ".join(f"{how}: {count}" for count, how in kinds if count)
     curves = "one curve that deviates" if len(explanations) == 1 else f"{len(explanations)} curves that deviate"
     return f"Hypotheses were tested on {curves} in features and in times. Explained {counted}."

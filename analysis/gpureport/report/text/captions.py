@@ -188,7 +188,8 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
 def sample_caption(points: Sequence[SampledPoint]) -> str:
     """Describe the samples of deviating points."""
     which = (
-        f"The {len(points)} curves with the largest deviations, each at the point farthest from its prediction."
+        f"The {len(points)} largest deviations of curves with a value that is off, each at the point farthest from its "
+        "prediction."
         if len(points) > 1
         else "The point farthest from its prediction."
     )
