@@ -10,10 +10,12 @@ from pathlib import Path
 
 from gpureport.cli.validating import ValidationRequest, compared
 from gpureport.cli.validation_tables import constants, percent, result_cells, unmatched
+from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.first_day import predecessors
+from gpureport.validate.cpus import cpu_folders, cpu_residuals
 from gpureport.validate.independence import FIRST_DAY as FIRST
 from gpureport.validate.residuals import Residual
 from gpureport.validate.targets import KINDS, TARGETS, Summary, TargetResult, judge, summarise
@@ -91,11 +93,13 @@ def with_table(text: str, name: str, table: str) -> str:
 def main() -> None:
     """Validate all stored results, and update the tables."""
     everything, _ = compared(ValidationRequest(first_day=True))
-    found = [c for c in everything if c.curve.independence != FIRST]
+    database = load_database()
+    processors = [each for folder in cpu_folders(data_dir("reports")) for each in cpu_residuals(folder, database)]
+    found = [*(c for c in everything if c.curve.independence != FIRST), *processors]
     tables = {
         "accuracy": markdown(COLUMNS, (row(results, found) for results in judge(found, TARGETS))),
         "times": markdown(TIMES, times_by_result(found)),
-        "first day": markdown(FIRST_DAY, times_by_day(everything, load_database())),
+        "first day": markdown(FIRST_DAY, times_by_day(everything, database)),
     }
     text = README.read_text(encoding="utf-8")
     for name, table in tables.items():
