@@ -50,7 +50,10 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[CurveRecords]]) -> 
         for members in kinds
         if (ratios := [pair.main.ratio or 0.0 for curve in members for pair in curve.pairs])
     )
-    caption, seen = "Sweeps of separate cases that all agree with their predictions.", seen_in(report)
+    caption, seen = (
+        "Kinds of sweeps of separate cases, if all cases of the kind agree with their predictions.",
+        seen_in(report),
+    )
     table = Table(("sweep", "cases", f"{seen} / predicted"), rows, frozenset({"cases"}))
     return _table_block("expected", "Separate cases that are as predicted", table, caption)
 

@@ -30,6 +30,8 @@ _UNCERTAIN = 4.0
 """An onset whose interval spans this factor gives no advice."""
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
+_ALIKE = {"ALU": "int32"}
+"""Bottlenecks that users need not distinguish: the pipe of integer instructions, and a class that it executes."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,10 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     span = f"{reach} 90 % of their peak (n90) at {ends}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
-        span += f" In {above} of {len(work)} sweeps this exceeds the resident capacity, to amortise the launch cost."
+        span += (
+            f" In {above} of {len(work)} sweeps (empty kernels left out) this exceeds the resident capacity: with more "
+        )
+        span += "work, the launch cost and the last round of work-groups weigh less."
     return f"{fills}{span}"
 
 
@@ -292,7 +297,7 @@ def bottleneck(found: Sequence[CurveRecords], figures: Iterable[KeyFigure], *, d
     known = _kernels(limits(found), micro)
     if not known:
         return ""
-    (name, count), *others = Counter(limit.bottleneck for limit in known).most_common(_FEW)
+    (name, count), *others = Counter(_ALIKE.get(each.bottleneck, each.bottleneck) for each in known).most_common(_FEW)
     most = f"{ceiling_text(name)} ({count} of {len(known)} kernels)"
     then = f", before {listed([f'{ceiling_text(other)} ({number})' for other, number in others])}" if others else ""
     first = f"According to the model, the most frequent bottleneck at the largest sizes is {most}{then}."
