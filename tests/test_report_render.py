@@ -370,7 +370,7 @@ def test_wrong_results_are_told() -> None:
     assert f"Wrong results of only.</strong> 97{TIMES}61: 5 of 5917 cells differ." in html
     assert f"WRONG: 97{TIMES}61" in html
     assert "Wrong results</strong> of only: not timed." in page_one
-    assert "Features in error: " in page_one
+    assert "Features in error because results are wrong: " in page_one
 
 
 def test_nothing_measured_is_told() -> None:

@@ -8,7 +8,7 @@ from statistics import median
 from gpureport.findings.accuracy import ErrorStatistics, error_statistics, time_errors
 from gpureport.findings.key_figures import ComparedValue, KeyFigure, key_figures, with_others
 from gpureport.observe.disturbance import running_clocks
-from gpureport.records.finding import AGREEMENT, Verdict
+from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.run import statements, trust
@@ -114,7 +114,7 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     if not report.observations:
         known = report.measurements or report.workloads
         return f"Nothing was measured: {'every workload was skipped' if known else 'no workload was run'}."
-    in_error = sum(pair.main.verdict is Verdict.ERROR for pair in specified(report))
+    in_error = [pair.main for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     texts = (
         *_statements(report),
         *_against_prediction(figures, _normal(report) if not in_error else ""),
@@ -132,11 +132,14 @@ def _statements(report: Report) -> Iterator[str]:
         yield text
 
 
-def _in_error(report: Report, count: int) -> Iterator[str]:
-    """Yield the number of features in error."""
-    cause = "" if report.publication else "wrong results, or "
+def _in_error(report: Report, found: Sequence[Finding]) -> Iterator[str]:
+    """Yield the number of features in error: those of kernels with wrong results apart from the others."""
+    wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
+    count = sum(finding.key.workload in wrong for finding in found)
     if count:
-        yield f"Features in error: {count} ({cause}faster than a limit of the database entry)."
+        yield f"Features in error because results are wrong: {count}."
+    if count < len(found):
+        yield f"Features in error because they are faster than a limit of the database entry: {len(found) - count}."
 
 
 def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterator[str]:
