@@ -114,7 +114,7 @@ def test_factors_of_one_and_terms_of_zero_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(132, "132"), (1.98e9, "1.98e9"), (4.35e-6, "4.35e-6"), (0.92, "0.92"), (1 / 3, "0.33333")]
+    ("value", "text"), [(132, "132"), (1.98e9, "1.98e9"), (4.35e-6, "4.35e-6"), (0.92, "0.92"), (1 / 3, "0.3333333")]
 )
 def test_numbers_are_short(value: float, text: str) -> None:
     assert number(value) == text

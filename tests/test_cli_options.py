@@ -68,7 +68,7 @@ def test_options_before_a_subcommand_are_refused(arguments: list[str], early: st
         (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
         (["nonsense"], "there is no command 'nonsense'; gpureport --help lists the commands"),
         (["--xyz"], "No such option: --xyz"),
-        (["predict"], "the argument DEVICE is missing; add it (--help shows examples)"),
+        (["predict"], "the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)"),
         (["--seed", "-1"], "--seed: must be greater than or equal to 0"),
     ],
     ids=" ".join,

@@ -144,7 +144,8 @@ def test_adds_to_one_address_follow_each_other() -> None:
     assert [bottleneck for _, bottleneck in (one, two, many)] == ["latency", "latency", "L2"]
     assert one[0] == pytest.approx(adds / 1e9, rel=0.01)
     assert two[0] == pytest.approx(adds / 2e9, rel=0.01)
-    assert many[0] == pytest.approx(4 * adds / 3.2e12, rel=0.1)
+    last_s = 256e-9  # until the L2 has the last adds
+    assert many[0] - last_s == pytest.approx(4 * adds / 3.2e12, rel=0.1)
 
 
 def test_addresses_of_one_slice_do_not_add_up() -> None:

@@ -3,7 +3,7 @@
 import re
 from math import exp
 
-N90 = "n90: work-items from which on a smooth curve through the points has 90 % of its peak"
+N90 = "n90: fewest work-items with 90 % of the smoothed peak"
 """The definition that tables and figures repeat."""
 
 _LARGE = 2.0

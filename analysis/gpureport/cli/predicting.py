@@ -66,7 +66,7 @@ def predict_devices(request: PredictionRequest) -> int:
     if request.lscpu is not None:
         return _predict_listed(request, request.lscpu)
     if not request.devices:
-        raise InputError("DEVICE: is missing; give a device, as in `gpureport predict h200`, or --lscpu FILE")
+        raise InputError("the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)")
     if request.output and not request.pdf:
         raise InputError("-o: has no effect without --pdf; add --pdf, or omit -o")
     workloads = _workloads(request)

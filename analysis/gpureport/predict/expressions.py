@@ -64,10 +64,10 @@ def _given(leaf: Expression, *, values: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number with five digits: ``132``, ``1.98e9``, ``4.35e-6``."""
+    """Write a number with seven digits, because differences cancel: ``132``, ``1.98e9``, ``4.35e-6``."""
     if float(value).is_integer() and abs(value) < 1e7:
         return str(int(value))
-    mantissa, _, exponent = f"{value:.5g}".partition("e")
+    mantissa, _, exponent = f"{value:.7g}".partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 

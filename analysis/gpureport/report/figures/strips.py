@@ -11,7 +11,6 @@ from gpureport.report.figures.landmarks import size_axis
 from gpureport.report.figures.style import FAINT, OBSERVED, PREDICTED, fitted
 from gpureport.report.figures.theme import Margins, across, dots, sheet
 from gpureport.report.grouping import grouped
-from gpureport.text import N90
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _LABEL_IN, _ROW_IN = 1.2, 0.19
 _TITLES: dict[Feature, str] = {
     "cliff": "cliffs (capacity transitions), midpoint",
-    "taper": f"tapers, {N90}",
+    "taper": "tapers: work for 90 % of the peak (n90)",
 }
 
 
