@@ -80,7 +80,7 @@ def test_nothing_is_called_normal_that_may_not_be(changes: dict[str, object]) ->
 
     assert "(2 compared)" in text
     assert "normal" not in text
-    assert ("in error: 1" in text) is ("findings" in changes)
+    assert ("in error because they are faster" in text) is ("findings" in changes)
 
 
 def test_figures_outside_their_intervals_are_named_with_their_side() -> None:
