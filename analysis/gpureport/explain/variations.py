@@ -128,7 +128,7 @@ def two_rounds_of_loads(point: PointModel) -> Sequence[PointModel]:
 
 
 def stores_wait(point: PointModel) -> Sequence[PointModel]:
-    shared = next((cache for cache in point.device.caches if cache.scope == "device"), None)
+    shared = point.device.shared_cache
     return _architecture(point, store_cycles=shared.latency_cycles) if shared and not point.device.is_cpu else ()
 
 

@@ -281,7 +281,7 @@ def transition_range(cache: Cache, demand: Demand, *, overlapping: bool) -> Tran
 
     Passes over the data are *overlapping* if some groups start the next one before others finish the previous one.
     """
-    if any(stream.write for stream in demand.streams):
+    if demand.writes:
         return cache.transition_of_ping_pong if demand.ping_pong else cache.transition_of_writes
     return cache.bandwidth_transition if overlapping else cache.transition_of_cyclic_sweeps
 
@@ -312,7 +312,7 @@ def write_time_s(device: Device, demand: Demand, resident: Occupancy) -> float:
     Strided writes of an H200 (memory/scatter) take 1.25 cycles of a slice for each sector and 1.2 more for each line,
     within 3 % at strides of 2 to 64 words. At stride 1, where stores cover whole sectors, only the sectors take time.
     """
-    shared = next((cache for cache in device.caches if cache.scope == "device"), None)
+    shared = device.shared_cache
     sector = shared.sector_bytes if shared else device.memory.access_bytes
     written = tuple(stream for stream in demand.streams if stream.write)
     sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
@@ -470,7 +470,7 @@ def isolated_group(
     loaded = device.architecture.loaded_latency_factor if demand.loaded else 1.0
     latencies = device.architecture.latency_cycles
     chain_s = device.cycles(sum(count * latencies.get(name, 0.0) for name, count in demand.chain.items()))
-    near_cycles = next((cache.latency_cycles for cache in device.caches if cache.scope == "device"), 0.0)
+    near_cycles = device.shared_cache.latency_cycles if device.shared_cache else 0.0
     several = not device.is_cpu and sum(not stream.write for stream in demand.streams) > 1
     if device.is_cpu and demand.loaded:
         load_cycles = near_cycles = 0.0  # prefetched
@@ -487,7 +487,7 @@ def turnover_s(device: Device, demand: Demand) -> float:
     """
     architecture = device.architecture
     cycles = architecture.turnover_cycles
-    if any(stream.write for stream in demand.streams):
+    if demand.writes:
         loaded = architecture.loaded_latency_factor if demand.loaded else 1.0
         cycles += architecture.store_cycles * loaded
     return device.cycles(cycles)
@@ -495,8 +495,8 @@ def turnover_s(device: Device, demand: Demand) -> float:
 
 def last_stores_s(device: Device, demand: Demand) -> float:
     """Return the seconds from the last store of a dispatch on a GPU until the cache of all compute units has it."""
-    shared = next((cache for cache in device.caches if cache.scope == "device"), None)
-    if device.is_cpu or shared is None or not any(stream.write for stream in demand.streams):
+    shared = device.shared_cache
+    if device.is_cpu or shared is None or not demand.writes:
         return 0.0
     return device.cycles(shared.latency_cycles)
 

@@ -446,6 +446,11 @@ class Device(Record):
         near_first = ((Level(name=cache.name, near=True), Level(name=cache.name)) for cache in self.caches)
         return tuple(chain.from_iterable(near_first))
 
+    @property
+    def shared_cache(self) -> Cache | None:
+        """The nearest cache that all compute units share."""
+        return next((cache for cache in self.caches if cache.scope == "device"), None)
+
     def rate_per_s(self, instruction: str) -> float:
         """Lane operations per second of the whole device for one instruction class."""
         return self.architecture.rates_per_cycle[instruction] * self.clock_hz * self.compute_units

@@ -181,6 +181,11 @@ class Demand:
     isolated: bool = False
 
     @property
+    def writes(self) -> bool:
+        """Whether the dispatch writes to global memory."""
+        return any(stream.write for stream in self.streams)
+
+    @property
     def groups(self) -> float:
         """Number of work-groups."""
         return self.work_items / prod(self.work_group)

@@ -108,7 +108,7 @@ def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -
         counters: number of counters.
         apart: words from one counter to the next.
     """
-    shared = next((cache for cache in device.caches if cache.scope == "device"), None)
+    shared = device.shared_cache
     sector = shared.sector_bytes if shared else device.memory.access_bytes
     together = min(counters, max(1, sector // (4 * apart)))
     parts, slices = ceil(4 * apart * counters / _SLICE_BYTES), shared.slices if shared else None
