@@ -323,7 +323,7 @@ def test_a_published_record_begins_with_its_statements() -> None:
     )
     assert report.publication is not None
 
-    text = headline(report, key_figures(report), 0)
+    text = headline(report, key_figures(report), 0, curves(report))
     compared = sum(bool(statement.about) for statement in report.publication.statements)
     assert re.match(rf"The predictions match the published values of \d of {compared} ", text)
     assert "wrong results" not in text

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import log
 from pathlib import Path
 
 from gpureport.compare import FEW
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
-from gpureport.compare.summary import SEVERAL, What, Work, families, mean_speed, means, overall, ranked, works
+from gpureport.compare.summary import SEVERAL, What, best_of, families, mean_speed, means, overall, ranked, works
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
@@ -248,7 +247,7 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
 def _baseline_text(contests: Sequence[Contest], baseline: str) -> dict[str, str]:
     """Return the speed of the baseline, to show instead of its ratio of one; of several cases the best one."""
     first = contests[0]
-    best = Work(first.workload.partition("/")[0], "", first.regime, tuple(contests)).best(baseline)
+    best = best_of(contests, baseline)
     return {baseline: brief(format_value(best.value, first.metric.value_unit))} if best else {}
 
 
@@ -288,8 +287,7 @@ def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
     """Return the differences of the machines with the baseline's device, the largest significant effects first."""
     by_machine = grouped((difference.machine, difference) for difference in comparison.differences)
     effects = {
-        machine: max((abs(log(d.speed.value)) for d in found if d.significant), default=0.0)
-        for machine, found in by_machine.items()
+        machine: max((d.effect for d in found if d.significant), default=0.0) for machine, found in by_machine.items()
     }
     order = sorted(by_machine, key=lambda machine: -effects[machine])
     shown = order if len(order) <= _MOST_SPREADS else list(filter(effects.get, order))[:_MOST_SPREADS]

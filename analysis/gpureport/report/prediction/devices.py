@@ -17,7 +17,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import facts_of
-from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table
+from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import (
     Beside,
     Side,
@@ -82,12 +82,13 @@ def _chapter(first: Side, other: Beside) -> DeviceChapter:
     sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
     different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > EQUAL for p in contrast.points)]
     equal = dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different)
+    found = limit_effects(first, other)
     return DeviceChapter(
         anchor=f"against-{other.side.letter}",
         title=f"{names[0]} ({other.side.letter}) compared with {names[1]} ({first.letter})",
-        conclusion=conclusion(first, other),
+        conclusion=conclusion(first, other, found),
         capacity=capacity_difference((first.device, other.side.device)) or "",
-        impact=impact_table(first, other),
+        impact=impact_table(first, other, found),
         effects=effects_table(first, other),
         ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),

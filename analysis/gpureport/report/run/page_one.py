@@ -79,7 +79,7 @@ def page_one(
     figures = with_others(key_figures(report), others)
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
-        headline=headline(report, figures, len(others)),
+        headline=headline(report, figures, len(others), found),
         figures=tuple(map(_row, shown)),
         others=len(others),
         decisions=decisions(report, found, figures, database),
@@ -107,8 +107,11 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     return " ".join(texts)
 
 
-def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
-    """Say whether the device is normal, as far as intervals and kept reports show it."""
+def headline(report: Report, figures: Sequence[KeyFigure], others: int, found: Sequence[CurveRecords] = ()) -> str:
+    """Say whether the device is normal, as far as intervals and kept reports show it.
+
+    Only published records need the curves that were *found*.
+    """
     if report.only_predicted:
         return "Predicted from the database entry; nothing was measured."
     if not report.observations:
@@ -116,7 +119,7 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         return f"Nothing was measured: {'every workload was skipped' if known else 'no workload was run'}."
     in_error = [pair.main for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     texts = (
-        *_statements(report),
+        *_statements(report, found),
         *_against_prediction(figures, _normal(report) if not in_error else ""),
         *_against_others(figures, others),
         *_clock(report),
@@ -125,9 +128,9 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     return " ".join(texts)
 
 
-def _statements(report: Report) -> Iterator[str]:
+def _statements(report: Report, found: Sequence[CurveRecords]) -> Iterator[str]:
     """Yield how many statements of a published record have values as predicted."""
-    text = statements.as_published(report, report.publication) if report.publication else ""
+    text = statements.as_published(report.publication, found) if report.publication else ""
     if text:
         yield text
 
