@@ -48,6 +48,7 @@ from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
+from gpureport.text import N90
 from gpureport.units import format_value
 
 NAME = "comparison"
@@ -257,8 +258,8 @@ def _strips(comparison: Comparison) -> Iterator[Picture]:
         return
     names = [machine.name for machine in comparison.machines if machine.name in having]
     caption = (
-        "Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. Orange, above: observed. "
-        "Blue, below: predicted."
+        f"Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. {N90}. Orange, above: "
+        "observed. Blue, below: predicted."
     )
     for part in in_figures(names, _MOST_MACHINES):
         yield Picture(partial(strip_figure, comparison.landmarks, part), caption)

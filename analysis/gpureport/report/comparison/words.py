@@ -186,7 +186,10 @@ def _widest(comparison: Comparison) -> Iterator[str]:
         span, work, ends = most
         texts = " to ".join(f"{_best(work, name)} ({name})" for name in ends)
         label = _work_label(work)
-        yield f"{label} differs most, by a factor of {format_ratio(span)} (mean of its kernels): at best {texts}."
+        yield (
+            f"The machines differ most in {label}, by a factor of {format_ratio(span)} (mean of its kernels). "
+            f"Best values: {texts}."
+        )
 
 
 def _outliers(comparison: Comparison) -> Iterator[str]:
@@ -225,8 +228,8 @@ def _outliers(comparison: Comparison) -> Iterator[str]:
         change_of = change(geometric_mean(own.values()))
         some = f"{len(own)} sweeps" if len(own) > 1 else f"{next(iter(own))}"
         yield (
-            f"{comparison.baseline} itself is the outlier in {some}: most machines with its device are {change_of} "
-            "there."
+            f"{comparison.baseline} itself is the outlier in {some}: there, most machines with the same device are "
+            f"{change_of}."
         )
 
 

@@ -54,19 +54,19 @@ _HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.24, 0.2, 0.37
 _LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.36, 0.52, 1.12
 _MARKS_IN, _BETWEEN_IN = 0.12, 0.06
 _ROW_IN = 0.13
-_FULL = 0.9  # share of the plateau at n90
+_FULL = 0.9  # share of the peak at n90
 _MOST_SHARE = 1.35
 
 
 @dataclass(frozen=True)
 class WorkLine:
-    """Throughput of a family's fastest variant by work-items, relative to the plateau of its n90."""
+    """Throughput of a family's fastest variant by work-items, relative to the peak that its n90 refers to."""
 
     name: str
     items: NDArray[np.float64]
     """Work-items, shape (n,), ascending."""
     shares: NDArray[np.float64]
-    """Throughput / plateau, shape (n,)."""
+    """Throughput / peak, shape (n,)."""
     n90: float
     predicted: float | None
     """The predicted n90, if *n90* is observed."""
@@ -86,10 +86,17 @@ class Essentials:
 
 
 def essentials(found: Iterable[CurveRecords], name: Callable[[str], str], device: Device) -> Essentials | None:
-    """Return what the figure shows, if there is anything; *name* returns the name of a family."""
+    """Return what the figure shows, if there is anything; *name* returns the name of a family.
+
+    Empty kernels have no line, because they do no work.
+    """
     curves = [curve for curve in found if not curve.is_work_group]
     latency, bandwidth = (_of(curves, *which) for which in (_LATENCY, _BANDWIDTH))
-    lines = grouped((curve.key.family, curve) for curve in curves if curve.metric.kind == "rate" and _n90(curve))
+    lines = grouped(
+        (curve.key.family, curve)
+        for curve in curves
+        if curve.key.family != "launch" and curve.metric.kind == "rate" and _n90(curve)
+    )
     work = tuple(_work_line(name(family), of) for family, of in lines.items())[:MOST_FAMILIES]
     if not (latency or bandwidth or work):
         return None
