@@ -150,8 +150,8 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
     best = min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
     if best is None:
         return None
-    losses = {curve.key: _shape_losses(curve, best.size) for curve in every if curve.key in searches}
-    return replace(best, best_shape=_best_shape(losses.values()), worst_shape=_worst_shape(losses))
+    by_shape = {curve.key: _shape_losses(curve, best.size) for curve in every if curve.key in searches}
+    return replace(best, best_shape=_best_shape(by_shape.values()), worst_shape=_worst_shape(by_shape))
 
 
 def _best_shape(searches: Iterable[Mapping[tuple[int, ...], float]]) -> BestShape | None:

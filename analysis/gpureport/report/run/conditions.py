@@ -1,7 +1,7 @@
 """Conditions during the measurements: clocks, other load, and disturbed samples."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -127,13 +127,16 @@ def other_load(report: Report) -> str:
 def _highest(readings: Sequence[Reading], *, cpu: bool) -> Iterator[str]:
     """Yield the highest share of each kind of other load over the seconds of the measurements."""
     times, seconds = [reading.at_s for reading in readings], _seconds(readings)
-    by_kind: tuple[tuple[str, str, Iterable[float | None]], ...] = (
-        ("other processes used at most", "of the cores in any second", (others_cpu(w[0], w[-1]) for w in seconds)),
-        ("other virtual machines at most", "", (steal(w[0], w[-1]) for w in seconds)),
-    )
-    if not cpu:
-        shares = (others_utilisation(readings, times, window) for window in seconds)
-        by_kind = (("other processes used at most", "of the device in any second", (s and s[0] for s in shares)),)
+    used = "other processes used at most"
+    by_kind: tuple[tuple[str, str, list[float | None]], ...]
+    if cpu:
+        by_kind = (
+            (used, "of the cores in any second", [others_cpu(window[0], window[-1]) for window in seconds]),
+            ("other virtual machines at most", "", [steal(window[0], window[-1]) for window in seconds]),
+        )
+    else:
+        found = [others_utilisation(readings, times, window) for window in seconds]
+        by_kind = ((used, "of the device in any second", [share and share[0] for share in found]),)
     for before, after, shares in by_kind:
         known = [share for share in shares if share is not None]
         if known:
