@@ -264,7 +264,7 @@ def _best_shape(best: OneSize) -> str:
         return ""
     shape = best.best_shape
     count = f"all {shape.searches}" if shape.suits == shape.searches else f"{shape.suits} of {shape.searches}"
-    return f" Best shape: {_sides(shape.sides)} (equally good in {count} searches over shapes)."
+    return f" Best shape: {_sides(shape.sides)} (likewise in {count} searches over shapes)."
 
 
 def _worst_shape(report: Report, best: OneSize) -> str:
