@@ -53,6 +53,7 @@ _LATENCY, _BANDWIDTH = ("memory", ("latency",)), ("memory", ("read_private", "re
 _HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.24, 0.2, 0.37
 _LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.36, 0.52, 1.12
 _MARKS_IN, _BETWEEN_IN = 0.12, 0.06
+_APART_IN = 0.06  # between names of caches
 _ROW_IN = 0.13
 _FULL = 0.9  # share of the peak at n90
 _MOST_SHARE = 1.35
@@ -238,20 +239,25 @@ def _cliffs(record: Observation | Prediction) -> list[FeatureMark]:
 
 
 def _draw_caches(axis: "Axes", drawn: Essentials, *, labelled: bool) -> None:
-    """Draw a line at the capacity of each cache, with its name above the upper panel."""
+    """Draw a line at the capacity of each cache; above the upper panel its name, right of the one before."""
     low, high = axis.get_xlim()
-    _, height = inches(axis)
-    for cache in drawn.caches:
+    width, height = inches(axis)
+    end = -_LEFT_IN
+    for cache in sorted(drawn.caches, key=lambda cache: cache.capacity_bytes):
         if not low < cache.capacity_bytes < high:
             continue
         axis.axvline(cache.capacity_bytes, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
         if labelled:
             units = f"{TIMES}{drawn.compute_units} units" if cache.scope == "compute_unit" else ""
+            text = f"{cache.name} {format_bytes(cache.capacity_bytes)}{units}"
+            half = 1.05 * text_in(text, SMALL_PT) / 2
+            middle = max(_across(axis, cache.capacity_bytes) * width, end + half)
+            end = middle + half + _APART_IN
             axis.text(
-                cache.capacity_bytes,
+                middle / width,
                 1 + (_MARKS_IN + 0.08) / height,
-                f"{cache.name} {format_bytes(cache.capacity_bytes)}{units}",
-                transform=axis.get_xaxis_transform(),
+                text,
+                transform=axis.transAxes,
                 size=SMALL_PT,
                 weight=600,
                 color=INK,

@@ -249,5 +249,6 @@ def essentials_caption(drawn: Essentials, report: Report) -> str:
     if drawn.work:
         where = "Right" if parts else "Lines"
         triangles = f"▲: {seen}; hollow: predicted" if observed else "▲: predicted"
-        parts.append(f"{where}: throughput / peak of the fastest kernel of each family. {N90} ({triangles}).")
+        peak = "throughput / smoothed peak of the fastest kernel of each family (single points may exceed the peak)"
+        parts.append(f"{where}: {peak}. {N90} ({triangles}).")
     return " ".join(parts)
