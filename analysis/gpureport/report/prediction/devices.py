@@ -29,6 +29,7 @@ from gpureport.report.prediction.side_by_side import (
 from gpureport.report.render import readable_time, write_filled
 from gpureport.report.text.tables import Table, workload_table
 from gpureport.report.text.words import family_title
+from gpureport.text import N90
 
 _TEMPLATE = "side_by_side.html.j2"
 
@@ -71,6 +72,7 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper:
         "features": features_table(sides),
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
+        "n90": N90,
         "glossary": terms(),
         "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
