@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.findings.advice import WITHIN, advise, one_size, shape_of, shape_text, smallest_set
+from gpureport.findings.advice import (
+    WITHIN,
+    BestShape,
+    WorstShape,
+    advise,
+    one_size,
+    shape_of,
+    shape_text,
+    smallest_set,
+)
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.text.words import advice_sentence, any_of
@@ -260,3 +269,24 @@ def test_a_size_that_more_searches_have_comes_first() -> None:
     assert (best.size, best.without, best.worst) == (256, 0, 0.5)
     assert one_size([]) is None
     assert one_size([search("a", {"64x1": 1.0, "32x2": 2.0})]) is None
+
+
+def test_one_size_has_its_best_and_its_worst_shape() -> None:
+    """The best suits most searches with several shapes. A shape whose interval overlaps the best's loses nothing."""
+    first = search("a", {"256x1": 100.0, "16x16": 80.0, "1x256": 20.0, "64x1": 50.0})
+    second = search("b", {"256x1": 70.0, "16x16": 99.0, "64x4": 100.0, "64x1": 50.0})
+    third = search("c", {"256x1": 60.0, "16x16": 100.0, "64x1": 10.0})
+    line = search("d", {"256x1": 1.0, "64x1": 0.9})
+    best = one_size([first, second, third, line])
+
+    assert best is not None
+    assert best.size == 256
+    assert best.best_shape == BestShape((16, 16), suits=2, searches=3)
+    assert best.worst_shape == WorstShape(first.key, (1, 256), pytest.approx(0.8))
+    noisy = one_size([with_intervals(search("e", {"256x1": 100.0, "16x16": 80.0, "64x1": 1.0}), 0.35)])
+    assert noisy is not None
+    assert noisy.worst_shape is not None
+    assert noisy.worst_shape.loss == 0
+    only_lines = one_size([line])
+    assert only_lines is not None
+    assert only_lines.best_shape is only_lines.worst_shape is None

@@ -46,14 +46,16 @@ def test_figures_are_those_of_the_findings_and_of_the_entry() -> None:
 
 def test_kept_reports_have_every_figure_of_their_device(kept: Report) -> None:
     figures = by_name(kept)
-    levels = {f"Latency of {cache.name}" for cache in kept.device.caches} | {"Latency of memory"}
+    latencies = {name.removeprefix("Latency of ") for name in figures if name.startswith("Latency of ")}
+    levels = {level for name in latencies for level in name.split(" and ")}
     others = {
         "Memory write",
         "Empty kernel, single launch",
         "Empty kernel, back to back",
     }  # a quick run leaves them out
 
-    assert {"Memory read", "Memory copy", *levels, "fp32 FMA rate", "int32 add rate"} <= set(figures)
+    assert {"memory", *(cache.name for cache in kept.device.caches)} <= levels
+    assert {"Memory read", "Memory copy", "fp32 FMA rate", "int32 add rate"} <= set(figures)
     assert others & set(figures) == (set() if kept.settings.quick else others)
     assert ("Resident capacity" in figures) is not kept.device.is_cpu
     assert not (kept.device.is_cpu and "Local memory read" in figures)
@@ -70,6 +72,22 @@ def test_each_figure_is_the_observation_s_number(kept: Report) -> None:
         features = [f for f in observed[figure.origin.key].features if f.position == figure.origin.position]
         values = [f.value * figure.factor for f in features]
         assert any(value == pytest.approx(figure.measured.value, rel=1e-8) for value in values), figure.name
+
+
+def test_latencies_that_the_curve_does_not_separate_are_one_figure() -> None:
+    """Of the nearest unobserved level and the next one; it is compared with the interval of both predictions."""
+    report = load_report(REPORTS / "pocl-xeon-16-cores" / "report.json")
+    figure = by_name(report)["Latency of L3 and memory"]
+
+    assert not {"Latency of L3", "Latency of memory"} & set(by_name(report))
+    assert figure.nearer
+    assert figure.nearer.predicted
+    assert figure.predicted
+    assert figure.nearer.measured is None
+    assert figure.nearer.specification < figure.specification
+    low, high = figure.nearer.predicted.ends[0], figure.predicted.ends[1]
+    for value, side in ((low * 0.9, "faster"), (low * 1.1, None), (high * 0.9, None), (high * 1.1, "slower")):
+        assert replace(figure, measured=Estimate(value)).unpredicted == side
 
 
 def test_a_floating_point_rate_counts_two_operations() -> None:
@@ -131,6 +149,7 @@ TIME = KeyFigure("Latency of L1", "s", 10.0, predicted=Estimate(10.0, 8.0, 12.0)
     [
         (RATE, Estimate(79.0, 78.0, 80.0), None),
         (RATE, Estimate(79.0, 78.0, 79.9), "slower"),
+        (RATE, Estimate(79.0, 78.0, 79.97), None),  # documents show 80.0
         (RATE, Estimate(103.0, 102.0, 104.0), "faster"),
         (RATE, Estimate(102.0), "faster"),
         (TIME, Estimate(13.0, 11.9, 14.0), None),

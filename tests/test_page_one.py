@@ -15,6 +15,7 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading, Verification
 from gpureport.records.report import EntryMatch, Report, load_report
+from gpureport.report.figures.essentials import essentials
 from gpureport.report.pdf import layout
 from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
@@ -188,7 +189,7 @@ def test_predictions_are_labelled() -> None:
 def test_one_size_is_given_with_its_largest_losses() -> None:
     text = work_group_size(BASE)
 
-    assert " work-items, in the best shape, are within 3 % of the best size " in text
+    assert " work-items, in the best shape, are within 3 % of the best size, or " in text
     assert work_group_size(UNMEASURED).startswith("Predicted: ")
     assert work_group_size(BASE.model_copy(update={"observations": (), "predictions": ()})) == ""
 
@@ -207,7 +208,7 @@ def test_full_occupancy_is_not_the_amortised_launch_cost() -> None:
     assert text.startswith("270 k work-items fill all compute units (full occupancy).")
     assert "at 100 k (Game of Life, one byte a cell (naive)) to 4 M work-items" in text
     assert "median 2 M." in text
-    assert "In 2 of 3 sweeps (empty kernels left out) this exceeds the resident capacity" in text
+    assert "In 2 of 3 sweeps, n90 exceeds the resident capacity." in text
     assert "exceeds" not in work(BASE, 1e5, 2e5)
     assert work(BASE) == "270 k work-items fill all compute units (full occupancy)."
 
@@ -272,6 +273,41 @@ def test_the_table_has_a_column_of_other_devices_only_with_kept_reports() -> Non
     assert (alone.figures[-1].predicted, alone.figures[-1].measured) == ("exact", "—")
 
 
+def test_one_statement_gives_the_usable_part_of_a_hidden_cache() -> None:
+    """What the machine found and what was predicted; the assumption of the entry and the cliff are not repeated."""
+    report = kept("pocl-xeon-16-cores")
+    found = curves(report)
+    page, text = page_one(report, found, ()), working_set(report, found)
+
+    assert page.remarks == ()
+    assert text.count("L3") == 2
+    assert "Usable L3: about 11 MiB (dependent loads; predicted: 100 MiB) and 180 MiB (reads; " in text
+    assert " of the specified 300 MiB." in text
+    unmeasured = page_one(report.model_copy(update={"observations": ()}), found, ())
+    assert unmeasured.remarks == report.match.notes != ()
+
+
+def test_the_name_of_a_runtime_is_told_from_the_type_of_core() -> None:
+    """Only where they differ; only PoCL's names contain an instruction set."""
+    report = kept("pocl-xeon-16-cores")
+    text = page_one(report, curves(report), ()).names
+    core = report.device.architecture.model_copy(update={"name": "Intel Skylake-AVX512"})
+    same = report.model_copy(update={"device": report.device.model_copy(update={"architecture": core})})
+
+    assert "skylake-avx512 is the instruction set" in text
+    assert "(Intel Emerald Rapids)" in text
+    assert page_one(same, curves(same), ()).names == page_one(BASE, curves(BASE), ()).names == ""
+
+
+def test_empty_kernels_have_no_line_in_the_figure() -> None:
+    """Their n90 is no part of the range of page one either."""
+    report = kept("pocl-xeon-16-cores")
+    drawn = essentials(curves(report), str, report.device)
+
+    assert drawn
+    assert {line.name for line in drawn.work} == {"memory", "bit_transpose", "game_of_life", "particles"}
+
+
 def test_a_published_feature_without_a_unit_of_bytes_has_no_working_set() -> None:
     feature = CurveFeature(feature="taper", position="n90", level="device", value=1e5, unit="work-items")
     only = tuple(p.model_copy(update={"features": (feature,)}) for p in PREDICTED.predictions)
@@ -323,7 +359,7 @@ def test_a_published_record_begins_with_its_statements() -> None:
     )
     assert report.publication is not None
 
-    text = headline(report, key_figures(report), 0)
+    text = headline(report, key_figures(report), 0, curves(report))
     compared = sum(bool(statement.about) for statement in report.publication.statements)
     assert re.match(rf"The predictions match the published values of \d of {compared} ", text)
     assert "wrong results" not in text

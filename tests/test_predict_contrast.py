@@ -203,7 +203,8 @@ def test_effects_belong_to_bottlenecks() -> None:
 def test_the_conclusion_says_in_one_sentence_what_changes_and_for_whom() -> None:
     """With the ratio, both names and the limits that do not change; the table gives the values of a kernel of each."""
     a, b = _beside(1.4, "memory/copy", "memory/latency", "instructions/rate")
-    gains, changed, same = (conclusion(*_beside(factor, "memory/copy", "instructions/rate")) for factor in (3, 0.5, 1))
+    pairs = [_beside(factor, "memory/copy", "instructions/rate") for factor in (3, 0.5, 1)]
+    gains, changed, same = (conclusion(*pair, limit_effects(*pair)) for pair in pairs)
 
     found = {effect.bottleneck: effect for effect in limit_effects(a, b)}
     assert next(iter(found)) == "memory bandwidth"
@@ -216,7 +217,7 @@ def test_the_conclusion_says_in_one_sentence_what_changes_and_for_whom() -> None
     assert changed.endswith(" are equally fast.")
     assert all(text.count(". ") == 0 for text in (gains, changed, same))
     assert "equally fast for all kernels" in same
-    row = next(row for row in impact_table(a, b).rows if row[0] == "instruction rate")
+    row = next(row for row in impact_table(a, b, found.values()).rows if row[0] == "instruction rate")
     assert row[4] == "instructions/rate"
     assert all(value.endswith("/s") for value in row[5:])
 

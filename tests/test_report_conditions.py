@@ -12,7 +12,14 @@ from gpureport.observe.disturbance import Cause, spans
 from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
 from gpureport.records.report import Report, load_report, save_report
 from gpureport.report.render import render_html
-from gpureport.report.run.conditions import AFFECTED, conditions_table, disturbed, disturbed_table, load_sentences
+from gpureport.report.run.conditions import (
+    AFFECTED,
+    conditions_table,
+    disturbed,
+    disturbed_table,
+    load_sentences,
+    other_load,
+)
 from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, plan
@@ -142,6 +149,34 @@ def test_missing_readings_are_missing_and_not_zero() -> None:
     assert load_sentences(report) == ""
     assert all(
         row[1:4] == ("—", "—", "—") and row[4] == "0" and int(row[5]) >= 600 for row in conditions_table(report).rows
+    )
+
+
+def test_other_load_is_that_of_the_worst_second() -> None:
+    """With the disturbed samples, unless another sentence counts them."""
+    busy, calm = with_samples(beside, began_s=3.0), with_samples(quiet, began_s=3.0, discarded=2)
+
+    assert other_load(busy) == "Other processes used at most 90 % of the device in any second."
+    assert other_load(calm).startswith("Other processes used at most 0 % of the device in any second. 0 samples were")
+    assert other_load(with_samples(quiet, began_s=3.0)).endswith(" No sample was disturbed.")
+    assert other_load(small()) == "Other load was not recorded."
+    assert other_load(calm.model_copy(update={"observations": ()})) == ""
+
+
+def test_cores_that_others_use_are_a_share() -> None:
+    """Of the time of all cores: of other processes, and of other virtual machines."""
+
+    def shared(at_s: float) -> Reading:
+        times = {"cpu_busy_total_s": 0.5 * at_s, "cpu_own_total_s": 0.4 * at_s, "cpu_steal_total_s": 0.02 * at_s}
+        return Reading(at_s=at_s, measuring=True).model_copy(update=times)
+
+    report = with_samples(shared, began_s=3.0)
+    assert report.machine
+    cpu = report.machine.opencl.model_copy(update={"kind": "cpu"})
+    report = report.model_copy(update={"machine": report.machine.model_copy(update={"opencl": cpu})})
+
+    assert other_load(report).startswith(
+        "Other processes used at most 10 % of the cores in any second and other virtual machines at most 2 %."
     )
 
 

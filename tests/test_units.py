@@ -195,6 +195,26 @@ def test_measured_values_have_half_the_width_of_their_interval(
 
 
 @pytest.mark.parametrize(
+    ("value", "low", "high", "unit", "text"),
+    [
+        (137.6e9, 73.19e9, 258.7e9, "B/s", "138 GB/s (73.2 to 259)"),
+        (2.869e-9, 2.0336e-9, 4.0487e-9, "s", "2.87 ns (2.03 to 4.05)"),
+        (3.36479e-7, 3.36044e-7, 3.37283e-7, "s", "336.5 ns (336.0 to 337.3)"),
+        (44e9, 8e9, 200e9, "B/s", "44.0 GB/s (8.00 to 200)"),
+        (855e9, 736e9, 1.2e12, "FLOP/s", "855 GFLOP/s (736 to 1200)"),
+        (44e9, None, None, "B/s", "44.0 GB/s"),
+        (44e9, 44e9, 44e9, "B/s", "44.0 GB/s"),
+        (None, None, None, "B/s", "—"),
+    ],
+)
+def test_estimates_have_three_digits_at_least(
+    value: float | None, low: float | None, high: float | None, unit: str, text: str
+) -> None:
+    """All three numbers, so that two intervals whose ends differ in three digits do not look equal."""
+    assert units.format_estimate(value, low, high, unit) == text
+
+
+@pytest.mark.parametrize(
     ("share", "digits", "text"),
     [(-0.0214, 1, "\N{MINUS SIGN}2.1 %"), (0.05, 0, "+5 %"), (-0.0004, 1, "0 %"), (0.0, 0, "0 %")],
 )

@@ -209,6 +209,20 @@ def format_interval(value: float | None, low: float | None, high: float | None, 
     return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
 
 
+def format_estimate(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """Write a value with its 95 % interval, each with three digits or more: ``138 GB/s (73.2 to 259)``.
+
+    Narrow intervals have as many digits as :func:`format_interval` gives them. Without an interval, as
+    :func:`format_value`.
+    """
+    if not value or low is None or high is None or not 0 < low < high < math.inf:
+        return format_value(value, unit)
+    scale, label = scale_of(value, unit)
+    least = min(_decimals((high - low) / scale, 2), _decimals(value / scale, 4))
+    middle, lower, upper = (f"{x / scale:.{max(0, least, _decimals(x / scale, 3))}f}" for x in (value, low, high))
+    return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
+
+
 def format_half_width(low: float | None, high: float | None) -> str:
     """Write the relative half-width of an interval, to follow its value: `` ± 0.4 %``; empty without an interval."""
     if not low or not high or not all(map(math.isfinite, (low, high))) or low >= high:

@@ -11,7 +11,7 @@ from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
-from gpureport.report.prediction.headline import conclusion, impact_table
+from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
@@ -45,8 +45,9 @@ def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
 def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
     """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
     sides = [first, *(other.side for other in others)]
-    for other in others:
-        print_text(conclusion(first, other), style="bold")
+    found = [limit_effects(first, other) for other in others]
+    for other, effects in zip(others, found, strict=True):
+        print_text(conclusion(first, other, effects), style="bold")
     print_line("")
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
@@ -54,9 +55,10 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
         if sentence := capacity_difference((first.device, other.side.device)):
             print_text(sentence)
     print_line("")
-    for other in others:
+    for other, effects in zip(others, found, strict=True):
         title = f"Speed of {other.side.letter} / speed of {first.letter}, by what limits the kernels on {first.letter}"
-        _print(f"{title} (ratio of the median kernel; range over kernels)", impact_table(first, other), ratio="speed ")
+        table = impact_table(first, other, effects)
+        _print(f"{title} (ratio of the median kernel; range over kernels)", table, ratio="speed ")
     _print(f"{_LIMITS}, and ratios of these values", side_by_side.ceilings_table(sides), ratio="values ")
     print_text(
         f"{_COPIES} Of latencies and times, the smaller value is the better one: there the ratio is not a speed."

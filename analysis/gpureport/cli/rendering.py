@@ -18,6 +18,7 @@ from gpureport.results.opening import is_record, open_report, records_of, refuse
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison
+    from gpureport.spec.models import Device
 
 
 def render_report(
@@ -87,17 +88,25 @@ def write_documents(
     """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
     from gpureport.report.render import write_report
     from gpureport.results.kept import kept_folders, same_model
-    from gpureport.spec.database import load_database
 
     def write() -> list[Path]:
-        others, shipped = same_model(report, kept_folders()), load_database()
-        devices = [shipped.device(entry) for entry in shipped.entries]
+        others = same_model(report, kept_folders())
+        devices = () if report.device.is_cpu else _shipped_devices()  # page one only compares GPUs
         with_pdf = not no_pdf
         return write_report(
             report, directory, with_pdf=with_pdf, paper=paper, name=name, others=others, database=devices
         )
 
     return _written(write, noted=noted and not no_pdf)
+
+
+@cache
+def _shipped_devices() -> "tuple[Device, ...]":
+    """Return all devices of the built-in database."""
+    from gpureport.spec.database import load_database
+
+    shipped = load_database()
+    return tuple(map(shipped.device, shipped.entries))
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:

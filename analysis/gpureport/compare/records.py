@@ -1,5 +1,6 @@
 """The records of a comparison of machines, as written to ``comparison.json``."""
 
+from math import log
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -117,6 +118,11 @@ class Difference(Record):
     significant: bool
     """Whether the difference reaches the minimum effect and is improbable after correction for the number of sweeps.
     Otherwise it is within run-to-run variation."""
+
+    @property
+    def effect(self) -> float:
+        """Size of the difference: absolute natural logarithm of the ratio."""
+        return abs(log(self.speed.value))
 
 
 class CurvePoint(NamedTuple):

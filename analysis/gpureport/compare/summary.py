@@ -41,13 +41,6 @@ class Work:
         """Unit of the values."""
         return self.contests[0].metric.value_unit
 
-    def best(self, machine: str, others: Iterable[str] = ()) -> Standing | None:
-        """Return the best value of a machine over the contests that all *others* have too, if there are any."""
-        found = ({standing.machine: standing for standing in contest.standings} for contest in self.contests)
-        own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
-        pick = max if self.contests[0].metric.kind == "rate" else min
-        return pick(own, key=lambda standing: standing.value, default=None)
-
     @property
     def machines(self) -> frozenset[str]:
         """Machines with any value."""
@@ -92,6 +85,17 @@ def _common_label(labels: Iterable[str]) -> str:
     first, *others = (label.split()[::-1] for label in dict.fromkeys(labels))
     same = [all(words[: n + 1] == first[: n + 1] for words in others) for n in range(len(first))]
     return " ".join(first[: same.index(False) if False in same else None][::-1])
+
+
+def best_of(contests: Sequence[Contest], machine: str, others: Iterable[str] = ()) -> Standing | None:
+    """Return the best value of a machine over the *contests* that all *others* have too, if there are any.
+
+    There is at least one contest, and all values have one unit.
+    """
+    found = ({standing.machine: standing for standing in contest.standings} for contest in contests)
+    own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
+    pick = max if contests[0].metric.kind == "rate" else min
+    return pick(own, key=lambda standing: standing.value, default=None)
 
 
 def mean_speed(contests: Iterable[Contest], machine: str) -> MeanRatio | None:

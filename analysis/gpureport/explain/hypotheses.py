@@ -39,7 +39,7 @@ _STATEMENTS = {
     "no overlap": "the loads, the instructions and the stores of a dispatch do not overlap",
     "reads and writes in turn": "memory serves the reads and the writes of a dispatch one after the other",
     "two rounds of loads": "the loads of a work-item wait for one another once, for example behind branches",
-    "stores wait": "a work-group keeps its place until its stores are complete",
+    "stores wait": "a work-group stays resident until its stores are complete",
     "write allocation": "caches read data from memory before stores overwrite them",
     "far partition": "all loads come from the far partition of the cache that all compute units share",
 }

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeVar
 
 from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
@@ -13,6 +14,9 @@ WITHIN = 0.03
 
 Shares = Mapping[str, float]
 """Rate by shape, as a share of the best shape's; 1 for the best."""
+Of = TypeVar("Of")
+_Rate = tuple[float, float, float]
+"""Rate of a point, and its interval."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,28 @@ class FamilyAdvice:
 
 
 @dataclass(frozen=True)
+class BestShape:
+    """The shape of a work-group size that suits most searches, of those that have several shapes of the size.
+
+    Attributes:
+        sides: the shape, without trailing ones.
+        suits: number of searches in which it loses at most :data:`WITHIN`, or its interval overlaps the best's.
+        searches: number of searches.
+    """
+
+    sides: tuple[int, ...]
+    suits: int
+    searches: int
+
+
+@dataclass(frozen=True)
 class WorstShape:
     """The slowest shape of a work-group size over all searches.
 
     Attributes:
         key: its search.
         sides: the shape, without trailing ones.
-        loss: 1 - its rate / best rate of the search.
+        loss: 1 - its rate / best rate of the search; 0 if their intervals overlap.
     """
 
     key: SweepKey
@@ -91,13 +110,15 @@ class OneSize:
         size: work-items of a work-group.
         losses: by search, 1 - rate of the best shape of this size / best rate; 0 if their intervals overlap.
         without: number of searches that lack the size.
-        shape: the slowest shape of this size.
+        best_shape: ``None`` if no search has several shapes of this size.
+        worst_shape: likewise.
     """
 
     size: int
     losses: Mapping[SweepKey, float]
     without: int = 0
-    shape: WorstShape | None = None
+    best_shape: BestShape | None = None
+    worst_shape: WorstShape | None = None
 
     @property
     def worst(self) -> float:
@@ -127,34 +148,50 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
         if (losses := {key: losses[size] for key, losses in searches.items() if size in losses})
     ]
     best = min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
-    return best and replace(best, shape=_worst_shape([curve for curve in every if curve.key in searches], best.size))
+    if best is None:
+        return None
+    by_shape = {curve.key: _shape_losses(curve, best.size) for curve in every if curve.key in searches}
+    return replace(best, best_shape=_best_shape(by_shape.values()), worst_shape=_worst_shape(by_shape))
 
 
-def _worst_shape(curves: Iterable[Observation | Prediction], size: int) -> WorstShape | None:
-    """Return the shape of *size* that is slowest relative to the best of its search."""
-    found = []
-    for curve in curves:
-        rates = {shape: rate for shape, (rate, *_) in _rates(curve)}
-        of_size = {shape: rate for shape, rate in rates.items() if prod(shape) == size}
-        if of_size:
-            slowest = min(of_size, key=of_size.__getitem__)
-            found.append(WorstShape(curve.key, slowest, 1 - of_size[slowest] / max(rates.values())))
+def _best_shape(searches: Iterable[Mapping[tuple[int, ...], float]]) -> BestShape | None:
+    """Return the shape that suits most *searches*, each given by the losses of its shapes; a tie: the smallest loss."""
+    several = [losses for losses in searches if len(losses) > 1]
+    shapes = dict.fromkeys(shape for losses in several for shape in losses)
+    losses_of = {shape: [losses[shape] for losses in several if shape in losses] for shape in shapes}
+    found = [(sum(loss <= WITHIN for loss in of), -max(of), shape) for shape, of in losses_of.items()]
+    suits, _, sides = max(found, default=(0, 0.0, ()))
+    return BestShape(sides, suits, len(several)) if sides else None
+
+
+def _worst_shape(searches: Mapping[SweepKey, Mapping[tuple[int, ...], float]]) -> WorstShape | None:
+    """Return the shape with the largest loss, of searches with several shapes."""
+    found = (
+        WorstShape(key, shape, loss)
+        for key, losses in searches.items()
+        if len(losses) > 1
+        for shape, loss in losses.items()
+    )
     return max(found, key=lambda each: each.loss, default=None)
 
 
+def _shape_losses(curve: Observation | Prediction, size: int) -> dict[tuple[int, ...], float]:
+    """Return the loss of each shape of *size* relative to the best shape of any size."""
+    return {shape: loss for shape, loss in _relative_to_best(dict(_rates(curve))).items() if prod(shape) == size}
+
+
 def _losses(curve: Observation | Prediction) -> dict[int, float]:
-    """Return the loss of each work-group size in its best shape; an interval that overlaps the best's is no loss."""
+    """Return the loss of each work-group size in its best shape."""
     best: dict[int, _Rate] = {}
     for shape, rate in _rates(curve):
         best[prod(shape)] = max(rate, best.get(prod(shape), rate))
-    top = max(best.values(), default=None)
-    if top is None:
-        return {}
-    return {size: 0.0 if rate[2] >= top[1] else 1 - rate[0] / top[0] for size, rate in best.items()}
+    return _relative_to_best(best)
 
 
-_Rate = tuple[float, float, float]
-"""Rate of a point, and its interval."""
+def _relative_to_best(rates: Mapping[Of, _Rate]) -> dict[Of, float]:
+    """Return 1 - rate / best rate; 0 if its interval overlaps the best's."""
+    top = max(rates.values(), default=(0.0, 0.0, 0.0))
+    return {key: 0.0 if rate[2] >= top[1] else 1 - rate[0] / top[0] for key, rate in rates.items()}
 
 
 def _rates(curve: Observation | Prediction) -> Iterator[tuple[tuple[int, ...], _Rate]]:

@@ -19,7 +19,10 @@ VARIATION = 1.05
 """Largest factor by which a figure may lie outside the range of other devices of the model and still count as in it:
 runs and devices differ by a few percent."""
 
+_DIGITS = 3
+"""Intervals are compared with as many digits as documents show."""
 Side = Literal["slower", "faster"]
+_LATENCY = "Latency of "
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class KeyFigure:
         origin: ``None`` if the value follows exactly from the entry.
         predicted: from the specification.
         measured: ``None`` if it was not measured.
+        nearer: the figure of a nearer level, if the measured curve shows no transition between both.
         factor: of the feature's value, such as 2 operations for a multiply-add.
         others: the values of other devices of the same model.
     """
@@ -54,6 +58,7 @@ class KeyFigure:
     origin: Origin | None = None
     predicted: Estimate | None = None
     measured: Estimate | None = None
+    nearer: "KeyFigure | None" = None
     factor: float = 1.0
     others: tuple[float, ...] = ()
 
@@ -65,7 +70,11 @@ class KeyFigure:
     @property
     def unpredicted(self) -> Side | None:
         """On which side the measured interval lies completely outside the predicted one; ``None``: they overlap."""
-        return self._outside(*self.predicted.ends) if self.predicted else None
+        if self.predicted is None:
+            return None
+        nearest = self.nearer.predicted if self.nearer else None
+        least, most = self.predicted.ends
+        return self._outside(nearest.ends[0] if nearest else least, most)
 
     @property
     def unusual(self) -> Side | None:
@@ -75,7 +84,7 @@ class KeyFigure:
     def _outside(self, least: float, most: float) -> Side | None:
         if self.measured is None:
             return None
-        low, high = self.measured.ends
+        low, high, least, most = (float(f"{end:.{_DIGITS}g}") for end in (*self.measured.ends, least, most))
         longer: Side = "slower" if self.unit == "s" else "faster"
         shorter: Side = "faster" if self.unit == "s" else "slower"
         return longer if low > most else shorter if high < least else None
@@ -123,8 +132,26 @@ class _Wanted:
 
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones."""
-    found = (_figure(report, wanted) for wanted in _wanted(report))
-    return (*(each for each in found if each.predicted or each.measured), *_exact(report.device))
+    found = [figure for wanted in _wanted(report) if (figure := _figure(report, wanted)).predicted or figure.measured]
+    return (*_joined(found), *_exact(report.device))
+
+
+def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
+    """Yield *figures*; a latency that no plateau shows is part of that of the next level, whose plateau includes it."""
+    nearer: KeyFigure | None = None
+    for figure, following in zip(figures, (*figures, None)[1:], strict=True):
+        if _is_latency(figure) and not figure.measured and following and _is_latency(following) and following.measured:
+            nearer = figure
+        elif nearer:
+            name = f"{nearer.name} and {figure.name.removeprefix(_LATENCY)}"
+            yield replace(figure, name=name, nearer=nearer)
+            nearer = None
+        else:
+            yield figure
+
+
+def _is_latency(figure: KeyFigure) -> bool:
+    return figure.name.startswith(_LATENCY)
 
 
 def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
@@ -208,7 +235,7 @@ def _latencies(device: Device) -> Iterator[_Wanted]:
     """Yield latencies of one dependent load, the nearest level first."""
     levels = [each for cache in device.caches for each in _cache_latencies(cache)]
     for level, cycles in (*levels, (DRAM, device.memory.latency_cycles)):
-        name, seconds = f"Latency of {'memory' if level == DRAM else level}", device.cycles(cycles)
+        name, seconds = f"{_LATENCY}{'memory' if level == DRAM else level}", device.cycles(cycles)
         yield _Wanted(name, "s", "memory/latency", "", "plateau", level, seconds, limit=False)
 
 

@@ -29,7 +29,7 @@ def several_dies(device: Device) -> bool:
 
 
 def memory_exponent(device: Device, demand: Demand) -> float:
-    """Return the p-norm that joins latency with memory bandwidth; the larger, the sharper the corner.
+    """Return the p-norm that joins latency with memory bandwidth; the larger, the sharper the transition.
 
     The constants are fitted to bandwidth against resident work-items (RRZE-HPC/gpu-benches, gpu-stream): of 2, 2.5, 3,
     4, 5, 6 and 8, rounded, they fit times and n90 best. Stacked memory: V100, A100 (40 and 80 GB), H100 PCIe, MI100 and

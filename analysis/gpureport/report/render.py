@@ -64,6 +64,8 @@ _LONG_NAME = 60
 _LONG_PART = 18  # most characters of a number that is kept on one line
 _RATE = re.compile(r"(?<![\w/.])((?:[\d.]+ )?[A-Za-z]{1,16}/s\b)(?![/_])")
 """A value with its unit, or a unit alone."""
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|[KMGT]iB)(?!\w))")
+"""The space before a unit."""
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
@@ -326,13 +328,13 @@ def _with_whole_rates(text: str, write: "Callable[[str], Markup]") -> "Markup":
 
 
 def _breakable(text: str) -> "Markup":
-    """Allow line breaks in names after ``_`` and ``/``, but not before ``%`` or within rates."""
+    """Allow line breaks in names after ``_`` and ``/``, but not before ``%`` and prefixes of units, or within rates."""
     from markupsafe import Markup
 
     def jointed(part: str) -> Markup:
         return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", part))
 
-    return _with_whole_rates(text.replace(" %", "\xa0%").replace("± ", "±\xa0"), jointed)
+    return _with_whole_rates(_UNIT.sub("\xa0", text).replace("± ", "±\xa0"), jointed)
 
 
 def readable_time(text: str) -> str:

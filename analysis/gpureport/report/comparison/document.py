@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import log
 from pathlib import Path
 
 from gpureport.compare import FEW
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import REGIMES
-from gpureport.compare.summary import SEVERAL, What, Work, families, mean_speed, means, overall, ranked, works
+from gpureport.compare.summary import SEVERAL, What, best_of, families, mean_speed, means, overall, ranked, works
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
@@ -49,6 +48,7 @@ from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
+from gpureport.text import N90
 from gpureport.units import format_value
 
 NAME = "comparison"
@@ -248,7 +248,7 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
 def _baseline_text(contests: Sequence[Contest], baseline: str) -> dict[str, str]:
     """Return the speed of the baseline, to show instead of its ratio of one; of several cases the best one."""
     first = contests[0]
-    best = Work(first.workload.partition("/")[0], "", first.regime, tuple(contests)).best(baseline)
+    best = best_of(contests, baseline)
     return {baseline: brief(format_value(best.value, first.metric.value_unit))} if best else {}
 
 
@@ -258,8 +258,8 @@ def _strips(comparison: Comparison) -> Iterator[Picture]:
         return
     names = [machine.name for machine in comparison.machines if machine.name in having]
     caption = (
-        "Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. Orange, above: observed. "
-        "Blue, below: predicted."
+        f"Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. {N90}. Orange, above: "
+        "observed. Blue, below: predicted."
     )
     for part in in_figures(names, _MOST_MACHINES):
         yield Picture(partial(strip_figure, comparison.landmarks, part), caption)
@@ -288,8 +288,7 @@ def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
     """Return the differences of the machines with the baseline's device, the largest significant effects first."""
     by_machine = grouped((difference.machine, difference) for difference in comparison.differences)
     effects = {
-        machine: max((abs(log(d.speed.value)) for d in found if d.significant), default=0.0)
-        for machine, found in by_machine.items()
+        machine: max((d.effect for d in found if d.significant), default=0.0) for machine, found in by_machine.items()
     }
     order = sorted(by_machine, key=lambda machine: -effects[machine])
     shown = order if len(order) <= _MOST_SPREADS else list(filter(effects.get, order))[:_MOST_SPREADS]

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import log
 
 from gpureport.compare import FEW
 from gpureport.compare.records import Comparison, Condition, Contest, Difference, Entrant, RatioEstimate, Standing
@@ -11,7 +10,7 @@ from gpureport.compare.summary import (
     APPLIED,
     SEVERAL,
     MeanRatio,
-    Work,
+    best_of,
     families,
     mean_speed,
     means,
@@ -99,9 +98,8 @@ def _works_of_few(comparison: Comparison) -> Table:
     rows = []
     for work in works(comparison):
         found = [mean_speed(work.contests, name) for name in others]
-        bests = [
-            work.best(name, work.machines) or work.best(name, {comparison.baseline} & work.machines) for name in names
-        ]
+        base = {comparison.baseline} & work.machines
+        bests = [best_of(work.contests, each, work.machines) or best_of(work.contests, each, base) for each in names]
         rows.append(
             (
                 work_name(work),
@@ -134,7 +132,7 @@ def _works_of_many(comparison: Comparison) -> Table:
         kernels = len({contest.workload for contest in work.contests})
         known = {name: mean for name, mean in found.items() if mean and len(mean.kernels) >= min(SEVERAL, kernels)}
         if len(known) > 1:
-            bests = {name: best.value for name in known if (best := work.best(name))}
+            bests = {name: best.value for name in known if (best := best_of(work.contests, name))}
             ratios = {name: mean.ratio.value for name, mean in known.items()}
             rows.append((work_name(work), short_regime(work.regime), *_ends(ratios, bests, work.unit)))
     return Table(("work", "data in", *_END_COLUMNS), tuple(rows), _END_NUMBERS)
@@ -210,8 +208,7 @@ def _standing_row(
     contests: Sequence[Contest], names: Sequence[str], others: Sequence[str], measured: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the row of one contest, or of several cases of a workload: best values, and means of ratios."""
-    first, work = contests[0], Work(contests[0].workload.partition("/")[0], "", "", tuple(contests))
-    bests = [work.best(name) for name in names]
+    first, bests = contests[0], [best_of(contests, name) for name in names]
     ratios = [mean_speed(contests, name) for name in others]
     efficiencies = means(contests, "efficiency")
     return (
@@ -248,10 +245,9 @@ def _leaders_table(family: str, contests: Sequence[Contest], comparison: Compari
 def _leaders_row(contests: Sequence[Contest], comparison: Comparison) -> tuple[str, ...]:
     """Return the row of one contest, or of the separate cases of a workload: means of ratios, and best values."""
     first = contests[0]
-    work = Work(first.workload.partition("/")[0], "", "", tuple(contests))
     found = {m.name: mean_speed(contests, m.name) for m in comparison.machines}
     ratios = {name: mean.ratio.value for name, mean in found.items() if mean}
-    values = {name: best.value for name in work.machines if (best := work.best(name))}
+    values = {name: best.value for name in found if (best := best_of(contests, name))}
     place = short_regime(first.regime) if first.regime in REGIMES else f"{len(contests)} cases"
     return first.workload.partition("/")[2], place, *_ends(ratios, values, first.metric.value_unit)
 
@@ -279,20 +275,18 @@ def differences_table(comparison: Comparison) -> Table:
 
 def differences_left(comparison: Comparison) -> tuple[int, int]:
     """Return how many differences :func:`differences_table` leaves out: significant ones, and others."""
-    every, shown = [*comparison.overall, *comparison.differences], _shown_differences(comparison)
-    significant, others = (
-        sum(d.significant == kind for d in every) - sum(d.significant == kind for d in shown) for kind in (True, False)
-    )
-    return significant, others
+    every, shown = (*comparison.overall, *comparison.differences), _shown_differences(comparison)
+    significant = sum(d.significant for d in every) - sum(d.significant for d in shown)
+    return significant, len(every) - len(shown) - significant
 
 
 def _shown_differences(comparison: Comparison) -> list[Difference]:
     few = len(comparison.machines) <= FEW
-    order = sorted(comparison.differences, key=lambda d: -abs(log(d.speed.value)))
+    order = sorted(comparison.differences, key=lambda d: -d.effect)
     significant = [d for d in order if d.significant][:_MOST_SIGNIFICANT]
     within = [d for d in order if not d.significant][:_MOST_WITHIN] if few else []
     wholes = [whole for whole in comparison.overall if few or whole.significant]
-    return [*sorted(wholes, key=lambda d: -abs(log(d.speed.value)))[:_MOST_SIGNIFICANT], *significant, *within]
+    return [*sorted(wholes, key=lambda d: -d.effect)[:_MOST_SIGNIFICANT], *significant, *within]
 
 
 def outliers_table(comparison: Comparison) -> Table:
@@ -302,7 +296,7 @@ def outliers_table(comparison: Comparison) -> Table:
     counts = Counter(difference.machine for difference in comparison.differences)
     rows = []
     for name, found in sorted(by_machine.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
-        most = max(found, key=lambda d: abs(log(d.speed.value)))
+        most = max(found, key=lambda d: d.effect)
         whole = ratio_text(wholes[name].speed) if name in wholes else UNKNOWN
         rows.append((name, whole, f"{len(found)} of {counts[name]}", most.sweep, ratio_text(most.speed)))
     columns = ("machine", "all sweeps", "significant", "largest difference", "speed / baseline")

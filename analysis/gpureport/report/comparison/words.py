@@ -7,7 +7,7 @@ from statistics import geometric_mean
 
 from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
-from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, mean_speed, overall, ranked, works
+from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
 from gpureport.report.text.words import family_title, listed
 from gpureport.units import format_percent, format_ratio, format_value
@@ -104,10 +104,10 @@ def _verdict(mean: MeanRatio) -> str:
 
 def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
     """Write a mean with its interval and the best values."""
-    best = [work.best(machine, (name, baseline)) for machine in (name, baseline)]
+    best = [best_of(work.contests, machine, (name, baseline)) for machine in (name, baseline)]
     values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
     count = f"{len(mean.kernels)} kernels" if len(mean.kernels) > 1 else "one kernel"
-    place = work_label(work)
+    place = _work_label(work)
     ratio = mean.ratio
     ends = f", 95 %: {format_ratio(ratio.ci_low)} to {format_ratio(ratio.ci_high)}" if ratio.ci_low else ""
     return (
@@ -162,13 +162,13 @@ def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -
     return min(common, key=lambda each: each[:2])[2] if common else None
 
 
-def work_label(work: Work) -> str:
+def _work_label(work: Work) -> str:
     """Return the name of a kind of work, with the place of its data."""
     return " with ".join(filter(None, (work_name(work), place_name(work))))
 
 
 def _best(work: Work, name: str) -> str:
-    best = work.best(name)
+    best = best_of(work.contests, name)
     return format_value(best.value if best else None, work.unit)
 
 
@@ -185,8 +185,11 @@ def _widest(comparison: Comparison) -> Iterator[str]:
     if spans and (most := max(spans, key=lambda span: span[0]))[0] > 1 + EQUAL:
         span, work, ends = most
         texts = " to ".join(f"{_best(work, name)} ({name})" for name in ends)
-        label = work_label(work)
-        yield f"{label} differs most, by a factor of {format_ratio(span)} (mean of its kernels): at best {texts}."
+        label = _work_label(work)
+        yield (
+            f"The machines differ most in {label}, by a factor of {format_ratio(span)} (mean of its kernels). "
+            f"Best values: {texts}."
+        )
 
 
 def _outliers(comparison: Comparison) -> Iterator[str]:
@@ -197,8 +200,8 @@ def _outliers(comparison: Comparison) -> Iterator[str]:
     by_machine = _by_machine(comparison)
     if not by_machine:
         return
-    own = baseline_sweeps(comparison)
-    wholes = sorted((w for w in comparison.overall if w.significant), key=_effect)
+    own = _baseline_sweeps(comparison)
+    wholes = sorted((w for w in comparison.overall if w.significant), key=lambda whole: -whole.effect)
     counts = {
         name: sum(d.significant and d.sweep not in own for d in found)
         for name, found in by_machine.items()
@@ -225,12 +228,12 @@ def _outliers(comparison: Comparison) -> Iterator[str]:
         change_of = change(geometric_mean(own.values()))
         some = f"{len(own)} sweeps" if len(own) > 1 else f"{next(iter(own))}"
         yield (
-            f"{comparison.baseline} itself is the outlier in {some}: most machines with its device are {change_of} "
-            "there."
+            f"{comparison.baseline} itself is the outlier in {some}: there, most machines with the same device are "
+            f"{change_of}."
         )
 
 
-def baseline_sweeps(comparison: Comparison) -> dict[str, float]:
+def _baseline_sweeps(comparison: Comparison) -> dict[str, float]:
     """Return the sweeps in which the baseline is the outlier, with the speed of the other machines relative to it.
 
     More than half of three or more machines with its device differ significantly there, in the same direction.
@@ -243,10 +246,6 @@ def baseline_sweeps(comparison: Comparison) -> dict[str, float]:
             if len(differences) >= SEVERAL and len(same) > len(differences) / 2:
                 found[sweep] = geometric_mean(same)
     return found
-
-
-def _effect(difference: Difference) -> float:
-    return -abs(log(difference.speed.value))
 
 
 def _same_devices(comparison: Comparison) -> Iterator[str]:
@@ -263,17 +262,13 @@ def _same_devices(comparison: Comparison) -> Iterator[str]:
 
 def _alike(comparison: Comparison) -> set[str]:
     """Return the machines with the baseline's device that do not differ significantly from it."""
-    return set(_unchanged(_by_machine(comparison))) - {w.machine for w in comparison.overall if w.significant}
+    different = {each.machine for each in (*comparison.differences, *comparison.overall) if each.significant}
+    return _by_machine(comparison).keys() - different
 
 
 def _by_machine(comparison: Comparison) -> Mapping[str, Sequence[Difference]]:
     """Return the differences of the sweeps of each machine with the baseline's device."""
     return grouped((difference.machine, difference) for difference in comparison.differences)
-
-
-def _unchanged(by_machine: Mapping[str, Sequence[Difference]]) -> list[str]:
-    """Return the machines of which no sweep differs significantly."""
-    return [name for name, found in by_machine.items() if not any(difference.significant for difference in found)]
 
 
 def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:

@@ -11,9 +11,9 @@ from gpureport.records.features import Feature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.report.figures.marks import FeatureMark, feature_marks, plateaus
+from gpureport.report.figures.marks import FeatureMark, Plateau, feature_marks
 from gpureport.report.figures.roofline import Dot, class_text
-from gpureport.report.figures.sizes import drawable
+from gpureport.report.figures.sizes import observed_plateaus
 from gpureport.report.figures.style import printable
 from gpureport.report.figures.traces import Trace, binned
 from gpureport.report.grouping import grouped
@@ -146,21 +146,16 @@ def _sweep_chart(curve: CurveRecords, title: str, *, cases: bool) -> Chart:
     if cases or curve.is_work_group:
         return chart
     both = bool(curve.prediction and curve.observation)
-    return replace(chart, ratios=both, marks=_marks(curve), plateaus=_plateaus(curve))
+    lines = tuple(map(_plateau_line, observed_plateaus(curve)))
+    return replace(chart, ratios=both, marks=_marks(curve), plateaus=lines)
 
 
-def _plateaus(curve: CurveRecords) -> tuple[PlateauLine, ...]:
-    """Return the plateaus that the figure of a sweep over sizes shows."""
-    seen = curve.observation
-    found = plateaus(seen.features, drawable(seen.points)) if seen else ()
-    return tuple(
-        PlateauLine(
-            start=_number(p.start),
-            end=_number(p.end),
-            value=_number(p.value),
-            best=None if p.best_point is None else _number(p.best_point),
-        )
-        for p in found
+def _plateau_line(plateau: Plateau) -> PlateauLine:
+    return PlateauLine(
+        start=_number(plateau.start),
+        end=_number(plateau.end),
+        value=_number(plateau.value),
+        best=None if plateau.best_point is None else _number(plateau.best_point),
     )
 
 

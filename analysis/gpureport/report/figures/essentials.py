@@ -53,20 +53,21 @@ _LATENCY, _BANDWIDTH = ("memory", ("latency",)), ("memory", ("read_private", "re
 _HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.24, 0.2, 0.37
 _LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.36, 0.52, 1.12
 _MARKS_IN, _BETWEEN_IN = 0.12, 0.06
+_APART_IN = 0.06  # between names of caches
 _ROW_IN = 0.13
-_FULL = 0.9  # share of the plateau at n90
+_FULL = 0.9  # share of the peak at n90
 _MOST_SHARE = 1.35
 
 
 @dataclass(frozen=True)
 class WorkLine:
-    """Throughput of a family's fastest variant by work-items, relative to the plateau of its n90."""
+    """Throughput of a family's fastest variant by work-items, relative to the peak that its n90 refers to."""
 
     name: str
     items: NDArray[np.float64]
     """Work-items, shape (n,), ascending."""
     shares: NDArray[np.float64]
-    """Throughput / plateau, shape (n,)."""
+    """Throughput / peak, shape (n,)."""
     n90: float
     predicted: float | None
     """The predicted n90, if *n90* is observed."""
@@ -86,10 +87,17 @@ class Essentials:
 
 
 def essentials(found: Iterable[CurveRecords], name: Callable[[str], str], device: Device) -> Essentials | None:
-    """Return what the figure shows, if there is anything; *name* returns the name of a family."""
+    """Return what the figure shows, if there is anything; *name* returns the name of a family.
+
+    Empty kernels have no line, because they do no work.
+    """
     curves = [curve for curve in found if not curve.is_work_group]
     latency, bandwidth = (_of(curves, *which) for which in (_LATENCY, _BANDWIDTH))
-    lines = grouped((curve.key.family, curve) for curve in curves if curve.metric.kind == "rate" and _n90(curve))
+    lines = grouped(
+        (curve.key.family, curve)
+        for curve in curves
+        if curve.key.family != "launch" and curve.metric.kind == "rate" and _n90(curve)
+    )
     work = tuple(_work_line(name(family), of) for family, of in lines.items())[:MOST_FAMILIES]
     if not (latency or bandwidth or work):
         return None
@@ -231,20 +239,25 @@ def _cliffs(record: Observation | Prediction) -> list[FeatureMark]:
 
 
 def _draw_caches(axis: "Axes", drawn: Essentials, *, labelled: bool) -> None:
-    """Draw a line at the capacity of each cache, with its name above the upper panel."""
+    """Draw a line at the capacity of each cache; above the upper panel its name, right of the one before."""
     low, high = axis.get_xlim()
-    _, height = inches(axis)
-    for cache in drawn.caches:
+    width, height = inches(axis)
+    end = -_LEFT_IN
+    for cache in sorted(drawn.caches, key=lambda cache: cache.capacity_bytes):
         if not low < cache.capacity_bytes < high:
             continue
         axis.axvline(cache.capacity_bytes, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
         if labelled:
             units = f"{TIMES}{drawn.compute_units} units" if cache.scope == "compute_unit" else ""
+            text = f"{cache.name} {format_bytes(cache.capacity_bytes)}{units}"
+            half = 1.05 * text_in(text, SMALL_PT) / 2
+            middle = max(_across(axis, cache.capacity_bytes) * width, end + half)
+            end = middle + half + _APART_IN
             axis.text(
-                cache.capacity_bytes,
+                middle / width,
                 1 + (_MARKS_IN + 0.08) / height,
-                f"{cache.name} {format_bytes(cache.capacity_bytes)}{units}",
-                transform=axis.get_xaxis_transform(),
+                text,
+                transform=axis.transAxes,
                 size=SMALL_PT,
                 weight=600,
                 color=INK,

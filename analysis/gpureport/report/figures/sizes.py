@@ -74,7 +74,7 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         found = [line[column] for line in axes[row * each_row : (row + 1) * each_row]]
         _draw(found, curve, _MOST_TICKS[columns])
         _draw_head(found, curve, lines, named=column == 0)
-        label_plateaus(found[0], _plateaus(curve), curve.value_unit, OBSERVED)
+        label_plateaus(found[0], observed_plateaus(curve), curve.value_unit, OBSERVED)
         write_title(found[0], first_fitting(known, inches(found[0])[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
         found[-1 if found[-1].get_visible() else 0].set_xlabel(curve.axis.label, labelpad=1)
         if column == 0:
@@ -167,12 +167,12 @@ def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
         values.tick_params(labelbottom=False)
     elif ratios:
         ratios[0].set_visible(False)
-    draw_plateaus(values, _plateaus(curve), OBSERVED)
+    draw_plateaus(values, observed_plateaus(curve), OBSERVED)
     value_axis(values, curve.value_unit, zero=curve.metric.kind == "rate")
 
 
-def _plateaus(curve: CurveRecords) -> tuple[Plateau, ...]:
-    """Return the observed plateaus; searches have none."""
+def observed_plateaus(curve: CurveRecords) -> tuple[Plateau, ...]:
+    """Return the observed plateaus that figures show; searches have none."""
     seen = _marked(curve).get("observed")
     return plateaus(seen.features, drawable(seen.points)) if seen else ()
 

@@ -28,7 +28,7 @@ _TICKS = (-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.
 def spread_figure(differences: Sequence[Difference]) -> "Figure":
     """Draw one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
-    reach = max(_LEAST, _ROOM * max(abs(log(difference.speed.value)) for difference in ordered))
+    reach = max(_LEAST, _ROOM * max(difference.effect for difference in ordered))
     figure, ((axis,),) = sheet([(0, _HEIGHT_IN)], margins=Margins(left=0.55, bottom=0.22))
     for significant, colour, alpha in ((False, MUTED, 0.5), (True, OBSERVED, 1.0)):
         found = [(x, d.speed) for x, d in enumerate(ordered) if d.significant == significant]

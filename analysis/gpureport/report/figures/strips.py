@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LABEL_IN, _ROW_IN = 1.2, 0.19
 _TITLES: dict[Feature, str] = {
     "cliff": "cliffs (capacity transitions), midpoint",
-    "taper": "tapers: work for 90 % of the peak (n90)",
+    "taper": "tapers (saturation points), n90",
 }
 
 

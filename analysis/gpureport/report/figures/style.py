@@ -3,6 +3,7 @@
 import math
 from bisect import bisect
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from unicodedata import east_asian_width
 
@@ -72,18 +73,15 @@ def mixed(colour: str, share: float) -> str:
     return "#" + "".join(f"{round(255 - (255 - part) * share):02x}" for part in parts)
 
 
+@cache
 def readable(colour: str) -> str:
     """Return *colour*, darkened until text on white has the contrast that WCAG 2 requires (4.5)."""
+    from seaborn.utils import relative_luminance
+
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    while 1.05 / (_luminance(parts) + 0.05) < _CONTRAST:
+    while 1.05 / (relative_luminance(tuple(parts)) + 0.05) < _CONTRAST:
         parts = [0.97 * part for part in parts]
     return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
-
-
-def _luminance(parts: Sequence[float]) -> float:
-    """Return the relative luminance of red, green and blue (WCAG 2)."""
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def brief(text: str) -> str:

@@ -17,7 +17,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import facts_of
-from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table
+from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import (
     Beside,
     Side,
@@ -29,6 +29,7 @@ from gpureport.report.prediction.side_by_side import (
 from gpureport.report.render import readable_time, write_filled
 from gpureport.report.text.tables import Table, workload_table
 from gpureport.report.text.words import family_title
+from gpureport.text import N90
 
 _TEMPLATE = "side_by_side.html.j2"
 
@@ -71,6 +72,7 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper:
         "features": features_table(sides),
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
+        "n90": N90,
         "glossary": terms(),
         "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),
     }
@@ -82,12 +84,13 @@ def _chapter(first: Side, other: Beside) -> DeviceChapter:
     sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
     different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > EQUAL for p in contrast.points)]
     equal = dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different)
+    found = limit_effects(first, other)
     return DeviceChapter(
         anchor=f"against-{other.side.letter}",
         title=f"{names[0]} ({other.side.letter}) compared with {names[1]} ({first.letter})",
-        conclusion=conclusion(first, other),
+        conclusion=conclusion(first, other, found),
         capacity=capacity_difference((first.device, other.side.device)) or "",
-        impact=impact_table(first, other),
+        impact=impact_table(first, other, found),
         effects=effects_table(first, other),
         ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),

@@ -122,7 +122,7 @@ def cliffs_text(outlook: Outlook) -> str:
 
 
 def taper_text(outlook: Outlook) -> str:
-    """Write the work-items for 90 % of the plateau, if there is a taper."""
+    """Write n90, if there is a taper."""
     return format_value(outlook.taper.value, "").strip() if outlook.taper else ""
 
 

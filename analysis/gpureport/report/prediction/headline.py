@@ -106,9 +106,11 @@ def limit_effects(first: Side, other: Beside) -> tuple[Effect, ...]:
     return tuple(sorted(effects(other.contrasts, lambda bottleneck: limit_of(bottleneck, caches)), key=_weight))
 
 
-def conclusion(first: Side, other: Beside) -> str:
-    """Write what changes and for which kernels, in one sentence: memory first, then the most important changes."""
-    found = limit_effects(first, other)
+def conclusion(first: Side, other: Beside, found: Sequence[Effect]) -> str:
+    """Write what changes and for which kernels, in one sentence: memory first, then the most important changes.
+
+    *found* are the :func:`limit_effects` of both.
+    """
     if not found:
         return f"{other.side.device.name} and {first.device.name} have no workload in common."
     equal = [effect for effect in found if effect.is_mostly_equal]
@@ -157,8 +159,8 @@ def _kernels_of(effect: Effect) -> str:
     return f"for kernels {'that stream from memory' if streaming else f'limited by {effect.bottleneck}'}"
 
 
-def impact_table(first: Side, other: Beside) -> Table:
-    """List the speed ratio by kind of limit on the first device, with the values of a typical kernel."""
+def impact_table(first: Side, other: Beside, found: Iterable[Effect]) -> Table:
+    """List the :func:`limit_effects`, which were *found*, each with the values of a typical kernel."""
     a, b = first.letter, other.side.letter
     rows = tuple(
         (
@@ -168,7 +170,7 @@ def impact_table(first: Side, other: Beside) -> Table:
             _range_text(effect),
             *_example(effect, first, other),
         )
-        for effect in limit_effects(first, other)
+        for effect in found
     )
     columns = (f"limited on {a} by", "kernels", over(b, a), "range", "example", f"best {a}", f"best {b}")
     return Table(columns, rows, frozenset({"kernels", over(b, a), "range", f"best {a}", f"best {b}"}))

@@ -51,7 +51,7 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[CurveRecords]]) -> 
         if (ratios := [pair.main.ratio or 0.0 for curve in members for pair in curve.pairs])
     )
     caption, seen = (
-        "Kinds of sweeps of separate cases, if all cases of the kind agree with their predictions.",
+        "Kinds of sweeps whose separate cases all agree with their predictions.",
         seen_in(report),
     )
     table = Table(("sweep", "cases", f"{seen} / predicted"), rows, frozenset({"cases"}))

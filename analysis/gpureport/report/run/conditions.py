@@ -111,6 +111,52 @@ def load_sentences(report: Report) -> str:
     return f"{what} Their true speeds may be higher than the measured ones. {sentence(listed(list(remedies)))}"
 
 
+def other_load(report: Report) -> str:
+    """Report the other load on the device in its worst second, and disturbed samples; empty if nothing was measured."""
+    if report.machine is None or not report.observations:
+        return ""
+    readings = _readings(report)
+    highest = list(_highest(readings, cpu=report.machine.opencl.is_cpu))
+    if not highest:
+        return "Other load was not recorded."
+    if load_sentences(report):  # which count the samples
+        return sentence(listed(highest))
+    return f"{sentence(listed(highest))} {_samples(disturbed(report))}"
+
+
+def _highest(readings: Sequence[Reading], *, cpu: bool) -> Iterator[str]:
+    """Yield the highest share of each kind of other load over the seconds of the measurements."""
+    times, seconds = [reading.at_s for reading in readings], _seconds(readings)
+    used = "other processes used at most"
+    by_kind: tuple[tuple[str, str, list[float | None]], ...]
+    if cpu:
+        by_kind = (
+            (used, "of the cores in any second", [others_cpu(window[0], window[-1]) for window in seconds]),
+            ("other virtual machines at most", "", [steal(window[0], window[-1]) for window in seconds]),
+        )
+    else:
+        found = [others_utilisation(readings, times, window) for window in seconds]
+        by_kind = ((used, "of the device in any second", [share and share[0] for share in found]),)
+    for before, after, shares in by_kind:
+        known = [share for share in shares if share is not None]
+        if known:
+            yield f"{before} {format_percent(max(known))} {after}".strip()
+
+
+def _samples(found: Sequence[Disturbed]) -> str:
+    """Count disturbed and discarded samples."""
+    hit, discarded = sum(each.disturbed for each in found), sum(each.discarded for each in found)
+    if not hit and not discarded:
+        return "No sample was disturbed."
+    return f"{format_count(hit)} samples were disturbed; {format_count(discarded)} more were discarded and repeated."
+
+
+def _seconds(readings: Sequence[Reading]) -> list[Sequence[Reading]]:
+    """Return the readings of each second of the measurements."""
+    times = [reading.at_s for reading in readings]
+    return [window for window in windows(readings, times) if window[-1].measuring and window[0] is not window[-1]]
+
+
 def disturbed_table(report: Report) -> Table:
     """List the workloads with samples that were disturbed or discarded."""
     columns = ("workload", "samples", "disturbed", "discarded", "cause")
@@ -164,8 +210,7 @@ def _processor_rows(
 ) -> Iterator[tuple[str, ...]]:
     if cpu:
         yield _row("clock of the cores", [r.clock_hz for r in measuring], format_frequency)
-    times = [reading.at_s for reading in readings]
-    seconds = [window for window in windows(readings, times) if window[-1].measuring and window[0] is not window[-1]]
+    seconds = _seconds(readings)
     yield _row("cores used by other processes", [others_cpu(w[0], w[-1]) for w in seconds], format_percent)
     yield _row("cores used by other virtual machines", [steal(w[0], w[-1]) for w in seconds], format_percent)
     yield _row("involuntary context switches a second", [_switches(w[0], w[-1]) for w in seconds], format_count)

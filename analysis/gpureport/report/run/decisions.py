@@ -65,15 +65,15 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     known = [
         (cache, _cliff(cache, found, report.device.compute_units, measured=measured)) for cache in report.device.caches
     ]
+    usable = usable_part(report)
+    known = known[:-1] if usable else known
     kept = [
         f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff
     ]
-    usable = list(_usable_part(report))
-    rest = known[:-1] if usable else known
-    missed = [text for cache, cliff in rest if not cliff and (text := _not_observed(cache, found))]
+    missed = [text for cache, cliff in known if not cliff and (text := _not_observed(cache, found))]
     keep = "Keep the working set" if measured else "Predicted: keep the working set"
     stay = [f"{keep} {listed(kept)}."] if kept else []
-    return " ".join((*stay, *missed, *usable, *_unexplained(found)))
+    return " ".join(filter(None, (*stay, *missed, usable, *_unexplained(found, with_shared="reads" not in usable))))
 
 
 _MIB = 1 << 20
@@ -82,18 +82,26 @@ _MOST = 0.6
 _OF_WHAT = {LATENCY: "dependent loads", READS: "reads"}
 
 
-def _usable_part(report: Report) -> Iterable[str]:
-    """Say how much of a CPU's last cache the machine found, if that is little."""
+def usable_part(report: Report) -> str:
+    """Say how much of a CPU's last cache its kernels can use, if that is little; empty otherwise."""
     found = usable_bytes(report.device, report.observations)
-    listed_bytes = report.device.caches[-1].capacity_bytes if found else 0.0
+    cache = report.device.caches[-1] if found else None
+    if cache is None or min(found.values()) >= _MOST * cache.capacity_bytes:
+        return ""
+    whole = format_bytes(cache.capacity_bytes)
+    predicted = {LATENCY: cache.latency_transition, READS: cache.bandwidth_transition}
     parts = [
-        f"{format_bytes(float(f'{found[name] / _MIB:.2g}') * _MIB)} with {what}"
+        f"{_about(size)} ({what}; predicted: {_about(predicted[name].midpoint * cache.capacity_bytes)})"
         for name, what in _OF_WHAT.items()
-        if name in found and found[name] < _MOST * listed_bytes
+        if (size := found.get(name))
     ]
-    if parts:
-        cache = report.device.caches[-1].name
-        yield f"Of the listed {format_bytes(listed_bytes)} of {cache}, this machine found about {listed(parts)}."
+    beyond = f"Beyond, times are closer to those of memory than to those of the {cache.name}."
+    return f"Usable {cache.name}: about {listed(parts)} of the specified {whole}. {beyond}"
+
+
+def _about(size: float) -> str:
+    """Write a size with two digits."""
+    return format_bytes(float(f"{size / _MIB:.2g}") * _MIB)
 
 
 @dataclass(frozen=True)
@@ -207,11 +215,14 @@ def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> str:
     return f"Read bandwidth shows no transition of the {cache.name} (predicted from {size})."
 
 
-def _unexplained(found: Sequence[CurveRecords]) -> list[str]:
-    """Name the working sets at which read bandwidth falls although the entry has no cache that ends there."""
+def _unexplained(found: Sequence[CurveRecords], *, with_shared: bool) -> list[str]:
+    """Name the working sets at which read bandwidth falls although the entry has no cache that ends there.
+
+    Without those of reads of shared data, if the usable part of the last cache explains them.
+    """
     places = [
         f"{value_text(onset)} {each}"
-        for workload, each in ((_PRIVATE, "per compute unit"), (_SHARED, "in total"))
+        for workload, each in ((_PRIVATE, "per compute unit"), *([(_SHARED, "in total")] if with_shared else []))
         for onset in specified_values(_sizes(found, workload), "onset")
         if onset.level.is_unexplained and onset.observed
     ]
@@ -230,9 +241,9 @@ def work_group_size(report: Report) -> str:
     of_all = f"{count} search{'es' if searches > 1 else ''}" + (
         f" ({best.without} more lack it)" if best.without else ""
     )
-    near = f"within {format_percent(WITHIN)} of the best size or not distinguishable from it"
+    near = f"within {format_percent(WITHIN)} of the best size, or not distinguishable from it,"
     good = f"{label}{best.size} work-items, in the best shape, are {near} in {of_all}"
-    return f"{good}{_losses(report, best)}.{_worst_shape(report, best)}"
+    return f"{good}{_losses(report, best)}.{_best_shape(best)}{_worst_shape(report, best)}"
 
 
 def _losses(report: Report, best: OneSize) -> str:
@@ -247,12 +258,27 @@ def _losses(report: Report, best: OneSize) -> str:
     return f". Largest losses: {listed(texts)}"
 
 
+def _best_shape(best: OneSize) -> str:
+    """Name the shape of the recommended size that suits most kernels; empty if none has a choice."""
+    if best.best_shape is None:
+        return ""
+    shape = best.best_shape
+    count = f"all {shape.searches}" if shape.suits == shape.searches else f"{shape.suits} of {shape.searches}"
+    return f" Best shape: {_sides(shape.sides)} (likewise in {count} searches over shapes)."
+
+
 def _worst_shape(report: Report, best: OneSize) -> str:
     """Warn of the slowest shape of the recommended size; empty if shapes hardly differ."""
-    if best.shape is None or best.shape.loss < _MUCH:
+    worst = best.worst_shape
+    if worst is None or worst.loss < _MUCH:
         return ""
-    sides, kernel = " x ".join(map(str, best.shape.sides)), kernel_name(report, best.shape.key)
-    return f" The wrong shape of this size loses up to {format_percent(best.shape.loss)} ({sides}, {kernel})."
+    kernel = kernel_name(report, worst.key)
+    return f" Worst shape: {_sides(worst.sides)}, {format_percent(worst.loss)} slower ({kernel})."
+
+
+def _sides(sides: Sequence[int]) -> str:
+    """Write a shape of two dimensions or more: ``64 x 1``."""
+    return " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1)))
 
 
 def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
@@ -272,10 +298,10 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
         span += (
-            f" In {above} of {len(work)} sweeps (empty kernels left out) this exceeds the resident capacity: with more "
+            f" In {above} of {len(work)} sweeps, n90 exceeds the resident capacity. More work amortises the launch "
+            "cost and the partly filled last round of work-groups."
         )
-        span += "work, the launch cost and the last round of work-groups weigh less."
-    return f"{fills}{span}"
+    return f"{fills}{span} (Empty kernels are not counted.)"
 
 
 def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:

@@ -1,5 +1,6 @@
 """Page one: whether the device is normal, its key figures, and how far to trust the predictions."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,17 +13,16 @@ from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.style import shorten
 from gpureport.report.run import statements, trust
-from gpureport.report.run.conditions import load_sentences
+from gpureport.report.run.conditions import load_sentences, other_load
 from gpureport.report.run.curves import CurveRecords, specified
-from gpureport.report.run.decisions import Decision, decisions
+from gpureport.report.run.decisions import Decision, decisions, usable_part
 from gpureport.report.text.tables import UNKNOWN
 from gpureport.report.text.words import MARKS, listed, low_to_high
 from gpureport.spec.models import Device
 from gpureport.units import (
+    format_estimate,
     format_frequency,
-    format_measured,
     format_percent,
-    format_predicted,
     format_value,
 )
 
@@ -32,6 +32,8 @@ _SLOW_CLOCK = 0.95
 """A median clock below this share of the entry's is reported."""
 _ABOVE = 1.02
 """An efficiency above this is explained."""
+_POCL_NAME = re.compile(r"cpu-([a-z][a-z0-9-]*)-(?=[A-Z])")
+"""``cpu-``, the instruction set, and the name of the processor."""
 _KINDS = {"specification": "from the specification", "calibrated": "after calibration"}
 
 
@@ -53,10 +55,16 @@ class FigureRow:
 class PageOne:
     """The contents of page one; *others* is the number of kept reports of the model."""
 
+    names: str
+    """Which part of the runtime's name of a CPU is not its type of core."""
+    remarks: tuple[str, ...]
+    """Differences from the database entry."""
     headline: str
     figures: tuple[FigureRow, ...]
     others: int
     decisions: tuple[Decision, ...]
+    load: str
+    """Other load during the measurements."""
     trust: str
     note: str
     """On the columns of the table."""
@@ -79,36 +87,73 @@ def page_one(
     figures = with_others(key_figures(report), others)
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
-        headline=headline(report, figures, len(others)),
+        names=names(report),
+        remarks=remarks(report),
+        headline=headline(report, figures, len(others), found),
         figures=tuple(map(_row, shown)),
         others=len(others),
         decisions=decisions(report, found, figures, database),
+        load=other_load(report),
         trust=" ".join(trust_sentences(report)),
         note=_note(report, shown, len(others)) if shown else "",
     )
 
 
+def names(report: Report) -> str:
+    """Explain the name that PoCL gives a CPU; empty for other devices, and if the name has no other type of core."""
+    processor = report.machine.processor if report.machine else None
+    found = _POCL_NAME.match(report.machine.opencl.name) if report.machine and processor else None
+    core = report.device.architecture.name
+    if found is None or re.sub("[^a-z0-9]", "", found[1]) in re.sub("[^a-z0-9]", "", core.lower()):
+        return ""
+    return f"In this name, {found[1]} is the instruction set that PoCL compiles for, not the type of core ({core})."
+
+
+def remarks(report: Report) -> tuple[str, ...]:
+    """Return the differences from the entry; the decisions give the usable part of a cache, once it is measured."""
+    cache = report.device.caches[-1].name if usable_part(report) else ""
+    return tuple(note for note in report.match.notes if not cache or f" of {cache}" not in note)
+
+
 def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     """Explain the columns of the table."""
-    assumed = report.device.provenance.get("memory.bandwidth")
-    guess = ", which assumes the memory bandwidth" if assumed and assumed.kind == "assumed" else ""
-    entry = "database entry" if report.match.entry else "drafted entry"
-    texts = [f"Specification: from the {entry}{guess}."]
+    texts = [f"Specification: {_source(report)}."]
     if not report.only_predicted:
         apart = "intervals do not overlap"
-        mark = f"{apart}, or outside the range of the others" if others else apart
+        mark = f"{apart}, or the value is more than 5 % outside the range of the others" if others else apart
         texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} {mark}.")
     if any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
-        texts.append("Above 100 %: faster than the entry, for example by a higher clock.")
+        cause = "" if report.device.is_cpu else ", for example by a higher clock"
+        texts.append(f"Above 100 %: faster than the entry{cause}.")
+    if any(figure.nearer for figure in figures):
+        texts.append("Latencies of two levels in one row: the measured curve shows no transition between them.")
     if others:
         texts.append(f"Others: kept reports of the same model ({others}).")
     if report.device.architecture.write_allocate:
-        texts.append("Write and copy: without the reads of lines that are written.")
+        texts.append("Specified write and copy bandwidth excludes write-allocate traffic.")
     return " ".join(texts)
 
 
-def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
-    """Say whether the device is normal, as far as intervals and kept reports show it."""
+def _source(report: Report) -> str:
+    """Say where the values of the entry are from."""
+    if _typical(report):
+        return f"typical values of the core type ({report.device.architecture.name}), not peaks of the vendor"
+    origin = report.device.provenance.get("memory.bandwidth")
+    guess = ", which assumes the memory bandwidth" if origin and origin.kind == "assumed" else ""
+    return f"from the {'database' if report.match.entry else 'drafted'} entry{guess}"
+
+
+def _typical(report: Report) -> bool:
+    """Whether the values of the entry are those that machines with this type of core usually reach."""
+    origin = report.device.provenance.get("memory.bandwidth")
+    return bool(origin and origin.source.startswith("core type "))
+
+
+def headline(report: Report, figures: Sequence[KeyFigure], others: int, found: Sequence[CurveRecords] = ()) -> str:
+    """Say whether the device is normal, as far as intervals and kept reports show it.
+
+    Only published records need the curves that were *found*.
+    """
     if report.only_predicted:
         return "Predicted from the database entry; nothing was measured."
     if not report.observations:
@@ -116,7 +161,7 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         return f"Nothing was measured: {'every workload was skipped' if known else 'no workload was run'}."
     in_error = [pair.main for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
     texts = (
-        *_statements(report),
+        *_statements(report, found),
         *_against_prediction(figures, _normal(report) if not in_error else ""),
         *_against_others(figures, others),
         *_clock(report),
@@ -125,20 +170,25 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     return " ".join(texts)
 
 
-def _statements(report: Report) -> Iterator[str]:
+def _statements(report: Report, found: Sequence[CurveRecords]) -> Iterator[str]:
     """Yield how many statements of a published record have values as predicted."""
-    text = statements.as_published(report, report.publication) if report.publication else ""
+    text = statements.as_published(report.publication, found) if report.publication else ""
     if text:
         yield text
 
 
 def _in_error(report: Report, found: Sequence[Finding]) -> Iterator[str]:
-    """Yield the number of features in error: those of kernels with wrong results apart from the others."""
+    """Yield the number of features in error: those of kernels with wrong results apart from the others.
+
+    Limits of a type of core are typical values, so that exceeding them is no error.
+    """
     wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
     count = sum(finding.key.workload in wrong for finding in found)
     if count:
         yield f"Features in error because results are wrong: {count}."
-    if count < len(found):
+    if count < len(found) and _typical(report):
+        yield f"Features that are faster than typical limits of the core type: {len(found) - count}."
+    elif count < len(found):
         yield f"Features in error because they are faster than a limit of the database entry: {len(found) - count}."
 
 
@@ -175,7 +225,7 @@ def _plain(figure: KeyFigure) -> str:
 
 
 def _expected(figure: KeyFigure) -> str:
-    return format_value(figure.predicted.value if figure.predicted else None, figure.unit)
+    return _span([each.predicted.value for each in (figure.nearer, figure) if each and each.predicted], figure.unit)
 
 
 def _normal(report: Report) -> str:
@@ -209,16 +259,12 @@ def _clock(report: Report) -> Iterator[str]:
 def _row(figure: KeyFigure) -> FigureRow:
     predicted, measured = figure.predicted, figure.measured
     unusual = bool(figure.unpredicted or figure.unusual)
-    value = format_measured(measured.value, measured.low, measured.high, figure.unit) if measured else UNKNOWN
+    value = format_estimate(measured.value, measured.low, measured.high, figure.unit) if measured else UNKNOWN
     return FigureRow(
         name=figure.name,
         workload=figure.origin.key.workload if figure.origin else "",
-        specification=format_value(figure.specification, figure.unit),
-        predicted=format_predicted(predicted.value, predicted.low, predicted.high, figure.unit)
-        if predicted
-        else UNKNOWN
-        if figure.origin
-        else "exact",
+        specification=_span([each.specification for each in (figure.nearer, figure) if each], figure.unit),
+        predicted=_prediction(figure) if predicted else UNKNOWN if figure.origin else "exact",
         measured=f"{MARKS[Verdict.OFF]} {value}" if unusual else value,
         efficiency=UNKNOWN if figure.efficiency is None else format_percent(figure.efficiency),
         others=_range(figure),
@@ -226,13 +272,27 @@ def _row(figure: KeyFigure) -> FigureRow:
     )
 
 
+def _prediction(figure: KeyFigure) -> str:
+    """Write the prediction with its interval; of two levels, the range of both."""
+    values = [each.predicted for each in (figure.nearer, figure) if each and each.predicted]
+    first, last = values[0], values[-1]
+    if first is last:
+        return format_estimate(last.value, last.low, last.high, figure.unit)
+    (low, _), (_, high) = first.ends, last.ends
+    *_, interval = format_estimate(last.value, low, high, figure.unit).partition(" (")
+    return f"{_span([first.value, last.value], figure.unit)}{' (' if interval else ''}{interval}"
+
+
 def _range(figure: KeyFigure) -> str:
     """Write the range of other devices' values."""
-    if not figure.others:
-        return UNKNOWN
-    least, most = (format_value(end(figure.others), figure.unit) for end in (min, max))
-    number, _, unit = least.partition(" ")
-    return low_to_high(number if most.endswith(f" {unit}") and least != most else least, most)
+    return _span(figure.others, figure.unit) if figure.others else UNKNOWN
+
+
+def _span(values: Sequence[float], unit: str) -> str:
+    """Write the least and the most of *values*, one or more."""
+    least, most = (format_value(end(values), unit) for end in (min, max))
+    number, _, label = least.partition(" ")
+    return low_to_high(number if most.endswith(f" {label}") and least != most else least, most)
 
 
 def trust_sentences(report: Report) -> Iterator[str]:

@@ -33,9 +33,8 @@ def statements_table(report: Report, publication: Publication) -> Table:
     return Table(columns, tuple(rows))
 
 
-def as_published(report: Report, publication: Publication) -> str:
-    """Count the statements whose published values are as predicted; empty if none has a prediction."""
-    found = curves(report)
+def as_published(publication: Publication, found: Sequence[CurveRecords]) -> str:
+    """Count the statements whose published values are as predicted; empty if none of *found* has a prediction."""
     about = ((s, [c for c in found if {str(c.key), c.key.workload} & {*s.about}]) for s in publication.statements)
     outcomes = [outcome for pair in about if (outcome := _is_as_predicted(*pair)) is not None]
     if not outcomes:

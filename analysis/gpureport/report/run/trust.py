@@ -58,9 +58,7 @@ def rules_table() -> Table:
 
 def sensitivity_caption(table: Table) -> str:
     """Explain the columns of :func:`sensitivity_table`."""
-    calibrated = (
-        " Cal.: the same as a mean over the sweeps with a calibrated prediction. Kind “here”: measured by this run."
-    )
+    calibrated = " Cal.: mean share over the sweeps with a calibrated prediction. Kind “here”: measured by this run."
     return (
         "Std. dev.: assumed standard deviation of the input. Effect: change of a predicted time if the input changes "
         "by this much (median over the sweeps in which it causes at least 1 % of the variance). Share: contribution to "

@@ -146,7 +146,7 @@ def legend(curves: Sequence[CurveRecords], *, cases: bool) -> tuple[str, ...]:
         ticks = f"hollow circles: predicted{' (ticks: calibrated)' if calibrated else ''}; shaded: 95 % interval"
         values = f"; dots: {dots}; right: {seen} value ({seen} / predicted)" if measured else ""
         lines.append(f"separate cases: {ticks}{values}")
-    return tuple(f"{text[:1].upper()}{text[1:]}." for text in lines)
+    return tuple(f"{text if text == N90 else f'{text[:1].upper()}{text[1:]}'}." for text in lines)
 
 
 def case_caption(curves: Sequence[CurveRecords]) -> str:
@@ -188,8 +188,7 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
 def sample_caption(points: Sequence[SampledPoint]) -> str:
     """Describe the samples of deviating points."""
     which = (
-        f"The {len(points)} largest deviations of curves with a value that is off, each at the point farthest from its "
-        "prediction."
+        f"The {len(points)} curves with the largest deviations, each at its point farthest from the prediction."
         if len(points) > 1
         else "The point farthest from its prediction."
     )
@@ -250,5 +249,6 @@ def essentials_caption(drawn: Essentials, report: Report) -> str:
     if drawn.work:
         where = "Right" if parts else "Lines"
         triangles = f"▲: {seen}; hollow: predicted" if observed else "▲: predicted"
-        parts.append(f"{where}: throughput / first plateau of the fastest kernel of each family. {N90} ({triangles}).")
+        peak = "throughput / smoothed peak of the fastest kernel of each family (single points may exceed the peak)"
+        parts.append(f"{where}: {peak}. {N90} ({triangles}).")
     return " ".join(parts)

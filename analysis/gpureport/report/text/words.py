@@ -142,7 +142,7 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
         (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
         (Verdict.NOT_PREDICTED, f"Found in the {seen} values, but not predicted."),
         (Verdict.NOT_COMPARED, f"{other}, so their ratio has no meaning."),
-        (Verdict.ERROR, "Faster than the hardware allows, or wrong results."),
+        (Verdict.ERROR, "Faster than a limit of the database entry, or wrong results."),
     )
 
 
