@@ -14,10 +14,26 @@ from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.matrix.formats import FORMATS
+from gpureport.workloads.matrix.units import UNITS
 
 VARIATION = 1.05
 """Largest factor by which a figure may lie outside the range of other devices of the model and still count as in it:
 runs and devices differ by a few percent."""
+
+WORKLOADS = (
+    "memory/read",
+    "memory/write",
+    "memory/copy",
+    "memory/read_private",
+    "memory/latency",
+    "local_memory/bandwidth",
+    "instructions/rate",
+    "instructions/precision_rate",
+    "matrix/rate",
+    "launch/queued",
+)
+"""The workloads that key figures are taken from."""
 
 Side = Literal["slower", "faster"]
 
@@ -45,6 +61,7 @@ class KeyFigure:
         measured: ``None`` if it was not measured.
         factor: of the feature's value, such as 2 operations for a multiply-add.
         others: the values of other devices of the same model.
+        main: whether page one shows it; the chapter on the whole device shows all.
     """
 
     name: str
@@ -56,6 +73,7 @@ class KeyFigure:
     measured: Estimate | None = None
     factor: float = 1.0
     others: tuple[float, ...] = ()
+    main: bool = True
 
     @property
     def efficiency(self) -> float | None:
@@ -114,6 +132,7 @@ class _Wanted:
     specification: float
     limit: bool = True
     factor: float = 1.0
+    main: bool = True
 
     def concerns(self, feature: Finding | CurveFeature, key: SweepKey) -> bool:
         """Return whether *feature* of the sweep *key* has the value."""
@@ -139,7 +158,9 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
 
 
 def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
-    figure = KeyFigure(wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor)
+    figure = KeyFigure(
+        wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor, main=wanted.main
+    )
     findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
     finding = min(findings, key=lambda f: f.observed is None, default=None)
     if finding:
@@ -221,17 +242,40 @@ def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:
 
 def _rates(device: Device) -> Iterator[_Wanted]:
     listed = device.architecture.rates_per_cycle
-    for name, case, unit, factor in (
-        ("fp32 FMA rate", "fp32", "FLOP/s", 2.0),
-        ("int32 add rate", "add", "op/s", 1.0),
-    ):
+    for name, workload, case, unit, factor in (*_RATES, *_matrix(device)):
         limited_by = listed_class(case, listed)
         if limited_by in listed:
-            rate, level = factor * device.rate_per_s(limited_by), Level(name=case)
-            yield _Wanted(name, unit, "instructions/rate", "", "case", level, rate, factor=factor)
+            rate, level, main = factor * device.rate_per_s(limited_by), Level(name=case), case in _MAIN
+            yield _Wanted(name, unit, workload, "", "case", level, rate, factor=factor, main=main)
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
         bandwidth, level = device.rate_per_s("local") * WORD_BYTES, Level(name="4 B, stride 1")
         yield _Wanted("Local memory read", "B/s", "local_memory/bandwidth", "", "case", level, bandwidth)
+
+
+_RATES = (
+    ("fp32 FMA rate", "instructions/rate", "fp32", "FLOP/s", 2.0),
+    ("fp64 FMA rate", "instructions/precision_rate", "fp64", "FLOP/s", 2.0),
+    ("fp16 FMA rate", "instructions/precision_rate", "fp16", "FLOP/s", 2.0),
+    ("Packed fp16 FMA rate", "instructions/precision_rate", "fp16x2", "FLOP/s", 4.0),
+    ("Packed bf16 FMA rate", "instructions/precision_rate", "bf16x2", "FLOP/s", 4.0),
+    ("int8 dot product rate", "instructions/precision_rate", "dot_int8", "op/s", 8.0),
+    ("int32 add rate", "instructions/rate", "add", "op/s", 1.0),
+    ("int64 add rate", "instructions/precision_rate", "int64", "op/s", 1.0),
+    ("Reciprocal rate", "instructions/precision_rate", "transcendental", "op/s", 1.0),
+    ("Conversion rate", "instructions/precision_rate", "conversion", "op/s", 1.0),
+)
+"""Name, workload, instruction class, unit, and operations of one instruction."""
+_MAIN = {"fp32", "fp64", "fp16x2", "add", "matrix_bf16", "matrix_int8", "matrix_fp8"}
+"""The instruction classes whose rates page one shows."""
+
+
+def _matrix(device: Device) -> Iterator[tuple[str, str, str, str, float]]:
+    """Yield the rates of the matrix unit, named after the instruction that reaches them."""
+    unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
+    if unit:
+        for form in FORMATS:
+            name = f"Matrix {form.name.removeprefix('matrix_')} rate ({unit.instruction})"
+            yield name, "matrix/rate", form.name, "op/s" if form.integer_sums else "FLOP/s", 2.0
 
 
 def _exact(device: Device) -> Iterator[KeyFigure]:

@@ -18,6 +18,7 @@ from gpureport.report.run.decisions import Decision, decisions
 from gpureport.report.text.tables import UNKNOWN
 from gpureport.report.text.words import MARKS, listed, low_to_high
 from gpureport.spec.models import Device
+from gpureport.text import sentence
 from gpureport.units import (
     format_frequency,
     format_measured,
@@ -25,6 +26,8 @@ from gpureport.units import (
     format_predicted,
     format_value,
 )
+from gpureport.workloads.matrix.formats import FORMATS
+from gpureport.workloads.matrix.units import UNITS
 
 _COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.OFF, Verdict.ERROR)
 _NAMED = 2  # the most figures that a sentence names
@@ -55,6 +58,11 @@ class PageOne:
 
     headline: str
     figures: tuple[FigureRow, ...]
+    """The main ones."""
+    every_figure: tuple[FigureRow, ...]
+    """Of the whole device; none if page one has them all."""
+    rates: tuple[str, ...]
+    """What the rates of the whole device mean."""
     others: int
     decisions: tuple[Decision, ...]
     trust: str
@@ -80,7 +88,9 @@ def page_one(
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
         headline=headline(report, figures, len(others)),
-        figures=tuple(map(_row, shown)),
+        figures=tuple(_row(figure) for figure in shown if figure.main),
+        rates=tuple(_rate_sentences(report.device)),
+        every_figure=() if all(figure.main for figure in shown) else tuple(map(_row, shown)),
         others=len(others),
         decisions=decisions(report, found, figures, database),
         trust=" ".join(trust_sentences(report)),
@@ -105,6 +115,26 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     if report.device.architecture.write_allocate:
         texts.append("Write and copy: without the reads of lines that are written.")
     return " ".join(texts)
+
+
+def _rate_sentences(device: Device) -> Iterator[str]:
+    """Yield what is counted in the rates, and why listed peaks may be higher."""
+    yield (
+        "All key figures. A multiply-add counts as two operations, a packed one as four, a dot product of four bytes as "
+        "eight."
+    )
+    architecture = device.architecture
+    unit = next((unit for unit in UNITS if unit.serves(architecture)), None)
+    if unit and any(form.name in architecture.rates_per_cycle for form in FORMATS):
+        yield f"Matrix rates are those of {unit.instruction}, with operands in registers."
+    for name in ("dual_issue", *architecture.rates_per_cycle):
+        provenance = device.provenance.get(name if name == "dual_issue" else f"rates.{name}")
+        if provenance and provenance.note and name in _EXPLAINED:
+            yield f"{_EXPLAINED[name]}: {sentence(provenance.note)}"
+
+
+_EXPLAINED = {"dual_issue": "Dual issue", "fp16x2": "Packed fp16", "matrix_fp16": "Matrix fp16", "add": "Additions"}
+"""Values of the architecture whose notes explain the difference to listed peaks."""
 
 
 def headline(report: Report, figures: Sequence[KeyFigure], others: int) -> str:

@@ -58,6 +58,7 @@ class Unit(ABC):
     """The matrix instructions of one vendor.
 
     Attributes:
+        instruction: its name in manuals.
         macro: selects the instructions in the kernel.
         extension: OpenCL extension by which a device shows that its compiler has them.
         formats: instruction classes of the number formats.
@@ -65,6 +66,7 @@ class Unit(ABC):
         shared_lanes: the first lanes of a wave, whose words of A and B the other lanes repeat.
     """
 
+    instruction: str
     macro: str
     extension: str
     formats: frozenset[str]
@@ -156,7 +158,7 @@ _ALL = frozenset({"matrix_fp16", "matrix_bf16", "matrix_tf32", "matrix_int8", "m
 _OF_RDNA3 = frozenset({"matrix_fp16", "matrix_bf16", "matrix_int8"})
 
 UNITS: tuple[Unit, ...] = (
-    NvidiaMma("NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32),
-    AmdMfma("AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64),
-    AmdWmma("AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16),
+    NvidiaMma("mma.sync", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32),
+    AmdMfma("MFMA", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64),
+    AmdWmma("WMMA", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16),
 )
