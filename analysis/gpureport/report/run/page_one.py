@@ -120,8 +120,8 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
 def _rate_sentences(device: Device) -> Iterator[str]:
     """Yield what is counted in the rates, and why listed peaks may be higher."""
     yield (
-        "All key figures. A multiply-add counts as two operations, a packed one as four, a dot product of four bytes as "
-        "eight."
+        "All key figures. A multiply-add counts as two operations, a packed one as four, and a dot product of four "
+        "bytes as eight."
     )
     architecture = device.architecture
     unit = next((unit for unit in UNITS if unit.serves(architecture)), None)

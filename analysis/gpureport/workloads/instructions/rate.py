@@ -68,8 +68,8 @@ class PrecisionRate(Rate):
     title = "Instruction rate of further number formats"
     description = (
         "All work-items compute several independent chains of one operation: multiply-adds of 64-bit numbers, of "
-        "16-bit numbers and of pairs of these, dot products of four bytes, additions of 64-bit integers, reciprocals, and "
-        "conversions to integers. Only operations whose rate the architecture's file lists are measured. Counted: "
+        "16-bit numbers and of pairs of these, dot products of four bytes, additions of 64-bit integers, reciprocals, "
+        "and conversions to integers. Only operations whose rate the architecture's file lists are measured. Counted: "
         "instructions times lanes; an instruction on a pair is one."
     )
     cases = PRECISIONS
