@@ -11,7 +11,9 @@ import pytest
 from gpureport.data import data_dir
 from gpureport.workloads.model import Features, Parameters, Workload
 
-AMD = Features(frozenset({"cl_amd_device_attribute_query", "cl_khr_fp16"}), "Advanced Micro Devices, Inc.", "gpu", 2**16)
+AMD = Features(
+    frozenset({"cl_amd_device_attribute_query", "cl_khr_fp16"}), "Advanced Micro Devices, Inc.", "gpu", 2**16
+)
 NVIDIA = Features(frozenset({"cl_nv_device_attribute_query", "cl_khr_fp64"}), "NVIDIA Corporation", "gpu", 48 << 10)
 # Zig leaves out the header in which clang keeps the types and functions of OpenCL C.
 _DECLARED = """

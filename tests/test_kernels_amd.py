@@ -20,7 +20,9 @@ pytestmark = available
 @pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
 def test_what_is_built_keeps_rows_in_registers(workload: Transpose, generation: str, tmp_path: Path) -> None:
     """An array with a lane-dependent index would be in memory."""
-    usage = machine_code.usage(built(workload, workload.verification()[0], generation, tmp_path, ["-emit-obj"]), "transpose")
+    usage = machine_code.usage(
+        built(workload, workload.verification()[0], generation, tmp_path, ["-emit-obj"]), "transpose"
+    )
     assert usage is not None
     assert usage.wave_size == LANES[generation]
     assert (usage.private_bytes, usage.spill_bytes) == (0, 0)

@@ -140,7 +140,9 @@ def test_steps_are_the_operations_that_they_are_named_after() -> None:
     """By hand: 2 * 2 - 1, 1 * 1 - 2; four products of bytes; 9000.5 without its fraction."""
     assert _stepped("fp16", _half(2), _half(-1)) == _half(3)
     assert _stepped("fp16x2", _half(2) | _half(1) << 16, _half(-1) | _half(-2) << 16) == _half(3) | _half(-1) << 16
-    assert _stepped("bf16x2", _brain(2) | _brain(1) << 16, _brain(-1) | _brain(-2) << 16) == _brain(3) | _brain(-1) << 16
+    assert (
+        _stepped("bf16x2", _brain(2) | _brain(1) << 16, _brain(-1) | _brain(-2) << 16) == _brain(3) | _brain(-1) << 16
+    )
     assert _stepped("dot_int8", 0xFF_02_80_01, 0x03_04_01_05, 7) == (-1 * 3 + 2 * 4 - 128 * 1 + 1 * 5 + 7) % 2**32
     assert _stepped("transcendental", int(np.float32(-8).view(np.uint32))) == int(np.float32(-0.125).view(np.uint32))
     number = int(np.float32(9000.5).view(np.uint32))

@@ -180,6 +180,7 @@ ARITHMETIC = (
 )
 """Operations of all devices."""
 
+DOT_PRODUCT = "cl_khr_integer_dot_product"
 _NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
 """Extensions of vendors whose compilers have the instruction without listing the extension for it."""
 _Halves = NDArray[np.float16]
@@ -295,7 +296,7 @@ PRECISIONS = (
         _any_words,
         _any_words,
         vectors=False,
-        extensions=("cl_khr_integer_dot_product", _NVIDIA, _AMD),
+        extensions=(DOT_PRODUCT, _NVIDIA, _AMD),
     ),
     Operation(
         "int64",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.instructions.cases import ARITHMETIC, TABLE, Operation
+from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, TABLE, Operation
 from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
 
 NO_BARRIER = "compilers for CPUs run a work-group in one thread and remove barriers, so there is nothing to measure"
@@ -55,6 +55,11 @@ class Chains(UnstoredResults):
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
         """An operation may need an extension."""
         return self.case(parameters).missing(features)
+
+    def options(self, features: Features) -> str:
+        """Dot products are functions of OpenCL C 3.0."""
+        used = DOT_PRODUCT in features.extensions and any(DOT_PRODUCT in case.extensions for case in self.cases)
+        return "-cl-std=CL3.0" if used else ""
 
     def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
         """Only the operations of *sweeps*: compilers may refuse others."""
