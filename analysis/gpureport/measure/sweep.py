@@ -106,12 +106,13 @@ def measure_sweep(
         backend.clear()
     without = (*((parameters, reason) for parameters, reason in reasons if reason), *sweep.absent)
     absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in without]
+    reasons_of = (*(point.skipped for point in points), *(point.skipped for point in absent))
     refused = all(point.skipped and not point.samples_s for point in points)
     return _blank(workload, sweep).model_copy(
         update={
             "points": (*(point.record() for point in points), *absent),
             "compilation": tuple(run.compilations),
-            "skipped": next((each.skipped for each in (*points, *absent)), _NO_POINTS) if refused else None,
+            "skipped": next((why for why in reasons_of if why), _NO_POINTS) if refused else None,
             "failed": refused and any(point.failed for point in points),
             "started_at": begun_at.isoformat(timespec="seconds"),
             "duration_s": backend.now() - start,

@@ -193,8 +193,8 @@ class PrecisionRates(Strict):
     """Multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums."""
 
 
-class Rates(PrecisionRates):
-    """Lane operations per cycle of one compute unit."""
+class _BasicRates(Strict):
+    """Rates of all devices."""
 
     fp32: Leaf[Number]
     fp32_three: Leaf[Number] | None = None
@@ -219,6 +219,10 @@ class Rates(PrecisionRates):
     """Any issued instruction."""
     barrier: Leaf[Number] | None = None
     """Work-items that reach a barrier."""
+
+
+class Rates(PrecisionRates, _BasicRates):
+    """Lane operations per cycle of one compute unit."""
 
 
 class Latencies(Strict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +54,8 @@ class Operation:
     words: int = 1
     vectors: bool = True
     extensions: tuple[str, ...] = ()
-    loaded: Callable[[Words], Words] = lambda words: words
-    folded: Callable[[Words], Words] = lambda words: words
+    loaded: Callable[[Words], Any] = lambda words: words
+    folded: Callable[[Any], Words] = lambda words: words
 
     @property
     def wide(self) -> bool:

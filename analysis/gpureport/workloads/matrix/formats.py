@@ -41,7 +41,8 @@ class Format:
         shifts = np.arange(self.per_word, dtype=np.uint32) * np.uint32(width)
         bits = words[..., None] >> shifts & np.uint32(2**width - 1)
         values = {code: value - MOST for value, code in enumerate(self.encoded)}
-        return np.vectorize(values.__getitem__, otypes=[np.int64])(bits)
+        decoded = np.vectorize(values.__getitem__, otypes=[np.int64])(bits)
+        return np.asarray(decoded, dtype=np.int64)
 
     def sums(self, integers: Integers) -> Words:
         """Return registers of sums."""
