@@ -153,7 +153,7 @@ typedef WIDE(ulong, LANES) State;
 #endif
 #define STEP(x) { const State next = x[0] + x[1]; x[0] = x[1]; x[1] = next; }
 
-#elif defined(CASE_TRANSCENDENTAL) // the reciprocal of a power of two, which is exact
+#elif defined(CASE_TRANSCENDENTAL) // the reciprocal of a power of two, which is exact; then other bits in the exponent
 #define STATES 1
 #ifdef __NV_CL_C_VERSION
 inline uint reciprocal(uint word)
@@ -165,7 +165,7 @@ inline uint reciprocal(uint word)
 #else
 #define reciprocal(word) as_uint(native_recip(as_float(word)))
 #endif
-#define STEP(x) x[0] = reciprocal(x[0])
+#define STEP(x) x[0] = (reciprocal(x[0]) & 0xfc7fffffu) | k[0]
 
 #elif defined(CASE_CONVERSION) // to an integer, of which an XOR with an operand makes a number again
 #define STATES 1

@@ -236,6 +236,18 @@ def _powers_of_two(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG0
     return _words(np.ldexp(rng.choice([-1.0, 1.0], TABLE), exponents))
 
 
+_OTHER_BITS = np.uint32(0xFC7FFFFF)
+"""All but the lowest three bits of the exponent."""
+
+
+def _exponent_bits(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    """Values of these three bits but 7: the other bits of the exponent then alternate between two values.
+
+    Without a change of the number, compilers would remove two reciprocals that follow each other.
+    """
+    return _small(rng, 0, 7).view(np.uint32) << np.uint32(23)
+
+
 def _numbers_from_8192(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
     """Single-precision numbers from 2^13 to 2^14. The XOR with such an integer is such a number again."""
     return _small(rng, 0, 2**23).view(np.uint32) | np.uint32(0x46000000)
@@ -312,9 +324,10 @@ PRECISIONS = (
     Operation(
         "transcendental",
         1,
-        lambda x, *_: ((np.float32(1) / _real(x[0])).view(np.uint32),),
+        lambda x, k, _: ((np.float32(1) / _real(x[0])).view(np.uint32) & _OTHER_BITS | k[0],),
         _powers_of_two,
-        _any_words,
+        _exponent_bits,
+        {"ternary": 1.0},
         vectors=False,
     ),
     Operation(

@@ -64,8 +64,8 @@ class PrecisionLatency(InstructionLatency):
     title = "Instruction latency of further number formats"
     description = (
         "One wave computes one chain: each operation needs the result of the previous one. Only operations whose "
-        "latency the architecture's file lists are measured. A conversion to an integer includes an XOR. Counted: the "
-        "time of one operation."
+        "latency the architecture's file lists are measured. A reciprocal and a conversion to an integer include a "
+        "bitwise operation. Counted: the time of one operation."
     )
     cases = PRECISIONS
 

@@ -35,7 +35,7 @@ class Rate(Chains):
             local, lanes = (64, 1) if case.group else (1, device.architecture.wave_size if case.wide else 1)
             groups = 8 * device.compute_units
         else:
-            chains, steps, seconds = 8, 48, 1e-3
+            chains, steps, seconds = 8, 64, 3e-3
             local, lanes, groups = min(256, limits.max_work_group), 1, _GROUPS_PER_UNIT * device.compute_units
         if case.name == "barrier":
             chains, steps = 1, 16
