@@ -289,7 +289,7 @@ def test_key_figures_come_from_the_selected_workloads(database: Database) -> Non
 
     assert workloads == set(WORKLOADS)
     names = {figure.name for figure in figures}
-    assert {"fp64 FMA rate", "Packed fp16 FMA rate", "int8 dot product rate", "Matrix bf16 rate (mma.sync)"} <= names
+    assert {"fp64 FMA rate", "Packed fp16 FMA rate", "int8 dot product rate", "Matrix bf16 (mma.sync)"} <= names
     by_name = {figure.name: figure for figure in figures}
     assert by_name["Packed fp16 FMA rate"].specification == pytest.approx(133.8e12, rel=2e-3)
     assert by_name["Packed fp16 FMA rate"].predicted is not None

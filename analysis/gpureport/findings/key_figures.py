@@ -29,7 +29,7 @@ WORKLOADS = (
     "memory/latency",
     "local_memory/bandwidth",
     "instructions/rate",
-    "instructions/precision_rate",
+    "instructions/formats",
     "matrix/rate",
     "launch/queued",
 )
@@ -61,7 +61,7 @@ class KeyFigure:
         measured: ``None`` if it was not measured.
         factor: of the feature's value, such as 2 operations for a multiply-add.
         others: the values of other devices of the same model.
-        main: whether page one shows it; the chapter on the whole device shows all.
+        main: whether page one shows it; the chapter of all key figures shows all.
     """
 
     name: str
@@ -254,15 +254,15 @@ def _rates(device: Device) -> Iterator[_Wanted]:
 
 _RATES = (
     ("fp32 FMA rate", "instructions/rate", "fp32", "FLOP/s", 2.0),
-    ("fp64 FMA rate", "instructions/precision_rate", "fp64", "FLOP/s", 2.0),
-    ("fp16 FMA rate", "instructions/precision_rate", "fp16", "FLOP/s", 2.0),
-    ("Packed fp16 FMA rate", "instructions/precision_rate", "fp16x2", "FLOP/s", 4.0),
-    ("Packed bf16 FMA rate", "instructions/precision_rate", "bf16x2", "FLOP/s", 4.0),
-    ("int8 dot product rate", "instructions/precision_rate", "dot_int8", "op/s", 8.0),
+    ("fp64 FMA rate", "instructions/formats", "fp64", "FLOP/s", 2.0),
+    ("fp16 FMA rate", "instructions/formats", "fp16", "FLOP/s", 2.0),
+    ("Packed fp16 FMA rate", "instructions/formats", "fp16x2", "FLOP/s", 4.0),
+    ("Packed bf16 FMA rate", "instructions/formats", "bf16x2", "FLOP/s", 4.0),
+    ("int8 dot product rate", "instructions/formats", "dot_int8", "op/s", 8.0),
     ("int32 add rate", "instructions/rate", "add", "op/s", 1.0),
-    ("int64 add rate", "instructions/precision_rate", "int64", "op/s", 1.0),
-    ("Reciprocal rate", "instructions/precision_rate", "transcendental", "op/s", 1.0),
-    ("Conversion rate", "instructions/precision_rate", "conversion", "op/s", 1.0),
+    ("int64 add rate", "instructions/formats", "int64", "op/s", 1.0),
+    ("Reciprocal rate", "instructions/formats", "transcendental", "op/s", 1.0),
+    ("Conversion rate", "instructions/formats", "conversion", "op/s", 1.0),
 )
 """Name, workload, instruction class, unit, and operations of one instruction."""
 _MAIN = {"fp32", "fp64", "fp16x2", "add", "matrix_bf16", "matrix_int8", "matrix_fp8"}
@@ -274,7 +274,7 @@ def _matrix(device: Device) -> Iterator[tuple[str, str, str, str, float]]:
     unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
     if unit:
         for form in FORMATS:
-            name = f"Matrix {form.name.removeprefix('matrix_')} rate ({unit.instruction})"
+            name = f"Matrix {form.name.removeprefix('matrix_')} ({unit.instruction})"
             yield name, "matrix/rate", form.name, "op/s" if form.integer_sums else "FLOP/s", 2.0
 
 

@@ -60,9 +60,9 @@ class PageOne:
     figures: tuple[FigureRow, ...]
     """The main ones."""
     every_figure: tuple[FigureRow, ...]
-    """Of the whole device; none if page one has them all."""
+    """All of them; none if page one has them all."""
     rates: tuple[str, ...]
-    """What the rates of the whole device mean."""
+    """What the rates mean."""
     others: int
     decisions: tuple[Decision, ...]
     trust: str
@@ -119,10 +119,7 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
 
 def _rate_sentences(device: Device) -> Iterator[str]:
     """Yield what is counted in the rates, and why listed peaks may be higher."""
-    yield (
-        "All key figures. A multiply-add counts as two operations, a packed one as four, and a dot product of four "
-        "bytes as eight."
-    )
+    yield ("A multiply-add counts as two operations, a packed one as four, and a dot product of four bytes as eight.")
     architecture = device.architecture
     unit = next((unit for unit in UNITS if unit.serves(architecture)), None)
     if unit and any(form.name in architecture.rates_per_cycle for form in FORMATS):
@@ -133,7 +130,7 @@ def _rate_sentences(device: Device) -> Iterator[str]:
             yield f"{_EXPLAINED[name]}: {sentence(provenance.note)}"
 
 
-_EXPLAINED = {"dual_issue": "Dual issue", "fp16x2": "Packed fp16", "matrix_fp16": "Matrix fp16", "add": "Additions"}
+_EXPLAINED = {"dual_issue": "Dual issue", "matrix_fp16": "Matrix fp16", "add": "Additions"}
 """Values of the architecture whose notes explain the difference to listed peaks."""
 
 

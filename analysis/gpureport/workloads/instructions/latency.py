@@ -59,7 +59,7 @@ class SubGroupLatency(Exchanging, InstructionLatency):
 class PrecisionLatency(InstructionLatency):
     """The latency of operations that not all devices have."""
 
-    variant = "precision_latency"
+    variant = "formats_latency"
     essential = False
     title = "Instruction latency of further number formats"
     description = (

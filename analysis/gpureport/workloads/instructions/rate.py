@@ -64,7 +64,7 @@ class SubGroupRate(Exchanging, Rate):
 class PrecisionRate(Rate):
     """The rate of operations that not all devices have."""
 
-    variant = "precision_rate"
+    variant = "formats"
     title = "Instruction rate of further number formats"
     description = (
         "All work-items compute several independent chains of one operation: multiply-adds of 64-bit numbers, of "
