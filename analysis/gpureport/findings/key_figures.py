@@ -265,7 +265,7 @@ _RATES = (
     ("Conversion rate", "instructions/formats", "conversion", "op/s", 1.0),
 )
 """Name, workload, instruction class, unit, and operations of one instruction."""
-_MAIN = {"fp32", "fp64", "fp16x2", "add", "matrix_bf16", "matrix_int8", "matrix_fp8"}
+_MAIN = {"fp32", "fp64", "add", "matrix_bf16"}
 """The instruction classes whose rates page one shows."""
 
 
