@@ -15,6 +15,8 @@ typedef uint Word;
 typedef WIDE(uint, LANES) Word;
 #define REAL(word) WIDE(as_float, LANES)(word)
 #define BITS(real) WIDE(as_uint, LANES)(real)
+// Like an assignment: to an integer, numbers round towards zero. Some runtimes lack convert_... of long vectors.
+#define CONVERTED(vector, type) __builtin_convertvector(vector, WIDE(type, LANES))
 #endif
 
 #if defined(CASE_SHUFFLE) || defined(CASE_BALLOT)
@@ -83,8 +85,101 @@ inline uint turned(uint value, uint by)
 #elif defined(CASE_BARRIER)
 #define STATES 1
 #define STEP(x) barrier(CLK_LOCAL_MEM_FENCE)
+
+#elif defined(CASE_FP64) // numbers are small integers, so that all results are exact
+#if __OPENCL_C_VERSION__ < 120
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define STATES 1
+#if LANES == 1
+typedef double State;
+#define FROM_WORD(word) convert_double(as_int(word))
+#define RESULT(x) as_uint(convert_int(x))
+#define STEP(x) x[0] = fma(x[0], x[0], k[0])
+#else
+typedef WIDE(double, LANES) State;
+#define FROM_WORD(word) CONVERTED(WIDE(as_int, LANES)(word), double)
+#define RESULT(x) WIDE(as_uint, LANES)(CONVERTED(x, int))
+#define STEP(x) x[0] = x[0] * x[0] + k[0]
 #endif
 
+#elif defined(CASE_FP16) // one number in the lower half of a word
+#define STATES 1
+typedef ushort State;
+#define FROM_WORD(word) (ushort)(word)
+#ifdef __NV_CL_C_VERSION
+#define STEP(x) __asm__("fma.rn.f16 %0, %0, %0, %1;" : "+h"(x[0]) : "h"(k[0]))
+#else
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define STEP(x) x[0] = as_ushort(fma(as_half(x[0]), as_half(x[0]), as_half(k[0])))
+#endif
+
+#elif defined(CASE_FP16X2) // two numbers in a word
+#define STATES 1
+#ifdef __NV_CL_C_VERSION
+#define STEP(x) __asm__("fma.rn.f16x2 %0, %0, %0, %1;" : "+r"(x[0]) : "r"(k[0]))
+#else
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define STEP(x) x[0] = as_uint(fma(as_half2(x[0]), as_half2(x[0]), as_half2(k[0])))
+#endif
+
+#elif defined(CASE_BF16X2)
+#define STATES 1
+#define STEP(x) __asm__("fma.rn.bf16x2 %0, %0, %0, %1;" : "+r"(x[0]) : "r"(k[0]))
+
+#elif defined(CASE_DOT_INT8) // the dot product of the word's bytes with those of an operand, added to another operand
+#define STATES 1
+#ifdef __NV_CL_C_VERSION
+#define STEP(x) __asm__("dp4a.s32.s32 %0, %0, %1, %2;" : "+r"(x[0]) : "r"(k[0]), "r"(k[1]))
+#elif defined(__GFX11__) || defined(__GFX12__)
+#define STEP(x) x[0] = (uint)__builtin_amdgcn_sudot4(true, (int)x[0], true, (int)k[0], (int)k[1], false)
+#elif defined(__AMDGCN__)
+#define STEP(x) x[0] = (uint)__builtin_amdgcn_sdot4((int)x[0], (int)k[0], (int)k[1], false)
+#else
+#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
+#define STEP(x) x[0] = (uint)dot(as_char4(x[0]), as_char4(k[0])) + k[1]
+#endif
+
+#elif defined(CASE_INT64) // Fibonacci
+#define STATES 2
+#if LANES == 1
+typedef ulong State;
+#define FROM_WORD(word) ((ulong)(word) * 0x100000001ul)
+#define RESULT(x) (uint)((x) ^ (x) >> 32)
+#else
+typedef WIDE(ulong, LANES) State;
+#define FROM_WORD(word) (CONVERTED(word, ulong) * 0x100000001ul)
+#define RESULT(x) CONVERTED((x) ^ (x) >> 32, uint)
+#endif
+#define STEP(x) { const State next = x[0] + x[1]; x[0] = x[1]; x[1] = next; }
+
+#elif defined(CASE_TRANSCENDENTAL) // the reciprocal of a power of two, which is exact; then other bits in the exponent
+#define STATES 1
+#ifdef __NV_CL_C_VERSION
+inline uint reciprocal(uint word)
+{
+    float result;
+    __asm__("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(as_float(word)));
+    return as_uint(result);
+}
+#else
+#define reciprocal(word) as_uint(native_recip(as_float(word)))
+#endif
+#define STEP(x) x[0] = (reciprocal(x[0]) & 0xfc7fffffu) | k[0]
+
+#elif defined(CASE_CONVERSION) // to an integer, of which an XOR with an operand makes a number again
+#define STATES 1
+#if LANES == 1
+#define STEP(x) x[0] = as_uint(convert_int_rtz(REAL(x[0]))) ^ k[0]
+#else
+#define STEP(x) x[0] = WIDE(as_uint, LANES)(CONVERTED(REAL(x[0]), int)) ^ k[0]
+#endif
+#endif
+
+#ifndef FROM_WORD
+typedef Word State;
+#define FROM_WORD(word) (word)
+#endif
 #ifndef RESULT
 #define RESULT(x) (x)
 #endif
@@ -104,17 +199,17 @@ kernel void instructions(global const Word *restrict initial, global const Word 
         table[word] = operands[word];
     barrier(CLK_LOCAL_MEM_FENCE);
 #else
-    Word k[4];
+    State k[4];
 #pragma unroll
     for (uint o = 0; o < 4; ++o)
-        k[o] = operands[(i + 64 * o) % (TABLE / LANES)];
+        k[o] = FROM_WORD(operands[(i + 64 * o) % (TABLE / LANES)]);
 #endif
-    Word x[CHAINS][STATES];
+    State x[CHAINS][STATES];
 #pragma unroll
     for (uint c = 0; c < CHAINS; ++c)
 #pragma unroll
         for (uint s = 0; s < STATES; ++s)
-            x[c][s] = initial[(i + 64 * (c * STATES + s)) % (TABLE / LANES)];
+            x[c][s] = FROM_WORD(initial[(i + 64 * (c * STATES + s)) % (TABLE / LANES)]);
 
     for (uint round = 0; round < rounds; ++round)
 #pragma unroll

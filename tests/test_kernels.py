@@ -24,7 +24,8 @@ def test_results_equal_the_reference(backend: OpenCLBackend, workload: Workload)
     verification = verify(backend, workload, np.random.default_rng(5))
 
     assert verification.passed, verification.message
-    assert len(verification.cases) == len(workload.verification())
+    supported = [p for p in workload.verification() if not workload.unsupported(p, features(backend.device))]
+    assert len(verification.cases) == len(supported)
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)

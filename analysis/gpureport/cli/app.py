@@ -3,13 +3,13 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gpureport import __version__
-from gpureport.cli.options import Request, path_of
+from gpureport.cli.options import Request, chosen, path_of
 from gpureport.errors import GpuReportError, InputError
 from gpureport.memory import LEAST_BYTES, limit_bytes, limit_remark
 from gpureport.report import Paper
@@ -130,6 +130,10 @@ WorkloadOption = Annotated[
         metavar="NAME",
     ),
 ]
+OnlyOption = Annotated[
+    Literal["key-figures"] | None,
+    typer.Option("--only", help="key-figures: only the workloads of the table of key figures, about 20 s on a GPU."),
+]
 KernelOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -218,7 +222,9 @@ def _leave_to_subcommand(context: typer.Context) -> int:
 def _refuse_beside_resume(context: typer.Context) -> None:
     """Raise if ``--resume`` is combined with options that the interrupted run has fixed."""
     typed = _typed(context)
-    fixed = [f"--{name}" for name in ("quick", "workload", "seed", "runs", "output", "force") if f"--{name}" in typed]
+    fixed = [
+        f"--{name}" for name in ("quick", "workload", "only", "seed", "runs", "output", "force") if f"--{name}" in typed
+    ]
     if "--resume" in typed and fixed:
         raise InputError(
             f"{', '.join(fixed)}: cannot be combined with --resume, which keeps the settings of the run; omit it"
@@ -241,6 +247,7 @@ def everything(
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
+    only: OnlyOption = None,
     kernel: KernelOption = None,
     output: DirectoryOption = None,
     force: ForceOption = False,
@@ -265,7 +272,15 @@ def everything(
 
     _refuse_beside_resume(context)
     request = Request(
-        device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ())
+        device,
+        quick,
+        chosen(workload, only),
+        seed,
+        tuple(devices or ()),
+        timings,
+        resume,
+        tuple(kernel or ()),
+        only=only,
     )
     return report_everything(request, output, force, no_pdf, paper, runs)
 
@@ -279,6 +294,7 @@ def measure(
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
+    only: OnlyOption = None,
     kernel: KernelOption = None,
     force: ForceOption = False,
     seed: SeedOption = 0,
@@ -293,7 +309,15 @@ def measure(
 
     _refuse_beside_resume(context)
     request = Request(
-        device, quick, tuple(workload or ()), seed, tuple(devices or ()), timings, resume, tuple(kernel or ())
+        device,
+        quick,
+        chosen(workload, only),
+        seed,
+        tuple(devices or ()),
+        timings,
+        resume,
+        tuple(kernel or ()),
+        only=only,
     )
     return measure_only(request, output, force, runs)
 

@@ -31,6 +31,8 @@ class Request:
     """Descriptions of the user's kernels."""
     only_kernels: bool = False
     """Whether to measure only these kernels and the microbenchmarks that calibrate them."""
+    only: str | None = None
+    """The name of the part of the report for which *workloads* were selected."""
 
     @property
     def command(self) -> str:
@@ -39,7 +41,8 @@ class Request:
             *(("--device", self.device) if self.device != "auto" else ()),
             *(("--quick",) if self.quick else ()),
             *(("--seed", str(self.seed)) if self.seed else ()),
-            *(part for name in separated(self.workloads) for part in ("--workload", name)),
+            *(("--only", self.only) if self.only else ()),
+            *(part for name in separated(self.workloads) for part in ("--workload", name) if not self.only),
             *(part for file in self.kernels for part in ("--kernel", file.name) if not self.only_kernels),
         ]
         command = ["gpureport", "kernel", *(file.name for file in self.kernels)] if self.only_kernels else ["gpureport"]
@@ -63,6 +66,17 @@ def separated(names: Sequence[str]) -> tuple[str, ...]:
     if names and not single:
         raise InputError("--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all")
     return single
+
+
+def chosen(names: Sequence[str] | None, only: str | None) -> tuple[str, ...]:
+    """Return the names of ``--workload``, or the workloads that ``--only`` selects; raise if both are used."""
+    if only is None:
+        return tuple(names or ())
+    if names:
+        raise InputError("--only: cannot be combined with --workload; omit one of them")
+    from gpureport.findings.key_figures import WORKLOADS
+
+    return WORKLOADS
 
 
 def selected(names: Sequence[str], *, quick: bool) -> "tuple[Workload, ...]":

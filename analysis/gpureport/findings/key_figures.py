@@ -14,6 +14,8 @@ from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.matrix.formats import FORMATS
+from gpureport.workloads.matrix.units import UNITS
 
 VARIATION = 1.05
 """Largest factor by which a figure may lie outside the range of other devices of the model and still count as in it:
@@ -21,6 +23,20 @@ runs and devices differ by a few percent."""
 
 _DIGITS = 3
 """Intervals are compared with as many digits as documents show."""
+WORKLOADS = (
+    "memory/read",
+    "memory/write",
+    "memory/copy",
+    "memory/read_private",
+    "memory/latency",
+    "local_memory/bandwidth",
+    "instructions/rate",
+    "instructions/formats",
+    "matrix/rate",
+    "launch/queued",
+)
+"""The workloads that key figures are taken from."""
+
 Side = Literal["slower", "faster"]
 _LATENCY = "Latency of "
 
@@ -49,6 +65,7 @@ class KeyFigure:
         nearer: the figure of a nearer level, if the measured curve shows no transition between both.
         factor: of the feature's value, such as 2 operations for a multiply-add.
         others: the values of other devices of the same model.
+        main: whether page one shows it; the chapter of all key figures shows all.
     """
 
     name: str
@@ -61,6 +78,7 @@ class KeyFigure:
     nearer: "KeyFigure | None" = None
     factor: float = 1.0
     others: tuple[float, ...] = ()
+    main: bool = True
 
     @property
     def efficiency(self) -> float | None:
@@ -123,6 +141,7 @@ class _Wanted:
     specification: float
     limit: bool = True
     factor: float = 1.0
+    main: bool = True
 
     def concerns(self, feature: Finding | CurveFeature, key: SweepKey) -> bool:
         """Return whether *feature* of the sweep *key* has the value."""
@@ -166,7 +185,9 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
 
 
 def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
-    figure = KeyFigure(wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor)
+    figure = KeyFigure(
+        wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor, main=wanted.main
+    )
     findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
     finding = min(findings, key=lambda f: f.observed is None, default=None)
     if finding:
@@ -248,17 +269,40 @@ def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:
 
 def _rates(device: Device) -> Iterator[_Wanted]:
     listed = device.architecture.rates_per_cycle
-    for name, case, unit, factor in (
-        ("fp32 FMA rate", "fp32", "FLOP/s", 2.0),
-        ("int32 add rate", "add", "op/s", 1.0),
-    ):
+    for name, workload, case, unit, factor in (*_RATES, *_matrix(device)):
         limited_by = listed_class(case, listed)
         if limited_by in listed:
-            rate, level = factor * device.rate_per_s(limited_by), Level(name=case)
-            yield _Wanted(name, unit, "instructions/rate", "", "case", level, rate, factor=factor)
+            rate, level, main = factor * device.rate_per_s(limited_by), Level(name=case), case in _MAIN
+            yield _Wanted(name, unit, workload, "", "case", level, rate, factor=factor, main=main)
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
         bandwidth, level = device.rate_per_s("local") * WORD_BYTES, Level(name="4 B, stride 1")
         yield _Wanted("Local memory read", "B/s", "local_memory/bandwidth", "", "case", level, bandwidth)
+
+
+_RATES = (
+    ("fp32 FMA rate", "instructions/rate", "fp32", "FLOP/s", 2.0),
+    ("fp64 FMA rate", "instructions/formats", "fp64", "FLOP/s", 2.0),
+    ("fp16 FMA rate", "instructions/formats", "fp16", "FLOP/s", 2.0),
+    ("Packed fp16 FMA rate", "instructions/formats", "fp16x2", "FLOP/s", 4.0),
+    ("Packed bf16 FMA rate", "instructions/formats", "bf16x2", "FLOP/s", 4.0),
+    ("int8 dot product rate", "instructions/formats", "dot_int8", "op/s", 8.0),
+    ("int32 add rate", "instructions/rate", "add", "op/s", 1.0),
+    ("int64 add rate", "instructions/formats", "int64", "op/s", 1.0),
+    ("Reciprocal rate", "instructions/formats", "transcendental", "op/s", 1.0),
+    ("Conversion rate", "instructions/formats", "conversion", "op/s", 1.0),
+)
+"""Name, workload, instruction class, unit, and operations of one instruction."""
+_MAIN = {"fp32", "fp64", "add", "matrix_bf16"}
+"""The instruction classes whose rates page one shows."""
+
+
+def _matrix(device: Device) -> Iterator[tuple[str, str, str, str, float]]:
+    """Yield the rates of the matrix unit, named after the instruction that reaches them."""
+    unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
+    if unit:
+        for form in FORMATS:
+            name = f"Matrix {form.name.removeprefix('matrix_')} ({unit.instruction})"
+            yield name, "matrix/rate", form.name, "op/s" if form.integer_sums else "FLOP/s", 2.0
 
 
 def _exact(device: Device) -> Iterator[KeyFigure]:

@@ -21,8 +21,9 @@ def programs(workload: Workload, sweeps: Sequence[Sweep], present: Features) -> 
     if workload.missing(present):
         return
     points = (parameters for sweep in sweeps for parameters in sweep.points)
-    for parameters in (*workload.verification(), *points):
-        yield workload.source, program_options(workload, parameters, present)
+    for parameters in (*workload.to_verify(sweeps), *points):
+        if not workload.unsupported(parameters, present):
+            yield workload.source, program_options(workload, parameters, present)
 
 
 def compile_sweep(backend: Backend, workload: Workload, sweep: Sweep) -> tuple[Compilation | None, ...]:
@@ -39,7 +40,10 @@ def compile_sweep(backend: Backend, workload: Workload, sweep: Sweep) -> tuple[C
         key=lambda pair: workload.point(pair[1], sweep).working_set_bytes,
     ):
         smallest.setdefault(each, parameters)
-    facts = {each: _compile(backend, workload, parameters, each) for each, parameters in smallest.items()}
+    facts = {
+        each: None if workload.unsupported(parameters, present) else _compile(backend, workload, parameters, each)
+        for each, parameters in smallest.items()
+    }
     return tuple(facts[each] for each in options)
 
 

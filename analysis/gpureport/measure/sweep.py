@@ -19,6 +19,8 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.workloads.model import Sweep, Workload
 
+_NO_POINTS = "the sweep has no points on this device"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -60,7 +62,7 @@ def measure_workload(
         checking = partial(progress.advance, f"{workload.name}: checking results", 0.0)
         checking()
         try:
-            verification = verify(backend, workload, _rng(task.settings, workload.name), checking)
+            verification = verify(backend, workload, _rng(task.settings, workload.name), checking, task.sweeps)
         except DeviceError as error:
             reason, failed = str(error), True
         else:
@@ -84,7 +86,9 @@ def measure_sweep(
     """
     begun_at, start = datetime.now(UTC), backend.now()
     workload, seed = task.workload, int(rng.integers(2**32))
-    keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+    present = features(backend.device)
+    reasons = [(parameters, workload.unsupported(parameters, present)) for parameters in sweep.points]
+    keys = [workload.point(parameters, sweep) for parameters, reason in reasons if reason is None]
     points = [
         Point(workload, key, seed, expected_s=task.expected.get((sweep.name, key.label)), isolated=sweep.isolated)
         for key in keys
@@ -100,13 +104,15 @@ def measure_sweep(
             run.rounds(accepted, rng)
     finally:
         backend.clear()
-    absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in sweep.absent]
+    without = (*((parameters, reason) for parameters, reason in reasons if reason), *sweep.absent)
+    absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in without]
+    reasons_of = (*(point.skipped for point in points), *(point.skipped for point in absent))
     refused = all(point.skipped and not point.samples_s for point in points)
     return _blank(workload, sweep).model_copy(
         update={
             "points": (*(point.record() for point in points), *absent),
             "compilation": tuple(run.compilations),
-            "skipped": (points[0].skipped if points else "the sweep has no points on this device") if refused else None,
+            "skipped": next((why for why in reasons_of if why), _NO_POINTS) if refused else None,
             "failed": refused and any(point.failed for point in points),
             "started_at": begun_at.isoformat(timespec="seconds"),
             "duration_s": backend.now() - start,

@@ -1,6 +1,6 @@
 """Verification: before anything is timed, the kernels' results are compared with NumPy's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 
 import numpy as np
@@ -10,7 +10,7 @@ from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import program_options
 from gpureport.measure.limits import features
 from gpureport.records.measurement import Verification
-from gpureport.workloads.model import Parameters, Workload
+from gpureport.workloads.model import Parameters, Sweep, Workload
 
 
 def verify(
@@ -18,16 +18,21 @@ def verify(
     workload: Workload,
     rng: np.random.Generator,
     next_case: Callable[[], None] = lambda: None,
+    sweeps: Sequence[Sweep] | None = None,
 ) -> Verification:
     """Run the workload's verification points and compare the contents of their buffers with the reference.
 
-    *next_case* is called before each point.
+    *next_case* is called before each point. Points that the device does not support are left out, and those that
+    concern none of *sweeps*, if these are given.
 
     Raises:
         DeviceError: a kernel does not build, there is no memory, or a launch fails.
     """
     cases = []
-    for parameters in workload.verification():
+    present = features(backend.device)
+    for parameters in workload.verification() if sweeps is None else workload.to_verify(sweeps):
+        if workload.unsupported(parameters, present):
+            continue
         next_case()
         cases.append(_case(parameters, workload.verification_dispatches))
         problem = _check(backend, workload, parameters, rng)

@@ -159,8 +159,42 @@ class File(Strict):
     notes: tuple[str, ...] = ()
 
 
-class Rates(Strict):
-    """Lane operations per cycle of one compute unit."""
+class PrecisionRates(Strict):
+    """Lane operations per cycle of one compute unit for number formats and units that not all devices have.
+
+    A class that is not listed is neither predicted nor measured.
+    """
+
+    fp64: Leaf[Number] | None = None
+    """Double-precision multiply-adds."""
+    fp16: Leaf[Number] | None = None
+    """Half-precision multiply-adds of single numbers."""
+    fp16x2: Leaf[Number] | None = None
+    """Half-precision multiply-adds of pairs: one instruction, two results."""
+    bf16x2: Leaf[Number] | None = None
+    """bfloat16 multiply-adds of pairs."""
+    dot_int8: Leaf[Number] | None = None
+    """Dot products of four bytes, added to a word: one instruction, four multiply-adds."""
+    int64: Leaf[Number] | None = None
+    """64-bit integer additions."""
+    transcendental: Leaf[Number] | None = None
+    """Approximate reciprocals, roots, exponentials, logarithms, sines (special function unit)."""
+    conversion: Leaf[Number] | None = None
+    """Conversions of single-precision numbers to 32-bit integers."""
+    matrix_fp16: Leaf[Number] | None = None
+    """Multiply-adds of half-precision matrices with single-precision sums, by the instruction that a note names."""
+    matrix_bf16: Leaf[Number] | None = None
+    """The same of bfloat16 matrices."""
+    matrix_tf32: Leaf[Number] | None = None
+    """The same of TF32 matrices (19 bits)."""
+    matrix_int8: Leaf[Number] | None = None
+    """Multiply-adds of matrices of bytes with 32-bit integer sums."""
+    matrix_fp8: Leaf[Number] | None = None
+    """Multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums."""
+
+
+class _BasicRates(Strict):
+    """Rates of all devices."""
 
     fp32: Leaf[Number]
     fp32_three: Leaf[Number] | None = None
@@ -187,6 +221,10 @@ class Rates(Strict):
     """Work-items that reach a barrier."""
 
 
+class Rates(PrecisionRates, _BasicRates):
+    """Lane operations per cycle of one compute unit."""
+
+
 class Latencies(Strict):
     """Cycles from the issue of an instruction to the issue of a dependent one."""
 
@@ -202,6 +240,14 @@ class Latencies(Strict):
     barrier: Leaf[Cycles]
     branch: Leaf[Cycles] | None = None
     """A branch that only some lanes of a wave take."""
+    fp64: Leaf[Cycles] | None = None
+    fp16: Leaf[Cycles] | None = None
+    fp16x2: Leaf[Cycles] | None = None
+    bf16x2: Leaf[Cycles] | None = None
+    dot_int8: Leaf[Cycles] | None = None
+    int64: Leaf[Cycles] | None = None
+    transcendental: Leaf[Cycles] | None = None
+    conversion: Leaf[Cycles] | None = None
 
 
 class TypicalFields(Strict):
@@ -290,6 +336,8 @@ class DeviceFile(File):
     flops: Leaf[OperationsPerSecond] | None = None
     """Listed single-precision peak. No prediction uses it; ``devices check`` compares it with lanes, compute units and
     clock."""
+    rates: PrecisionRates = PrecisionRates()
+    """Rates that differ from those of the architecture, such as those of limited product lines."""
     opencl: OpenclFields = OpenclFields()
     pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
     """``vendor:device`` in lower-case hexadecimal."""

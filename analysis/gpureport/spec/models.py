@@ -337,6 +337,9 @@ class Architecture(Record):
     occupancy: OccupancyRules = Field(discriminator="rule")
     schedulers: Annotated[Count, Scalar("count", 1, 64, uncertain=False)]
     """Waves of a compute unit that can issue an instruction in one cycle."""
+    dual_issue: Annotated[Number, Scalar("count", 1, 4, uncertain=False)] = 1.0
+    """Factor between the listed single-precision peak and ``rates.fp32``, where vendors count two operations that may
+    issue together (RDNA 3 and 4); default 1. Predictions use the rate without it."""
     rates_per_cycle: Table[Name, Number]
     """Lane operations per cycle of one compute unit, by instruction class.
 
@@ -344,7 +347,9 @@ class Architecture(Record):
     local-memory accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (any); where known
     ``add`` (additions, which compilers may distribute over two pipes), ``fp32_three`` (multiply-adds of three
     different registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute``
-    (words of a CPU's vector), ``barrier`` (work-items that reach one).
+    (words of a CPU's vector), ``barrier`` (work-items that reach one); number formats and units that not all devices
+    have: ``fp64``, ``fp16``, ``fp16x2`` and ``bf16x2`` (pairs), ``dot_int8``, ``int64`` (additions),
+    ``transcendental``, ``conversion``, and ``matrix_…`` (multiply-adds of matrix units).
     """
     lines_per_access: Annotated[Number, Scalar("count", 0.5, 64, uncertain=False)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""

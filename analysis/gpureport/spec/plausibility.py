@@ -130,8 +130,11 @@ def _vendor(device: Device) -> Iterator[Remark]:
 
 
 def peak_flops(device: Device) -> float:
-    """Return single-precision operations per second: lanes x 2 (a multiply-add) x compute units x clock."""
-    return 2.0 * device.rate_per_s("fp32")
+    """Return the listed single-precision operations per second: 2 (a multiply-add) x lanes x compute units x clock.
+
+    Vendors that count dual issue list twice as many.
+    """
+    return 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
 
 
 def _usual(path: str, value: float) -> bool:
@@ -153,7 +156,8 @@ def _bandwidth(device: Device) -> Iterator[Remark]:
 def _flops(device: Device, listed: float) -> Iterator[Remark]:
     peak = peak_flops(device)
     if abs(listed / peak - 1) > _FLOPS_TOLERANCE:
-        lanes = device.architecture.rates_per_cycle["fp32"]
+        architecture = device.architecture
+        lanes = architecture.rates_per_cycle["fp32"] * architecture.dual_issue
         message = (
             f"{listed / 1e12:.4g} TFLOP/s differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
             f"{device.clock_hz / 1e9:.4g} GHz = {peak / 1e12:.4g} TFLOP/s"

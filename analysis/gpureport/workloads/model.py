@@ -311,6 +311,10 @@ class Workload(ABC):
         """Return the reason why the variant cannot run on a device, in a sentence, or ``None``."""
         return None
 
+    def unsupported(self, parameters: Parameters, features: Features) -> str | None:  # noqa: ARG002
+        """Return the reason why one point cannot run on a device, in a sentence, or ``None``."""
+        return None
+
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - most variants need none
         """Return the build options of a point, e.g. ``-DREPEATS=8``. Points with equal options share a build."""
         return ""
@@ -342,6 +346,10 @@ class Workload(ABC):
     @abstractmethod
     def verification(self) -> Sequence[Parameters]:
         """Return the points, of odd sizes, whose results are checked before anything is timed."""
+
+    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:  # noqa: ARG002
+        """Return the points of :meth:`verification` whose results must be correct before *sweeps* are timed."""
+        return self.verification()
 
     @abstractmethod
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:

@@ -41,7 +41,10 @@ _MARGINS = Margins(left=0.55, right=_NAMES_IN, top=0.03)
 _GAP_IN = _NAMES_IN + 0.4
 _LINE_IN = 0.105
 _AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
-_CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
+_CLASSES = (
+    *("instruction", "fp32", "fp64", "fp16", "fp16x2", "bf16x2", "int32", "int32_mul", "int64", "dot_int8"),
+    *("transcendental", "shuffle", "local"),
+)
 """Classes of computing operations; ``memory`` is in the intensity, ``barrier`` has no rate."""
 
 

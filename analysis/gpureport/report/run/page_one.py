@@ -19,12 +19,15 @@ from gpureport.report.run.decisions import Decision, decisions, usable_part
 from gpureport.report.text.tables import UNKNOWN
 from gpureport.report.text.words import MARKS, listed, low_to_high
 from gpureport.spec.models import Device
+from gpureport.text import sentence
 from gpureport.units import (
     format_estimate,
     format_frequency,
     format_percent,
     format_value,
 )
+from gpureport.workloads.matrix.formats import FORMATS
+from gpureport.workloads.matrix.units import UNITS
 
 _COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.OFF, Verdict.ERROR)
 _NAMED = 2  # the most figures that a sentence names
@@ -61,6 +64,11 @@ class PageOne:
     """Differences from the database entry."""
     headline: str
     figures: tuple[FigureRow, ...]
+    """The main ones."""
+    every_figure: tuple[FigureRow, ...]
+    """All of them; none if page one has them all."""
+    rates: tuple[str, ...]
+    """What the rates mean."""
     others: int
     decisions: tuple[Decision, ...]
     load: str
@@ -90,7 +98,9 @@ def page_one(
         names=names(report),
         remarks=remarks(report),
         headline=headline(report, figures, len(others), found),
-        figures=tuple(map(_row, shown)),
+        figures=tuple(_row(figure) for figure in shown if figure.main),
+        rates=tuple(_rate_sentences(report.device)),
+        every_figure=() if all(figure.main for figure in shown) else tuple(map(_row, shown)),
         others=len(others),
         decisions=decisions(report, found, figures, database),
         load=other_load(report),
@@ -147,6 +157,23 @@ def _typical(report: Report) -> bool:
     """Whether the values of the entry are those that machines with this type of core usually reach."""
     origin = report.device.provenance.get("memory.bandwidth")
     return bool(origin and origin.source.startswith("core type "))
+
+
+def _rate_sentences(device: Device) -> Iterator[str]:
+    """Yield what is counted in the rates, and why listed peaks may be higher."""
+    yield ("A multiply-add counts as two operations, a packed one as four, and a dot product of four bytes as eight.")
+    architecture = device.architecture
+    unit = next((unit for unit in UNITS if unit.serves(architecture)), None)
+    if unit and any(form.name in architecture.rates_per_cycle for form in FORMATS):
+        yield f"Matrix rates are those of {unit.instruction}, with operands in registers."
+    for name in ("dual_issue", *architecture.rates_per_cycle):
+        provenance = device.provenance.get(name if name == "dual_issue" else f"rates.{name}")
+        if provenance and provenance.note and name in _EXPLAINED:
+            yield f"{_EXPLAINED[name]}: {sentence(provenance.note)}"
+
+
+_EXPLAINED = {"dual_issue": "Dual issue", "matrix_fp16": "Matrix fp16", "add": "Additions"}
+"""Values of the architecture whose notes explain the difference to listed peaks."""
 
 
 def headline(report: Report, figures: Sequence[KeyFigure], others: int, found: Sequence[CurveRecords] = ()) -> str:

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpureport.workloads.model import Features
 
 Words = NDArray[np.uint32]
 Step = Callable[[tuple[Words, ...], tuple[Words, ...], int], tuple[Words, ...]]
@@ -33,6 +36,11 @@ class Operation:
         besides: additional operations of a step, by class.
         group: whether work-items cooperate; a CPU then also needs whole work-groups.
         result_mask: the bits of a result that do not depend on the device.
+        words: 32-bit registers of a state.
+        vectors: whether there is a form for vectors.
+        extensions: OpenCL extensions one of which is required; none: all devices have the operation.
+        loaded: from a word in memory to a state; a state of two words is a 64-bit integer.
+        folded: from a state to a word of the result.
     """
 
     name: str
@@ -43,11 +51,23 @@ class Operation:
     besides: Mapping[str, float] = field(default_factory=dict)
     group: bool = False
     result_mask: int = 0xFFFFFFFF
+    words: int = 1
+    vectors: bool = True
+    extensions: tuple[str, ...] = ()
+    loaded: Callable[[Words], Any] = lambda words: words
+    folded: Callable[[Any], Words] = lambda words: words
 
     @property
     def wide(self) -> bool:
         """Whether work-items of a CPU process vectors."""
-        return not self.group and self.name != "local"
+        return self.vectors and not self.group and self.name != "local"
+
+    def missing(self, features: Features) -> str | None:
+        """Return the reason why the device does not have the operation, in a sentence, or ``None``."""
+        if not self.extensions or features.extensions.intersection(self.extensions):
+            return None
+        named = [name for name in self.extensions if not name.endswith("_query")]
+        return f"the device does not support {' or '.join(named) or 'this operation'}"
 
     def classes(self, listed: Collection[str]) -> dict[str, float]:
         """Return the operations of one step by *listed* class."""
@@ -160,6 +180,166 @@ ARITHMETIC = (
     Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, group=True),
 )
 """Operations of all devices."""
+
+DOT_PRODUCT = "cl_khr_integer_dot_product"
+_NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
+"""Extensions of vendors whose compilers have the instruction without listing the extension for it."""
+_Halves = NDArray[np.float16]
+
+
+def _small(rng: np.random.Generator, low: int, high: int) -> NDArray[np.int32]:
+    return rng.integers(low, high, TABLE, dtype=np.int32)
+
+
+def _start_integers(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    """Integers x for which x * x + b stays bounded."""
+    return _small(rng, -1, 2).view(np.uint32)
+
+
+def _addend_integers(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    """The values of b for these x."""
+    return _small(rng, -2, 0).view(np.uint32)
+
+
+def _halves(rng: np.random.Generator, low: int, high: int) -> Words:
+    return np.ascontiguousarray(_small(rng, low, high).astype(np.float16)).view(np.uint16).astype(np.uint32)
+
+
+def _pairs(rng: np.random.Generator, low: int, high: int) -> Words:
+    return _halves(rng, low, high) | _halves(rng, low, high) << np.uint32(16)
+
+
+def _brain_pairs(rng: np.random.Generator, low: int, high: int) -> Words:
+    upper, lower = (_small(rng, low, high).astype(np.float32).view(np.uint32) for _ in range(2))
+    return upper | lower >> np.uint32(16)
+
+
+def _fma_pairs(a: Words, b: Words) -> Words:
+    x, y = (np.ascontiguousarray(words).view(np.float16) for words in (a, b))
+    return np.ascontiguousarray(x * x + y).view(np.uint32)
+
+
+def _fma_brain_pairs(a: Words, b: Words) -> Words:
+    """The upper half of a single-precision number is a bfloat16 number; small integers are exact in both."""
+    lower = _fma(a << np.uint32(16), a << np.uint32(16), b << np.uint32(16)) >> np.uint32(16)
+    high = np.uint32(0xFFFF0000)
+    return _fma(a & high, a & high, b & high) & high | lower
+
+
+def _dot_bytes(a: Words, b: Words, c: Words) -> Words:
+    x, y = (np.ascontiguousarray(words).view(np.int8).reshape(-1, 4).astype(np.int32) for words in (a, b))
+    return np.sum(x * y, axis=1, dtype=np.int32).view(np.uint32) + c
+
+
+def _powers_of_two(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    exponents = _small(rng, -20, 21)
+    return _words(np.ldexp(rng.choice([-1.0, 1.0], TABLE), exponents))
+
+
+_OTHER_BITS = np.uint32(0xFC7FFFFF)
+"""All but the lowest three bits of the exponent."""
+
+
+def _exponent_bits(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    """Values of these three bits but 7: the other bits of the exponent then alternate between two values.
+
+    Without a change of the number, compilers would remove two reciprocals that follow each other.
+    """
+    return _small(rng, 0, 7).view(np.uint32) << np.uint32(23)
+
+
+def _numbers_from_8192(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+    """Single-precision numbers from 2^13 to 2^14. The XOR with such an integer is such a number again."""
+    return _small(rng, 0, 2**23).view(np.uint32) | np.uint32(0x46000000)
+
+
+def _truncated(word: Words, operand: Words) -> Words:
+    return _real(word).astype(np.int32).view(np.uint32) ^ operand
+
+
+def _twice(words: Words) -> NDArray[np.uint64]:
+    return words.astype(np.uint64) * np.uint64(0x100000001)
+
+
+def _low_xor_high(words: NDArray[np.uint64]) -> Words:
+    return (words ^ words >> np.uint64(32)).astype(np.uint32)
+
+
+PRECISIONS = (
+    Operation(
+        "fp64",
+        1,
+        lambda x, k, _: (x[0] * x[0] + k[0],),  # small integers
+        _start_integers,
+        _addend_integers,
+        words=2,
+        extensions=("cl_khr_fp64",),
+    ),
+    Operation(
+        "fp16",
+        1,
+        lambda x, k, _: (_fma_pairs(x[0], k[0]),),
+        lambda rng, _: _halves(rng, -1, 2),
+        lambda rng, _: _halves(rng, -2, 0),
+        vectors=False,
+        extensions=("cl_khr_fp16", _NVIDIA),
+    ),
+    Operation(
+        "fp16x2",
+        1,
+        lambda x, k, _: (_fma_pairs(x[0], k[0]),),
+        lambda rng, _: _pairs(rng, -1, 2),
+        lambda rng, _: _pairs(rng, -2, 0),
+        vectors=False,
+        extensions=("cl_khr_fp16", _NVIDIA),
+    ),
+    Operation(
+        "bf16x2",
+        1,
+        lambda x, k, _: (_fma_brain_pairs(x[0], k[0]),),
+        lambda rng, _: _brain_pairs(rng, -1, 2),
+        lambda rng, _: _brain_pairs(rng, -2, 0),
+        vectors=False,
+        extensions=(_NVIDIA,),
+    ),
+    Operation(
+        "dot_int8",
+        1,
+        lambda x, k, _: (_dot_bytes(x[0], k[0], k[1]),),
+        _any_words,
+        _any_words,
+        vectors=False,
+        extensions=(DOT_PRODUCT, _NVIDIA, _AMD),
+    ),
+    Operation(
+        "int64",
+        2,
+        lambda x, *_: (x[1], x[0] + x[1]),
+        _any_words,
+        _any_words,
+        words=2,
+        loaded=_twice,
+        folded=_low_xor_high,
+    ),
+    Operation(
+        "transcendental",
+        1,
+        lambda x, k, _: ((np.float32(1) / _real(x[0])).view(np.uint32) & _OTHER_BITS | k[0],),
+        _powers_of_two,
+        _exponent_bits,
+        {"ternary": 1.0},
+        vectors=False,
+    ),
+    Operation(
+        "conversion",
+        1,
+        lambda x, k, _: (_truncated(x[0], k[0]),),
+        _numbers_from_8192,
+        _numbers_from_8192,
+        {"ternary": 1.0},
+    ),
+)
+"""Operations of number formats and units that not all devices have."""
 
 EXCHANGES = (
     Operation("shuffle", 1, lambda x, *_: (_from_four_away(x[0]),), _any_words, _any_words, group=True),

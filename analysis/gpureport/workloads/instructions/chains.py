@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.instructions.cases import ARITHMETIC, TABLE, Operation
-from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
+from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, TABLE, Operation
+from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
 
 NO_BARRIER = "compilers for CPUs run a work-group in one thread and remove barriers, so there is nothing to measure"
 
@@ -31,9 +31,16 @@ class Chains(UnstoredResults):
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Return ``chains`` per work-item, unrolled ``steps``, ``rounds``, ``groups``, ``local`` and ``lanes``."""
 
+    def listed(self, case: Operation, device: Device) -> bool:  # noqa: ARG002 - all devices have most operations
+        """Return whether to predict and measure an operation."""
+        return True
+
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each operation; no barrier on a CPU."""
-        points = [{"case": 1 + i, **self.shape(case, device, limits)} for i, case in enumerate(self.cases)]
+        """A case for each operation that the architecture may have; no barrier on a CPU."""
+        cases = [(1 + i, case) for i, case in enumerate(self.cases) if self.listed(case, device)]
+        if not cases:
+            return ()
+        points = [{"case": number, **self.shape(case, device, limits)} for number, case in cases]
         absent = [p for p in points if device.is_cpu and self.case(p).name == "barrier"]
         return (
             Sweep(
@@ -44,6 +51,20 @@ class Chains(UnstoredResults):
                 absent=tuple((point, NO_BARRIER) for point in absent),
             ),
         )
+
+    def unsupported(self, parameters: Parameters, features: Features) -> str | None:
+        """An operation may need an extension."""
+        return self.case(parameters).missing(features)
+
+    def options(self, features: Features) -> str:
+        """Dot products are functions of OpenCL C 3.0."""
+        used = DOT_PRODUCT in features.extensions and any(DOT_PRODUCT in case.extensions for case in self.cases)
+        return "-cl-std=CL3.0" if used else ""
+
+    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
+        """Only the operations of *sweeps*: compilers may refuse others."""
+        cases = {parameters["case"] for sweep in sweeps for parameters in sweep.points}
+        return tuple(parameters for parameters in self.verification() if parameters["case"] in cases)
 
     def case(self, parameters: Parameters) -> Operation:
         """Return the operation of a point."""
@@ -75,7 +96,7 @@ class Chains(UnstoredResults):
             work_group=(parameters["local"],),
             operations={name: count * each for name, count in case.classes(architecture.rates_per_cycle).items()},
             chain={name: count * in_a_chain for name, count in case.classes(architecture.latency_cycles).items()},
-            registers=16 + case.states * parameters["chains"],
+            registers=16 + case.states * case.words * parameters["chains"],
             local_memory_bytes=4 * TABLE if case.name == "local" else 0,
             branches=lanes == 1 and not case.group,
         )
@@ -114,15 +135,15 @@ class Chains(UnstoredResults):
         # `local` uses the operands as one table; in all other cases each work-item has its own operands.
         k: tuple[NDArray[np.uint32], ...] = (operands,)
         if case.name != "local":
-            k = tuple(_of_items(operands, items + 64 * number, lanes) for number in range(4))
+            k = tuple(case.loaded(_of_items(operands, items + 64 * number, lanes)) for number in range(4))
         total = np.zeros(len(items) * lanes, dtype=np.uint32)
         for chain in range(parameters["chains"]):
             starts = (items + 64 * (chain * case.states + state) for state in range(case.states))
-            words = tuple(_of_items(initial, start, lanes) for start in starts)
+            words = tuple(case.loaded(_of_items(initial, start, lanes)) for start in starts)
             for step in range(parameters["steps"] * parameters["rounds"]):
                 words = case.step(words, k, step % parameters["steps"])
             for word in words:
-                total = np.uint32(3) * total ^ (word & np.uint32(case.result_mask))
+                total = np.uint32(3) * total ^ (case.folded(word) & np.uint32(case.result_mask))
         return {"folded": total}
 
 

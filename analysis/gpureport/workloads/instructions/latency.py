@@ -2,7 +2,7 @@
 
 from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
-from gpureport.workloads.instructions.cases import EXCHANGES, Operation
+from gpureport.workloads.instructions.cases import EXCHANGES, PRECISIONS, Operation
 from gpureport.workloads.instructions.chains import Chains
 from gpureport.workloads.model import Limits, Parameters
 from gpureport.workloads.sub_group import Exchanging
@@ -56,4 +56,22 @@ class SubGroupLatency(Exchanging, InstructionLatency):
     cases = EXCHANGES
 
 
-WORKLOADS = (InstructionLatency(), SubGroupLatency())
+class PrecisionLatency(InstructionLatency):
+    """The latency of operations that not all devices have."""
+
+    variant = "formats_latency"
+    essential = False
+    title = "Instruction latency of further number formats"
+    description = (
+        "One wave computes one chain: each operation needs the result of the previous one. Only operations whose "
+        "latency the architecture's file lists are measured. A reciprocal and a conversion to an integer include a "
+        "bitwise operation. Counted: the time of one operation."
+    )
+    cases = PRECISIONS
+
+    def listed(self, case: Operation, device: Device) -> bool:
+        """Only operations with a known latency."""
+        return case.name in device.architecture.latency_cycles
+
+
+WORKLOADS = (InstructionLatency(), SubGroupLatency(), PrecisionLatency())

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
-from gpureport.workloads.instructions.cases import EXCHANGES, Operation
+from gpureport.workloads.instructions.cases import EXCHANGES, PRECISIONS, Operation
 from gpureport.workloads.instructions.chains import Chains, rounds
 from gpureport.workloads.model import Calibration, Limits, Parameters
 from gpureport.workloads.sub_group import Exchanging
@@ -31,11 +31,11 @@ class Rate(Chains):
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Eight chains on a GPU; on a CPU as many as its registers allow."""
         if device.is_cpu:
-            chains, steps, seconds = {1: 8, 2: 6}.get(case.states, 4), 24, 2e-3
+            chains, steps, seconds = {1: 8, 2: 6}.get(case.states * case.words, 4), 24, 2e-3
             local, lanes = (64, 1) if case.group else (1, device.architecture.wave_size if case.wide else 1)
             groups = 8 * device.compute_units
         else:
-            chains, steps, seconds = 8, 48, 1e-3
+            chains, steps, seconds = 8, 64, 3e-3
             local, lanes, groups = min(256, limits.max_work_group), 1, _GROUPS_PER_UNIT * device.compute_units
         if case.name == "barrier":
             chains, steps = 1, 16
@@ -61,4 +61,22 @@ class SubGroupRate(Exchanging, Rate):
     cases = EXCHANGES
 
 
-WORKLOADS = (Rate(), SubGroupRate())
+class PrecisionRate(Rate):
+    """The rate of operations that not all devices have."""
+
+    variant = "formats"
+    title = "Instruction rate of further number formats"
+    description = (
+        "All work-items compute several independent chains of one operation: multiply-adds of 64-bit numbers, of "
+        "16-bit numbers and of pairs of these, dot products of four bytes, additions of 64-bit integers, reciprocals, "
+        "and conversions to integers. Only operations whose rate the architecture's file lists are measured. Counted: "
+        "instructions times lanes; an instruction on a pair is one."
+    )
+    cases = PRECISIONS
+
+    def listed(self, case: Operation, device: Device) -> bool:
+        """Only operations with a known rate."""
+        return case.name in device.architecture.rates_per_cycle
+
+
+WORKLOADS = (Rate(), SubGroupRate(), PrecisionRate())

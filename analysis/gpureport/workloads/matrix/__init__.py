@@ -1,0 +1,1 @@
+"""Matrix units: products of small matrices in registers, by number format."""
