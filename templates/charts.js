@@ -5,13 +5,11 @@ const looks = {
   specification: {colour: "--predicted", dash: [6, 4]},
   calibrated: {colour: "--predicted"},
   observed: {colour: "--observed"},
-  first: {colour: "--predicted"},
-  second: {colour: "--observed", dash: [6, 4]},
   trace: {colour: "--observed"},
-  "machine 1": {colour: "--ink", dots: true},
-  "machine 2": {colour: "--ceiling-1", dots: true},
-  "machine 3": {colour: "--ceiling-2", dots: true},
-  "machine 4": {colour: "--ceiling-3", dots: true},
+  "machine 1": {colour: "--ink", dash: [6, 4]},
+  "machine 2": {colour: "--ceiling-1", dash: [6, 4]},
+  "machine 3": {colour: "--ceiling-2", dash: [6, 4]},
+  "machine 4": {colour: "--ceiling-3", dash: [6, 4]},
 };
 const ceilings = ["--ceiling-1", "--ceiling-2", "--ceiling-3", "--ceiling-4", "--muted"];
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
@@ -64,24 +62,33 @@ function seriesOptions(chart, each, number) {
     label: each.name,
     stroke,
     width: 1.5,
-    dash: look.dots && !each.low.length ? [6, 4] : line ? look.dash : undefined, // of machines: predicted
+    dash: line && !each.dots ? look.dash : undefined,
     spanGaps: true,
     ...(line ? {} : {paths: () => null}),
-    points: {show: !line || each.low.length > 0 && look.dots, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: each.kind === "observed" || look.dots ? stroke : colour("--paper")},
+    points: {show: !line || each.dots, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: isSeen(each) ? stroke : colour("--paper")},
     value: (_, __, ___, at) => (at == null ? "–" : quantity(each.values[at], chart.y.unit, 4, ends(each, at))),
-    class: chart.isStrip && each.kind !== "observed" ? "aside" : undefined,
+    class: each.aside ? "aside" : undefined,
   };
+}
+function isSeen(each) {
+  return each.kind === "observed" || each.dots;
+}
+// A row of the legend, without anything in the chart.
+function limitOptions(chart) {
+  if (!chart.bottlenecks.length || chart.isStrip) return [];
+  return [{label: "predicted bottleneck", class: "limits", paths: () => null, points: {show: false}, stroke: () => "transparent", value: (_, __, ___, at) => (at == null ? "–" : chart.bottlenecks[at] || "–")}];
 }
 function ends(each, at) {
   return each.low?.length ? [each.low[at], each.high[at]] : [];
 }
 
-// The chart below a curve: its values divided by the prediction with intervals.
+// The chart below a curve: its values divided by the prediction with intervals, or by those of the first machine.
 function strip(chart) {
-  const base = chart.series.find((each) => each.spread.length);
+  const base = chart.series.find((each) => each.spread.length || each.kind === "machine 1");
+  const isDivided = (each) => each.kind === "observed" || each !== base && each.kind.startsWith("machine");
   const known = [...chart.at.keys()].filter((at) => base.values[at] != null);
   const under = chart.at.map((x) => between(x, known.map((at) => [chart.at[at], base.values[at]])));
-  const divided = (values) => values.map((value, at) => value && Number((value / under[at]).toPrecision(6)));
+  const divided = (values) => values.map((value, at) => value && under[at] && Number((value / under[at]).toPrecision(6)));
   return {
     ...chart,
     isStrip: true,
@@ -89,17 +96,19 @@ function strip(chart) {
     y: {label: "", unit: "", spacing: "log10"},
     series: chart.series.map((each) => ({
       ...each,
-      name: each.kind === "observed" ? "observed / predicted" : each.name,
+      name: each.kind === "observed" ? "observed / predicted" : `${each.name} / ${base.name}`,
+      aside: !isDivided(each),
       values: divided(each.values),
       low: divided(each.low),
       high: divided(each.high),
     })),
   };
 }
-// Interpolated on logarithmic axes; the nearest value beyond the ends.
+// Interpolated on logarithmic axes; null beyond the ends.
 function between(x, points) {
-  const next = points.findIndex(([at]) => at >= x);
-  if (next <= 0) return points.at(next)[1];
+  const next = points.findIndex(([at]) => at >= x / 1.01);
+  if (next < 0) return null;
+  if (next === 0) return points[0][0] <= x * 1.01 ? points[0][1] : null;
   const [[a, low], [b, high]] = [points[next - 1], points[next]];
   return low * (high / low) ** (Math.log(x / a) / Math.log(b / a));
 }
@@ -121,7 +130,7 @@ function isWhole({at}, low, high) {
 function extent(u, chart, log) {
   const [first, last] = u.series[0].idxs ?? [0, chart.at.length - 1];
   if (chart.isStrip) {
-    const ratios = chart.series.find(({kind}) => kind === "observed").values.slice(first, last + 1).filter((value) => value > 0);
+    const ratios = chart.series.filter(({aside}) => !aside).flatMap(({values}) => values.slice(first, last + 1)).filter((value) => value > 0);
     const most = Math.min(Math.max(leastReach, ...ratios.map((ratio) => 1.05 * Math.max(ratio, 1 / ratio))), mostReach);
     return [1 / most, most];
   }
@@ -179,7 +188,7 @@ function axesOptions(chart, log) {
 }
 function drawInterval(u, chart, number) {
   const each = chart.series[number - 1];
-  if (!u.series[number].show || !each.low.length) return;
+  if (!u.series[number].show || !each?.low.length) return;
   const known = [...chart.at.keys()].filter((at) => each.low[at] != null);
   const place = (at, value) => {
     const [across, up] = [u.valToPos(chart.at[at], "x", true), u.valToPos(value, "y", true)];
@@ -191,7 +200,7 @@ function drawInterval(u, chart, number) {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   ctx.beginPath();
-  if (chart.joined && each.kind !== "observed") {
+  if (chart.joined && !isSeen(each)) {
     for (const at of known) ctx.lineTo(...place(at, each.low[at]));
     for (const at of known.reverse()) ctx.lineTo(...place(at, each.high[at]));
     ctx.globalAlpha = 0.15;
@@ -202,7 +211,7 @@ function drawInterval(u, chart, number) {
       ctx.moveTo(...place(at, each.low[at]));
       ctx.lineTo(...place(at, each.high[at]));
     }
-    ctx.globalAlpha = each.kind === "observed" ? 1 : 0.2;
+    ctx.globalAlpha = isSeen(each) ? 1 : 0.2;
     ctx.lineWidth = devicePixelRatio * (each.kind === "observed" ? 1 : 9);
     ctx.strokeStyle = u.series[number].stroke();
     ctx.stroke();
@@ -355,7 +364,7 @@ function plot(place, chart, log, hooks = {}) {
       markers: {
         width: 2,
         dash: (u, number) => (u.series[number].dash ? "dashed" : "solid"),
-        fill: (u, number) => (chart.series[number - 1].kind === "observed" ? u.series[number].stroke() : null),
+        fill: (u, number) => (chart.series[number - 1]?.kind === "observed" ? u.series[number].stroke() : null),
       },
     },
     cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart) && !chart.isStrip, uni: 20}, sync: chart.ratios ? {key: place.id, filters: {pub: (type) => type.startsWith("mousemove") || type === "mouseleave"}} : undefined, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
@@ -364,10 +373,12 @@ function plot(place, chart, log, hooks = {}) {
     series: [
       {label: chart.x.label, class: chart.isStrip ? "aside" : undefined, value: (_, __, ___, hovered) => xText(chart, hovered)},
       ...chart.series.map((each, number) => seriesOptions(chart, each, number)),
+      ...limitOptions(chart),
     ],
     hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], ...hooks},
   };
-  const made = new uPlot(options, [chart.at, ...drawnValues(chart)], (u, init) => {
+  const limits = options.series.slice(chart.series.length + 1).map(() => chart.at.map(() => null));
+  const made = new uPlot(options, [chart.at, ...drawnValues(chart), ...limits], (u, init) => {
     place.insertBefore(u.root, place.querySelector(".marks"));
     init();
   });
@@ -388,7 +399,7 @@ function plotHeight(chart) {
   return isCases(chart) ? 90 + 20 * chart.at.length : chart.joined ? 280 + lineHeight * markRows(chart).length : 360;
 }
 function toggles(u) {
-  return [...u.root.querySelectorAll(".u-legend tr:not(:first-child) th")];
+  return [...u.root.querySelectorAll(".u-legend tr:not(:first-child):not(.limits) th")];
 }
 function pressed(u) {
   toggles(u).forEach((label, number) => label.setAttribute("aria-pressed", u.series[number + 1].show));
@@ -400,7 +411,7 @@ function boxed(chart) {
   box.id = `plot-${boxes.size}`;
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", `${chart.title} ${chart.y.label}`.trim());
-  const rows = isCases(chart) ? 3 : chart.series.length + 2, texts = marksText(chart);
+  const rows = isCases(chart) ? 4 : chart.series.length + (chart.bottlenecks.length ? 3 : 2), texts = marksText(chart);
   const below = chart.ratios ? stripHeight + rowHeight : 0;
   box.style.minHeight = `${plotHeight(chart) + below + rowHeight * rows}px`;
   box.append(...texts);
@@ -430,7 +441,7 @@ function together(state) {
     }],
     setSeries: [pressed, (u) => {
       for (const other of others(u)) {
-        u.series.forEach(({show}, number) => number && other.series[number].show !== show && other.setSeries(number, {show}));
+        u.series.forEach(({show}, number) => number && other.series[number] && other.series[number].show !== show && other.setSeries(number, {show}));
       }
     }],
     drawAxes: [(u) => {
@@ -460,11 +471,11 @@ const resized = new ResizeObserver((entries) => {
 
 // The data of a figure's charts: one row for each value, in SI base units.
 function csv(charts) {
-  const rows = charts.flatMap(({title, x, y, at, labels, series}) =>
+  const rows = charts.flatMap(({title, x, y, at, labels, series, bottlenecks}) =>
     series.flatMap(({name, values, low, high}) =>
       [...at.keys()].filter((i) => values[i] != null).map((i) =>
-        [title, name, labels[i] ?? "", at[i], x.unit, values[i], low[i] ?? "", high[i] ?? "", y.unit])));
-  const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value"];
+        [title, name, labels[i] ?? "", at[i], x.unit, values[i], low[i] ?? "", high[i] ?? "", y.unit, bottlenecks[i] ?? ""])));
+  const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value", "predicted bottleneck"];
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 function cell(value) {

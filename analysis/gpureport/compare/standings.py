@@ -18,6 +18,8 @@ from gpureport.workloads.grid import last_cache_bytes, part_of_units
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
+BEST_SIZE = "best size"
+"""In place of a regime, of workloads without data."""
 _SIZES = ("working_set", "work_items")
 """Axes along which the working set moves from level to level."""
 _FAR = 2.0
@@ -67,7 +69,7 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Contest
     common: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
         for (workload, regime), point in best.points.items():
-            if (workload in sized) == (regime in REGIMES):
+            if (workload in sized) == (regime in (*REGIMES, BEST_SIZE)):
                 common.setdefault((workload, regime), {})[machine] = point
     return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
 
@@ -104,7 +106,7 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
         for point in curve.points:
             predicted = by_label.get(point.point.label)
             yield (
-                (workload, BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
+                (workload, _regime(point, predicted)),
                 ComparedPoint(
                     metric=curve.metric,
                     label=point.point.label,
@@ -116,6 +118,13 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
                     reach=point.point.working_set_bytes / far_bytes,
                 ),
             )
+
+
+def _regime(point: PredictedPointExcerpt | ObservedPointExcerpt, predicted: PredictedPointExcerpt | None) -> str:
+    """Return what serves the data of a point: memory, or a cache according to its prediction."""
+    if not point.point.working_set_bytes:
+        return BEST_SIZE
+    return BEYOND if predicted is None or predicted.level == DRAM else WITHIN
 
 
 def _interval(point: PredictedPointExcerpt | ObservedPointExcerpt) -> tuple[float, float] | None:

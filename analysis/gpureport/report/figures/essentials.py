@@ -67,6 +67,7 @@ class WorkLine:
     """Work-items, shape (n,), ascending."""
     shares: NDArray[np.float64]
     """Throughput / plateau, shape (n,)."""
+    observed: bool
     n90: float
     predicted: float | None
     """The predicted n90, if *n90* is observed."""
@@ -138,6 +139,7 @@ def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
         name=name,
         items=items,
         shares=_FULL * shares / at_n90,
+        observed=fastest.observation is not None,
         n90=n90.value,
         predicted=next((f.value for f in predicted if f.position == "n90"), None),
     )
@@ -264,7 +266,7 @@ def _draw_work(rows: "Axes", axis: "Axes", drawn: Essentials) -> None:
         if drawn.resident:
             each.axvline(drawn.resident, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
     for line, colour in zip(drawn.work, ACCENTS, strict=False):
-        axis.plot(line.items, line.shares, color=colour, linewidth=0.8)
+        axis.plot(line.items, line.shares, color=colour, linewidth=0.8, linestyle="-" if line.observed else DASHED)
     axis.set_ylim(0, _MOST_SHARE)
     axis.yaxis.set_major_locator(FixedLocator([0, 0.5, _FULL, 1.2]))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))

@@ -24,6 +24,7 @@ from gpureport.report.figures.style import (
     linear_ticks,
     needed_in,
     readable,
+    text_in,
 )
 from gpureport.units import scale_of
 
@@ -262,6 +263,17 @@ def write_above(
     height = 1 + above_in / inches(axis)[1]
     place = {"transform": axis.transAxes, "va": "center", "ha": ha}
     axis.text(x, height, text, fontdict={"size": size_pt, "color": colour, "weight": weight, **place})
+
+
+def name_at_edge(axis: "Axes", text: str, left_in: float) -> None:
+    """Write the name of the y axis upright at the left edge of the sheet, *left_in* from the axes.
+
+    A name that is longer than the axis ends above it.
+    """
+    width, height = inches(axis)
+    is_long = "\n" not in text and text_in(text, SMALL_PT) > height
+    place = {"transform": axis.transAxes, "ha": "left", "va": "bottom" if is_long else "center"}
+    axis.text((0.07 - left_in) / width, 0 if is_long else 0.5, text, rotation=90, size=SMALL_PT, **place)
 
 
 def write_title(axis: "Axes", text: str, above_in: float, *, x: float = 0.0) -> None:

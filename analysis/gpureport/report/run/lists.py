@@ -24,7 +24,7 @@ from gpureport.report.text.words import (
 )
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
-_LONGEST_FEATURE = 60
+_LONGEST_FEATURE = 120
 
 
 def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
