@@ -19,7 +19,7 @@ const singular = {matrices: "matrix", launches: "launch"};
 const bases = {log2: 2, log10: 10};
 const rowHeight = 24, near = 1.15;
 const lineHeight = 14, stripHeight = 110;
-const leastReach = 1.3, mostReach = 4; // of the ratios that a strip shows, above and below 1
+const leastReach = 1.3; // of the ratios that a strip shows, above and below 1
 const reach = 20; // pixels around the cursor
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -104,6 +104,9 @@ function strip(chart) {
     })),
   };
 }
+function mostReach(chart) {
+  return chart.series.some(({kind}) => kind.startsWith("machine")) ? 25 : 4;
+}
 // Interpolated on logarithmic axes; null beyond the ends.
 function between(x, points) {
   const next = points.findIndex(([at]) => at >= x / 1.01);
@@ -131,7 +134,7 @@ function extent(u, chart, log) {
   const [first, last] = u.series[0].idxs ?? [0, chart.at.length - 1];
   if (chart.isStrip) {
     const ratios = chart.series.filter(({aside}) => !aside).flatMap(({values}) => values.slice(first, last + 1)).filter((value) => value > 0);
-    const most = Math.min(Math.max(leastReach, ...ratios.map((ratio) => 1.05 * Math.max(ratio, 1 / ratio))), mostReach);
+    const most = Math.min(Math.max(leastReach, ...ratios.map((ratio) => 1.05 * Math.max(ratio, 1 / ratio))), mostReach(chart));
     return [1 / most, most];
   }
   const shown = chart.series.filter((_, number) => u.series[number + 1].show);
@@ -175,7 +178,7 @@ function axesOptions(chart, log) {
     if (!chart.isStrip) Object.assign(x, {label: undefined, size: 4, values: (_, found) => found.map(() => "")});
   }
   if (chart.isStrip) {
-    const ticks = (low, high) => (high < 1.5 ? [1 / 1.2, 1, 1.2] : high < 2.5 ? [1 / 1.5, 1, 1.5] : [0.5, 1, 2]);
+    const ticks = (low, high) => (high < 1.5 ? [1 / 1.2, 1, 1.2] : high < 2.5 ? [1 / 1.5, 1, 1.5] : high < 9 ? [0.5, 1, 2] : [0.2, 1, 5]);
     const ratios = {splits: (_, __, low, high) => ticks(low, high), filter: (_, found) => found, values: (_, found) => found.map((value) => value.toPrecision(2))};
     return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, label: " ", ...ratios}];
   }
@@ -350,7 +353,7 @@ function xText(chart, at) {
 }
 // Values that a chart draws: ratios beyond a strip's reach lie at its edge.
 function drawnValues(chart) {
-  const limited = (value) => value && Math.min(Math.max(value, 1 / mostReach), mostReach);
+  const most = mostReach(chart), limited = (value) => value && Math.min(Math.max(value, 1 / most), most);
   return chart.series.map(({values}) => (chart.isStrip ? values.map(limited) : values));
 }
 function plot(place, chart, log, hooks = {}) {
@@ -364,7 +367,7 @@ function plot(place, chart, log, hooks = {}) {
       markers: {
         width: 2,
         dash: (u, number) => (u.series[number].dash ? "dashed" : "solid"),
-        fill: (u, number) => (chart.series[number - 1]?.kind === "observed" ? u.series[number].stroke() : null),
+        fill: (u, number) => (chart.series[number - 1] && isSeen(chart.series[number - 1]) ? u.series[number].stroke() : null),
       },
     },
     cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart) && !chart.isStrip, uni: 20}, sync: chart.ratios ? {key: place.id, filters: {pub: (type) => type.startsWith("mousemove") || type === "mouseleave"}} : undefined, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},

@@ -102,11 +102,11 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
         prediction = predictions.get(str(curve.key))
         by_label = {p.point.label: p for p in prediction.points} if prediction else {}
         workload = curve.key.workload
-        info = report.workloads.get(workload)
+        info, fixed = report.workloads.get(workload), _is_without_data(curve)
         for point in curve.points:
             predicted = by_label.get(point.point.label)
             yield (
-                (workload, _regime(point, predicted)),
+                (workload, BEST_SIZE if fixed else BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
                 ComparedPoint(
                     metric=curve.metric,
                     label=point.point.label,
@@ -120,11 +120,9 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
             )
 
 
-def _regime(point: PredictedPointExcerpt | ObservedPointExcerpt, predicted: PredictedPointExcerpt | None) -> str:
-    """Return what serves the data of a point: memory, or a cache according to its prediction."""
-    if not point.point.working_set_bytes:
-        return BEST_SIZE
-    return BEYOND if predicted is None or predicted.level == DRAM else WITHIN
+def _is_without_data(curve: ObservationExcerpt | PredictionExcerpt) -> bool:
+    """Return whether more work-items of a sweep do not use more data."""
+    return curve.axis.quantity == "work_items" and len({p.point.working_set_bytes for p in curve.points}) == 1
 
 
 def _interval(point: PredictedPointExcerpt | ObservedPointExcerpt) -> tuple[float, float] | None:

@@ -33,6 +33,7 @@ MOST_PANELS = 3
 _PLOT_IN = {1: 1.5, 2: 1.3, 3: 1.2}
 _MARGINS = Margins(left=0.66, top=0.5, right=0.1, bottom=0.36)
 _TITLE_IN, _GAP_IN = 0.24, 0.52
+_MOST_REACH = 25.0  # of ratios, above and below 1
 _DASH, _SPACE = 4.0, 2.0  # line widths; the dashes of machines begin at different places, so that equal curves are seen
 
 
@@ -40,7 +41,8 @@ def machine_figure(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[
     """Draw *sweeps*, at most :data:`MOST_PANELS`; *machines* are the names in the order of their colours.
 
     Observed curves are dots with lines, with intervals as bars. Predicted ones are dashed lines, with intervals as
-    bands. Below a curve are the values divided by those of the first machine, if it has the sweep.
+    bands. Below a curve are the values divided by those of the first machine, if it has the sweep; without bands, which
+    are not those of ratios: predictions share uncertainties.
     """
     columns = len(sweeps)
     bases = [base_of(curves, machines) for curves in sweeps]
@@ -80,7 +82,7 @@ def _draw(
     value_axis(values, first.metric.value_unit, zero=first.metric.kind == "rate")
     write_title(values, fitted(first.key.variant, (inches(values)[0] + 0.3) / 1.1, FONT_PT), _TITLE_IN)
     if base and below:
-        ratio_axis(below[0], _draw_curves(below[0], curves, machines, base))
+        ratio_axis(below[0], _draw_curves(below[0], curves, machines, base), _MOST_REACH)
         values.tick_params(labelbottom=False)
     elif below:
         below[0].set_visible(False)
@@ -110,6 +112,6 @@ def _draw_curves(
         if curve.observed:
             bars(axis, x, low, high, colour)
             dots(axis, x, y, colour, 2.0)
-        else:
+        elif base is None:
             axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
     return drawn

@@ -1,5 +1,6 @@
 """The panel below a curve: its values as ratios to a base, on a logarithmic axis that is symmetrical around 1."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 
 STRIP_IN, BETWEEN_IN = 0.4, 0.06
 """Height of the panel, and of the gap above it."""
-_LEAST_REACH, _MOST_REACH = 1.3, 4.0  # of the axis, above and below 1
+_LEAST_REACH = 1.3  # of the axis, above and below 1
+_TICKS = ((1.5, 1.2), (2.5, 1.5), (9.0, 2.0), (math.inf, 5.0))  # the outer ticks, by the reach of the axis
 _LEAST_ROOM = 1.35  # from 1 to the edge of the axis / from 1 to its outer ticks
 
 Pairs = Sequence[tuple[float, float]]
@@ -25,13 +27,13 @@ def interpolated(points: Pairs) -> Callable[[float], float]:
     return lambda at: float(np.exp(np.interp(np.log(at), x, y)))
 
 
-def ratio_axis(axis: "Axes", ratios: Mapping[str, Pairs]) -> None:
-    """Scale the y axis to *ratios* by colour, which have their x; arrows at its edges show those beyond it."""
+def ratio_axis(axis: "Axes", ratios: Mapping[str, Pairs], most_reach: float = 4.0) -> None:
+    """Scale the y axis to *ratios* by colour, which have their x; arrows show those beyond a factor of *most_reach*."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     reach = max([_LEAST_REACH, *(1.05 * max(y, 1 / y) for pairs in ratios.values() for _, y in pairs)])
-    reach = min(reach, _MOST_REACH)
-    near = 1.2 if reach < 1.5 else 1.5 if reach < 2.5 else 2.0
+    reach = min(reach, most_reach)
+    near = next(near for most, near in _TICKS if reach < most)
     reach = max(reach, near**_LEAST_ROOM)
     axis.set_yscale("log")
     axis.set_ylim(1 / reach, reach)

@@ -102,7 +102,7 @@ def _chapter(first: Side, other: Beside) -> DeviceChapter:
 
 def _figures(first: Side, other: Side, drawn: Sequence[Contrast]) -> tuple[Picture, ...]:
     """Draw sweeps over sizes, by kind."""
-    sides = (first, other)
+    sides, marks = (first, other), f"bands: 95 % intervals; below: values / those of {first.letter}"
     names = [f"{side.letter}: {side.device.name}" for side in sides]
     found = [{p.key: machine_curve(p, name) for p in side.predictions} for side, name in zip(sides, names, strict=True)]
     kinds = grouped(
@@ -111,7 +111,7 @@ def _figures(first: Side, other: Side, drawn: Sequence[Contrast]) -> tuple[Pictu
     return tuple(
         Picture(
             partial(machine_figure, part, names),
-            f"{family_title(family)}, {sweep.replace('_', ' ')}; bands: 95 % intervals; below: values / those of {first.letter}.",
+            f"{family_title(family)}, {sweep.replace('_', ' ')}; {marks}.",
             machine_charts(part, names),
         )
         for (family, sweep, *_), sweeps in kinds.items()
