@@ -73,10 +73,11 @@ function seriesOptions(chart, each, number) {
 function isSeen(each) {
   return each.kind === "observed" || each.dots;
 }
-// A row of the legend, without anything in the chart.
-function limitOptions(chart) {
-  if (!chart.bottlenecks.length || chart.isStrip) return [];
-  return [{label: "predicted bottleneck", class: "limits", paths: () => null, points: {show: false}, stroke: () => "transparent", value: (_, __, ___, at) => (at == null ? "–" : chart.bottlenecks[at] || "–")}];
+// The last row of the legend: the predicted bottleneck at the cursor.
+function writeLimit(u, {bottlenecks, isStrip}) {
+  if (!bottlenecks.length || isStrip) return;
+  const row = u.root.querySelector(".limits") ?? u.root.querySelector(".u-legend tbody").appendChild(element("tr", "limits"));
+  row.replaceChildren(element("th", "", "predicted bottleneck"), element("td", "", bottlenecks[u.cursor.idxs?.[1]] || "–"));
 }
 function ends(each, at) {
   return each.low?.length ? [each.low[at], each.high[at]] : [];
@@ -191,7 +192,7 @@ function axesOptions(chart, log) {
 }
 function drawInterval(u, chart, number) {
   const each = chart.series[number - 1];
-  if (!u.series[number].show || !each?.low.length) return;
+  if (!u.series[number].show || !each.low.length) return;
   const known = [...chart.at.keys()].filter((at) => each.low[at] != null);
   const place = (at, value) => {
     const [across, up] = [u.valToPos(chart.at[at], "x", true), u.valToPos(value, "y", true)];
@@ -367,7 +368,7 @@ function plot(place, chart, log, hooks = {}) {
       markers: {
         width: 2,
         dash: (u, number) => (u.series[number].dash ? "dashed" : "solid"),
-        fill: (u, number) => (chart.series[number - 1] && isSeen(chart.series[number - 1]) ? u.series[number].stroke() : null),
+        fill: (u, number) => (isSeen(chart.series[number - 1]) ? u.series[number].stroke() : null),
       },
     },
     cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart) && !chart.isStrip, uni: 20}, sync: chart.ratios ? {key: place.id, filters: {pub: (type) => type.startsWith("mousemove") || type === "mouseleave"}} : undefined, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
@@ -376,12 +377,10 @@ function plot(place, chart, log, hooks = {}) {
     series: [
       {label: chart.x.label, class: chart.isStrip ? "aside" : undefined, value: (_, __, ___, hovered) => xText(chart, hovered)},
       ...chart.series.map((each, number) => seriesOptions(chart, each, number)),
-      ...limitOptions(chart),
     ],
-    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], ...hooks},
+    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], setLegend: [(u) => writeLimit(u, chart)], ...hooks},
   };
-  const limits = options.series.slice(chart.series.length + 1).map(() => chart.at.map(() => null));
-  const made = new uPlot(options, [chart.at, ...drawnValues(chart), ...limits], (u, init) => {
+  const made = new uPlot(options, [chart.at, ...drawnValues(chart)], (u, init) => {
     place.insertBefore(u.root, place.querySelector(".marks"));
     init();
   });
@@ -394,6 +393,7 @@ function plot(place, chart, log, hooks = {}) {
       label.click();
     });
   }
+  writeLimit(made, chart);
   pressed(made);
   return made;
 }
@@ -444,7 +444,7 @@ function together(state) {
     }],
     setSeries: [pressed, (u) => {
       for (const other of others(u)) {
-        u.series.forEach(({show}, number) => number && other.series[number] && other.series[number].show !== show && other.setSeries(number, {show}));
+        u.series.forEach(({show}, number) => number && other.series[number].show !== show && other.setSeries(number, {show}));
       }
     }],
     drawAxes: [(u) => {
