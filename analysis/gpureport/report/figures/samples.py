@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_PANELS = 12
+MOST_PANELS = 4
+"""One row: small figures leave no large gaps at the ends of pages."""
 
-_COLUMNS = 4
+_MOST_POINTS = 12
 _FEWEST = 3  # samples of a drawn point
-_PLOT_IN, _HEAD_IN, _FOOT_IN, _GAP_IN = 0.75, 0.33, 0.16, 0.4
+_PLOT_IN, _HEAD_IN, _GAP_IN = 0.75, 0.33, 0.4
 _MARGINS = Margins(left=0.55, right=0.2, top=0.02)
 _AROUND = 1.15  # from the least and the greatest value to the ends of the y axis, as a factor
 
@@ -80,7 +81,7 @@ def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
             sweep = f"{curve.key.sweep.replace('_', ' ')}, " if sweeps[curve.key.workload] > 1 else ""
             points = [_sampled(curve, sweep, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
             worst += [max(points, key=lambda point: point.distance)] if points else []
-    return tuple(sorted(worst, key=lambda point: -point.distance)[:MOST_PANELS])
+    return tuple(sorted(worst, key=lambda point: -point.distance)[:_MOST_POINTS])
 
 
 _ASTRAY = (Verdict.OFF, Verdict.ERROR)
@@ -103,18 +104,13 @@ def _sampled(curve: CurveRecords, sweep: str, point: MeasuredPoint, predicted: P
 
 def sample_figure(points: Sequence[SampledPoint]) -> "Figure":
     """Draw the samples of each of *points* (at least one, at most :data:`MOST_PANELS`) in a panel."""
-    columns = _COLUMNS
-    rows = -(-len(points) // columns)
-    heights = [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
-    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
-    for index, axis in enumerate(axis for row in axes for axis in row):
-        if index >= len(points):
-            axis.remove()
-            continue
-        _draw(axis, points[index])
-        axis.set_ylabel("time / predicted" if index % columns == 0 else "", size=SMALL_PT, labelpad=1)
-        if index + columns >= len(points):
-            axis.set_xlabel("s since the sweep began" if points[index].timed else "sample", size=SMALL_PT, labelpad=1)
+    figure, (axes,) = sheet([(_HEAD_IN, _PLOT_IN)], MOST_PANELS, margins=_MARGINS, gap_in=_GAP_IN)
+    for axis, sampled in zip(axes, points, strict=False):
+        _draw(axis, sampled)
+        axis.set_xlabel("s since the sweep began" if sampled.timed else "sample", size=SMALL_PT, labelpad=1)
+    axes[0].set_ylabel("time / predicted", size=SMALL_PT, labelpad=1)
+    for axis in axes[len(points) :]:
+        axis.remove()
     return figure
 
 

@@ -53,6 +53,7 @@ _SETTINGS = {
     "axes.edgecolor": MUTED,
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
     "grid.color": FAINT,
     "grid.linewidth": 0.4,
     "xtick.labelsize": SMALL_PT,
@@ -273,7 +274,7 @@ def name_at_edge(axis: "Axes", text: str, left_in: float) -> None:
     width, height = inches(axis)
     is_long = "\n" not in text and text_in(text, SMALL_PT) > height
     place = {"transform": axis.transAxes, "ha": "left", "va": "bottom" if is_long else "center"}
-    axis.text((0.07 - left_in) / width, 0 if is_long else 0.5, text, rotation=90, size=SMALL_PT, **place)
+    axis.text((0.07 - left_in) / width, 0.06 / height if is_long else 0.5, text, rotation=90, size=SMALL_PT, **place)
 
 
 def write_title(axis: "Axes", text: str, above_in: float, *, x: float = 0.0) -> None:
