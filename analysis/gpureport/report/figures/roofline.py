@@ -38,13 +38,13 @@ COLUMNS = 2
 Ends = tuple[float, float]
 Floats = NDArray[np.float64]
 
-_PLOT_IN, _HEAD_IN, _FOOT_IN = 1.9, 0.2, 0.36
+_PLOT_IN, _HEAD_IN, _FOOT_IN = 1.55, 0.2, 0.36
 _NAMES_IN = 1.42  # width of the variants' names to the right of each panel
 _MARGINS = Margins(left=0.55, right=_NAMES_IN, top=0.03)
 _GAP_IN = _NAMES_IN + 0.4
 _LINE_IN = 0.105
 _BEND_IN = 0.22  # width in which lines from marks bend to the names
-_ABOVE_IN, _BELOW_IN, _MARK_IN = 0.08, 0.12, 0.03  # of the names of slopes: from their lines, and from marks
+_ABOVE_IN, _BELOW_IN, _MARK_IN = 0.08, 0.12, 0.05  # of the names of slopes: from their lines, and from marks
 _AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
 _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
 """Classes of computing operations; ``memory`` is in the intensity, ``barrier`` has no rate."""
