@@ -87,6 +87,7 @@ function ends(each, at) {
 function strip(chart) {
   const base = chart.series.find((each) => each.spread.length || each.kind === "machine 1");
   const isDivided = (each) => each.kind === "observed" || each !== base && each.kind.startsWith("machine");
+  const isBand = (each) => each.kind.startsWith("machine") && !each.dots; // not that of a ratio: predictions share uncertainties
   const known = [...chart.at.keys()].filter((at) => base.values[at] != null);
   const under = chart.at.map((x) => between(x, known.map((at) => [chart.at[at], base.values[at]])));
   const divided = (values) => values.map((value, at) => value && under[at] && Number((value / under[at]).toPrecision(6)));
@@ -100,8 +101,8 @@ function strip(chart) {
       name: each.kind === "observed" ? "observed / predicted" : `${each.name} / ${base.name}`,
       aside: !isDivided(each),
       values: divided(each.values),
-      low: divided(each.low),
-      high: divided(each.high),
+      low: isBand(each) ? [] : divided(each.low),
+      high: isBand(each) ? [] : divided(each.high),
     })),
   };
 }
@@ -258,16 +259,14 @@ function strokeOf(u, chart, kind) {
   const {show, stroke} = u.series[1 + chart.series.findIndex((each) => each.kind === kind)];
   return show && stroke();
 }
-function segment(ctx, x, y, toX, toY, {alpha = 1, width = 1, dash = []}) {
+function segment(ctx, x, y, toX, toY, {alpha = 1, width = 1}) {
   ctx.globalAlpha = alpha;
   ctx.lineWidth = width * devicePixelRatio;
-  ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
   ctx.beginPath();
   ctx.moveTo(x, y);
   ctx.lineTo(toX, toY);
   ctx.stroke();
   ctx.globalAlpha = 1;
-  ctx.setLineDash([]);
 }
 function triangle(ctx, x, y, size, filled) {
   ctx.beginPath();
@@ -298,7 +297,7 @@ function writeBeside(ctx, marks, up, edge) {
     taken = from;
   });
 }
-// Observed plateaus with their values, dotted where fitted.
+// Observed plateaus with their values; fitted ones with the best sample.
 function drawPlateaus(u, chart) {
   const {ctx, bbox} = u, pixel = devicePixelRatio, taken = [], stroke = chart.plateaus.length && strokeOf(u, chart, "observed");
   if (!stroke) return;
@@ -308,7 +307,7 @@ function drawPlateaus(u, chart) {
     const [left, right] = [inside(start), inside(end)], up = u.valToPos(value, "y", true);
     if (left >= right || up < bbox.top || up > bbox.top + bbox.height) continue;
     ctx.strokeStyle = stroke;
-    segment(ctx, left, up, right, up, {alpha: 0.7, dash: best == null ? [] : [2, 2]});
+    segment(ctx, left, up, right, up, {alpha: 0.7});
     const text = best == null ? quantity(value, chart.y.unit) : `fitted ${quantity(value, chart.y.unit)}, best ${quantity(best, chart.y.unit)}`;
     const half = ctx.measureText(text).width / 2;
     const middle = Math.min(Math.max((left + right) / 2, bbox.left + half), bbox.left + bbox.width - half);

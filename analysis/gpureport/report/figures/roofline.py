@@ -193,10 +193,11 @@ def _label_slopes(
             middle = next(free, None)
             if middle is not None:
                 taken += [tuple(middle + direction * shift) for shift in np.linspace(-width / 2, width / 2, 9)]
-                place = middle / size
+                across, up = middle / size
                 angle = degrees(atan2(direction[1], direction[0]))
                 axis.text(
-                    *place,
+                    across,
+                    up,
                     text,
                     transform=axis.transAxes,
                     size=SMALL_PT,

@@ -273,8 +273,16 @@ def name_at_edge(axis: "Axes", text: str, left_in: float) -> None:
     """
     width, height = inches(axis)
     is_long = "\n" not in text and text_in(text, SMALL_PT) > height
-    place = {"transform": axis.transAxes, "ha": "left", "va": "bottom" if is_long else "center"}
-    axis.text((0.07 - left_in) / width, 0.06 / height if is_long else 0.5, text, rotation=90, size=SMALL_PT, **place)
+    axis.text(
+        (0.07 - left_in) / width,
+        0.06 / height if is_long else 0.5,
+        text,
+        transform=axis.transAxes,
+        rotation=90,
+        size=SMALL_PT,
+        ha="left",
+        va="bottom" if is_long else "center",
+    )
 
 
 def write_title(axis: "Axes", text: str, above_in: float, *, x: float = 0.0) -> None:
