@@ -7,7 +7,7 @@ import numpy as np
 
 from gpureport.records.features import Feature
 from gpureport.records.finding import AGREEMENT, Finding
-from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, readable, shorten, text_in
+from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, first_fitting, readable, text_in
 from gpureport.report.figures.theme import Margins, across, dots, inches, sheet, value_ticks, write_above
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import FindingPair
@@ -52,7 +52,8 @@ def overview_figure(rows: dict[str, list[Finding]], seen: str = "observed") -> "
     figure, ((axis,),) = sheet([(0, _ROW_IN * len(rows))], margins=_MARGINS)
     reach = min(_WIDEST, max(_LEAST, 1.15 * max(_distance(finding) for row in rows.values() for finding in row)))
     axis.set(xscale="log", xlim=(1 / reach, reach), ylim=(len(rows) - 0.5, -0.5))
-    axis.set_yticks(range(len(rows)), [shorten(name) for name in rows])
+    names = [first_fitting((name, name.partition(" / ")[2] or name), _MARGINS.left - 0.1) for name in rows]
+    axis.set_yticks(range(len(rows)), names)
     value_ticks(axis.xaxis, (1 / reach, reach), (1.0, ""), logarithmic=True, most=8)
     axis.axvspan(1 / AGREEMENT, AGREEMENT, color="#F2F2F2", linewidth=0)
     axis.axvline(1, color=MUTED, linewidth=0.8)
