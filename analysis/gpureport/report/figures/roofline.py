@@ -44,7 +44,8 @@ _MARGINS = Margins(left=0.55, right=_NAMES_IN, top=0.03)
 _GAP_IN = _NAMES_IN + 0.4
 _LINE_IN = 0.105
 _BEND_IN = 0.22  # width in which lines from marks bend to the names
-_ABOVE_IN, _BELOW_IN, _MARK_IN = 0.08, 0.12, 0.05  # of the names of slopes: from their lines, and from marks
+_AWAY_IN, _MARK_IN = 0.08, 0.05  # of the names of slopes: from their lines, and from marks
+_POINTS = 200  # of a line that names must not cover
 _AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
 _CLASSES = ("instruction", "fp32", "int32", "int32_mul", "shuffle", "local")
 """Classes of computing operations; ``memory`` is in the intensity, ``barrier`` has no rate."""
@@ -152,7 +153,7 @@ def _values(dot: Dot) -> list[float]:
 def _draw_slopes(axis: "Axes", device: Device, roof: float) -> list[tuple[str, float, Ends]]:
     """Draw the bandwidth of each level up to the roof; return name, bandwidth and intensities of each drawn line.
 
-    The bandwidth of memory that kernels are expected to reach is predicted: dashed, without a name.
+    The bandwidth of memory that kernels are expected to reach is predicted: dashed, with an empty name.
     """
     memory = device.memory
     levels = [("DRAM", memory.bandwidth_bytes_per_s)]
@@ -166,35 +167,37 @@ def _draw_slopes(axis: "Axes", device: Device, roof: float) -> list[tuple[str, f
             style = "-" if name else DASHED
             y = (start * bandwidth, end * bandwidth)
             axis.plot((start, end), y, color=MUTED, linewidth=0.9, linestyle=style)
-            drawn += [(name, bandwidth, (start, end))] if name else []
+            drawn.append((name, bandwidth, (start, end)))
     return drawn
 
 
 def _label_slopes(
     axis: "Axes", slopes: Sequence[tuple[str, float, Ends]], marks: Sequence[tuple[float, float]]
 ) -> None:
-    """Write names along *slopes* where they are free of *marks*, at x and y, and of other names; others have none.
+    """Write the names of *slopes* along them where they cover no slope, none of *marks* (x, y) and no other name.
 
-    The name of memory is below its lines, all others are above theirs. Each line is tried from its upper end downwards.
+    The places nearest to the upper end come first, then names without the bandwidth. Where there is no place, no name.
     """
     size = np.array(inches(axis))
     to_axes = axis.transData + axis.transAxes.inverted()
-    taken = [tuple(place) for place in to_axes.transform(marks) * size]
-    for name, bandwidth, ends in slopes:
-        start, end = to_axes.transform([(x, x * bandwidth) for x in ends]) * size
-        along = end - start
-        length = float(np.hypot(*along))
-        direction = along / length
-        side = np.array((-direction[1], direction[0])) * (-_BELOW_IN if name == "DRAM" else _ABOVE_IN)
-        for text in (f"{name} {format_bandwidth(bandwidth)}", name):
+    lines = [to_axes.transform([(x, x * slope) for x in ends]) * size for _, slope, ends in slopes]
+    along = [point for start, end in lines for point in np.linspace(start, end, _POINTS)]
+    taken = np.array([(*point, 0.0) for point in along] + [(*at, _MARK_IN) for at in to_axes.transform(marks) * size])
+    for (name, bandwidth, _), (start, end) in zip(slopes, lines, strict=True):
+        length = float(np.hypot(*(end - start)))
+        direction = (end - start) / length
+        for text in (f"{name} {format_bandwidth(bandwidth)}", name) if name else ():
             width = text_in(text, SMALL_PT)
-            middles = (end - direction * (away + width / 2) + side for away in np.arange(0.08, length - width, 0.05))
-            free = (at for at in middles if _is_free(at, direction, width, taken, size))
-            middle = next(free, None)
+            places = (
+                end - direction * (away + width / 2) + side * np.array((-direction[1], direction[0]))
+                for away in np.arange(0.08, length - width, 0.05)
+                for side in (_AWAY_IN, -_AWAY_IN)
+            )
+            middle = next((place for place in places if _is_free(place, direction, width, taken, size)), None)
             if middle is not None:
-                taken += [tuple(middle + direction * shift) for shift in np.linspace(-width / 2, width / 2, 9)]
+                own = (middle + direction * shift for shift in np.linspace(-width / 2, width / 2, 9))
+                taken = np.concatenate([taken, [(*point, _MARK_IN) for point in own]])
                 across, up = middle / size
-                angle = degrees(atan2(direction[1], direction[0]))
                 axis.text(
                     across,
                     up,
@@ -204,20 +207,20 @@ def _label_slopes(
                     color=MUTED,
                     ha="center",
                     va="center",
-                    rotation=angle,
+                    rotation=degrees(atan2(direction[1], direction[0])),
                     rotation_mode="anchor",
                 )
                 break
 
 
-def _is_free(middle: Floats, direction: Floats, width: float, taken: Sequence[tuple[float, ...]], size: Floats) -> bool:
-    """Whether a text of this *width* is inside the axes and covers none of *taken*; all in inches."""
+def _is_free(middle: Floats, direction: Floats, width: float, taken: Floats, size: Floats) -> bool:
+    """Whether a text of this *width* is inside the axes and covers none of *taken*: x, y and room; all in inches."""
     ends = middle + np.outer((-width / 2, width / 2), direction)
     if (ends < _LINE_IN / 2).any() or (ends > size - _LINE_IN / 2).any():
         return False
-    offsets = np.array(taken).reshape(-1, 2) - middle
+    offsets, room = taken[:, :2] - middle, taken[:, 2]
     along, across = offsets @ direction, offsets @ np.array((-direction[1], direction[0]))
-    return not ((np.abs(along) < width / 2 + _MARK_IN) & (np.abs(across) < _LINE_IN / 2 + _MARK_IN)).any()
+    return not ((np.abs(along) < width / 2 + room) & (np.abs(across) < _LINE_IN / 2 + room)).any()
 
 
 def _write_names(axis: "Axes", dots: Sequence[Dot]) -> None:
