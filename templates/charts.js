@@ -5,13 +5,11 @@ const looks = {
   specification: {colour: "--predicted", dash: [6, 4]},
   calibrated: {colour: "--predicted"},
   observed: {colour: "--observed"},
-  first: {colour: "--predicted"},
-  second: {colour: "--observed", dash: [6, 4]},
   trace: {colour: "--observed"},
-  "machine 1": {colour: "--ink", dots: true},
-  "machine 2": {colour: "--ceiling-1", dots: true},
-  "machine 3": {colour: "--ceiling-2", dots: true},
-  "machine 4": {colour: "--ceiling-3", dots: true},
+  "machine 1": {colour: "--ink", dash: [6, 4]},
+  "machine 2": {colour: "--ceiling-1", dash: [6, 4]},
+  "machine 3": {colour: "--ceiling-2", dash: [6, 4]},
+  "machine 4": {colour: "--ceiling-3", dash: [6, 4]},
 };
 const ceilings = ["--ceiling-1", "--ceiling-2", "--ceiling-3", "--ceiling-4", "--muted"];
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
@@ -21,7 +19,7 @@ const singular = {matrices: "matrix", launches: "launch"};
 const bases = {log2: 2, log10: 10};
 const rowHeight = 24, near = 1.15;
 const lineHeight = 14, stripHeight = 110;
-const leastReach = 1.3, mostReach = 4; // of the ratios that a strip shows, above and below 1
+const leastReach = 1.3; // of the ratios that a strip shows, above and below 1
 const reach = 20; // pixels around the cursor
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -64,24 +62,35 @@ function seriesOptions(chart, each, number) {
     label: each.name,
     stroke,
     width: 1.5,
-    dash: look.dots && !each.low.length ? [6, 4] : line ? look.dash : undefined, // of machines: predicted
+    dash: line && !each.dots ? look.dash : undefined,
     spanGaps: true,
     ...(line ? {} : {paths: () => null}),
-    points: {show: !line || each.low.length > 0 && look.dots, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: each.kind === "observed" || look.dots ? stroke : colour("--paper")},
+    points: {show: !line || each.dots, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: isSeen(each) ? stroke : colour("--paper")},
     value: (_, __, ___, at) => (at == null ? "–" : quantity(each.values[at], chart.y.unit, 4, ends(each, at))),
-    class: chart.isStrip && each.kind !== "observed" ? "aside" : undefined,
+    class: each.aside ? "aside" : undefined,
   };
+}
+function isSeen(each) {
+  return each.kind === "observed" || each.dots;
+}
+// The last row of the legend: the predicted bottleneck at the cursor.
+function writeLimit(u, {bottlenecks, isStrip}) {
+  if (!bottlenecks.length || isStrip) return;
+  const row = u.root.querySelector(".limits") ?? u.root.querySelector(".u-legend tbody").appendChild(element("tr", "limits"));
+  row.replaceChildren(element("th", "", "predicted bottleneck"), element("td", "", bottlenecks[u.cursor.idxs?.[1]] || "–"));
 }
 function ends(each, at) {
   return each.low?.length ? [each.low[at], each.high[at]] : [];
 }
 
-// The chart below a curve: its values divided by the prediction with intervals.
+// The chart below a curve: its values divided by the prediction with intervals, or by those of the first machine.
 function strip(chart) {
-  const base = chart.series.find((each) => each.spread.length);
+  const base = chart.series.find((each) => each.spread.length || each.kind === "machine 1");
+  const isDivided = (each) => each.kind === "observed" || each !== base && each.kind.startsWith("machine");
+  const isBand = (each) => each.kind.startsWith("machine") && !each.dots; // not that of a ratio: predictions share uncertainties
   const known = [...chart.at.keys()].filter((at) => base.values[at] != null);
   const under = chart.at.map((x) => between(x, known.map((at) => [chart.at[at], base.values[at]])));
-  const divided = (values) => values.map((value, at) => value && Number((value / under[at]).toPrecision(6)));
+  const divided = (values) => values.map((value, at) => value && under[at] && Number((value / under[at]).toPrecision(6)));
   return {
     ...chart,
     isStrip: true,
@@ -89,17 +98,22 @@ function strip(chart) {
     y: {label: "", unit: "", spacing: "log10"},
     series: chart.series.map((each) => ({
       ...each,
-      name: each.kind === "observed" ? "observed / predicted" : each.name,
+      name: each.kind === "observed" ? "observed / predicted" : `${each.name} / ${base.name}`,
+      aside: !isDivided(each),
       values: divided(each.values),
-      low: divided(each.low),
-      high: divided(each.high),
+      low: isBand(each) ? [] : divided(each.low),
+      high: isBand(each) ? [] : divided(each.high),
     })),
   };
 }
-// Interpolated on logarithmic axes; the nearest value beyond the ends.
+function mostReach(chart) {
+  return chart.series.some(({kind}) => kind.startsWith("machine")) ? 25 : 4;
+}
+// Interpolated on logarithmic axes; null beyond the ends.
 function between(x, points) {
-  const next = points.findIndex(([at]) => at >= x);
-  if (next <= 0) return points.at(next)[1];
+  const next = points.findIndex(([at]) => at >= x / 1.01);
+  if (next < 0) return null;
+  if (next === 0) return points[0][0] <= x * 1.01 ? points[0][1] : null;
   const [[a, low], [b, high]] = [points[next - 1], points[next]];
   return low * (high / low) ** (Math.log(x / a) / Math.log(b / a));
 }
@@ -121,8 +135,8 @@ function isWhole({at}, low, high) {
 function extent(u, chart, log) {
   const [first, last] = u.series[0].idxs ?? [0, chart.at.length - 1];
   if (chart.isStrip) {
-    const ratios = chart.series.find(({kind}) => kind === "observed").values.slice(first, last + 1).filter((value) => value > 0);
-    const most = Math.min(Math.max(leastReach, ...ratios.map((ratio) => 1.05 * Math.max(ratio, 1 / ratio))), mostReach);
+    const ratios = chart.series.filter(({aside}) => !aside).flatMap(({values}) => values.slice(first, last + 1)).filter((value) => value > 0);
+    const most = Math.min(Math.max(leastReach, ...ratios.map((ratio) => 1.05 * Math.max(ratio, 1 / ratio))), mostReach(chart));
     return [1 / most, most];
   }
   const shown = chart.series.filter((_, number) => u.series[number + 1].show);
@@ -166,7 +180,7 @@ function axesOptions(chart, log) {
     if (!chart.isStrip) Object.assign(x, {label: undefined, size: 4, values: (_, found) => found.map(() => "")});
   }
   if (chart.isStrip) {
-    const ticks = (low, high) => (high < 1.5 ? [1 / 1.2, 1, 1.2] : high < 2.5 ? [1 / 1.5, 1, 1.5] : [0.5, 1, 2]);
+    const ticks = (low, high) => (high < 1.5 ? [1 / 1.2, 1, 1.2] : high < 2.5 ? [1 / 1.5, 1, 1.5] : high < 9 ? [0.5, 1, 2] : [0.2, 1, 5]);
     const ratios = {splits: (_, __, low, high) => ticks(low, high), filter: (_, found) => found, values: (_, found) => found.map((value) => value.toPrecision(2))};
     return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, label: " ", ...ratios}];
   }
@@ -191,7 +205,7 @@ function drawInterval(u, chart, number) {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   ctx.beginPath();
-  if (chart.joined && each.kind !== "observed") {
+  if (chart.joined && !isSeen(each)) {
     for (const at of known) ctx.lineTo(...place(at, each.low[at]));
     for (const at of known.reverse()) ctx.lineTo(...place(at, each.high[at]));
     ctx.globalAlpha = 0.15;
@@ -202,7 +216,7 @@ function drawInterval(u, chart, number) {
       ctx.moveTo(...place(at, each.low[at]));
       ctx.lineTo(...place(at, each.high[at]));
     }
-    ctx.globalAlpha = each.kind === "observed" ? 1 : 0.2;
+    ctx.globalAlpha = isSeen(each) ? 1 : 0.2;
     ctx.lineWidth = devicePixelRatio * (each.kind === "observed" ? 1 : 9);
     ctx.strokeStyle = u.series[number].stroke();
     ctx.stroke();
@@ -245,16 +259,14 @@ function strokeOf(u, chart, kind) {
   const {show, stroke} = u.series[1 + chart.series.findIndex((each) => each.kind === kind)];
   return show && stroke();
 }
-function segment(ctx, x, y, toX, toY, {alpha = 1, width = 1, dash = []}) {
+function segment(ctx, x, y, toX, toY, {alpha = 1, width = 1}) {
   ctx.globalAlpha = alpha;
   ctx.lineWidth = width * devicePixelRatio;
-  ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
   ctx.beginPath();
   ctx.moveTo(x, y);
   ctx.lineTo(toX, toY);
   ctx.stroke();
   ctx.globalAlpha = 1;
-  ctx.setLineDash([]);
 }
 function triangle(ctx, x, y, size, filled) {
   ctx.beginPath();
@@ -285,7 +297,7 @@ function writeBeside(ctx, marks, up, edge) {
     taken = from;
   });
 }
-// Observed plateaus with their values, dotted where fitted.
+// Observed plateaus with their values; fitted ones with the best sample.
 function drawPlateaus(u, chart) {
   const {ctx, bbox} = u, pixel = devicePixelRatio, taken = [], stroke = chart.plateaus.length && strokeOf(u, chart, "observed");
   if (!stroke) return;
@@ -295,7 +307,7 @@ function drawPlateaus(u, chart) {
     const [left, right] = [inside(start), inside(end)], up = u.valToPos(value, "y", true);
     if (left >= right || up < bbox.top || up > bbox.top + bbox.height) continue;
     ctx.strokeStyle = stroke;
-    segment(ctx, left, up, right, up, {alpha: 0.7, dash: best == null ? [] : [2, 2]});
+    segment(ctx, left, up, right, up, {alpha: 0.7});
     const text = best == null ? quantity(value, chart.y.unit) : `fitted ${quantity(value, chart.y.unit)}, best ${quantity(best, chart.y.unit)}`;
     const half = ctx.measureText(text).width / 2;
     const middle = Math.min(Math.max((left + right) / 2, bbox.left + half), bbox.left + bbox.width - half);
@@ -341,7 +353,7 @@ function xText(chart, at) {
 }
 // Values that a chart draws: ratios beyond a strip's reach lie at its edge.
 function drawnValues(chart) {
-  const limited = (value) => value && Math.min(Math.max(value, 1 / mostReach), mostReach);
+  const most = mostReach(chart), limited = (value) => value && Math.min(Math.max(value, 1 / most), most);
   return chart.series.map(({values}) => (chart.isStrip ? values.map(limited) : values));
 }
 function plot(place, chart, log, hooks = {}) {
@@ -355,7 +367,7 @@ function plot(place, chart, log, hooks = {}) {
       markers: {
         width: 2,
         dash: (u, number) => (u.series[number].dash ? "dashed" : "solid"),
-        fill: (u, number) => (chart.series[number - 1].kind === "observed" ? u.series[number].stroke() : null),
+        fill: (u, number) => (isSeen(chart.series[number - 1]) ? u.series[number].stroke() : null),
       },
     },
     cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart) && !chart.isStrip, uni: 20}, sync: chart.ratios ? {key: place.id, filters: {pub: (type) => type.startsWith("mousemove") || type === "mouseleave"}} : undefined, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
@@ -365,7 +377,7 @@ function plot(place, chart, log, hooks = {}) {
       {label: chart.x.label, class: chart.isStrip ? "aside" : undefined, value: (_, __, ___, hovered) => xText(chart, hovered)},
       ...chart.series.map((each, number) => seriesOptions(chart, each, number)),
     ],
-    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], ...hooks},
+    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], setLegend: [(u) => writeLimit(u, chart)], ...hooks},
   };
   const made = new uPlot(options, [chart.at, ...drawnValues(chart)], (u, init) => {
     place.insertBefore(u.root, place.querySelector(".marks"));
@@ -380,6 +392,7 @@ function plot(place, chart, log, hooks = {}) {
       label.click();
     });
   }
+  writeLimit(made, chart);
   pressed(made);
   return made;
 }
@@ -388,7 +401,7 @@ function plotHeight(chart) {
   return isCases(chart) ? 90 + 20 * chart.at.length : chart.joined ? 280 + lineHeight * markRows(chart).length : 360;
 }
 function toggles(u) {
-  return [...u.root.querySelectorAll(".u-legend tr:not(:first-child) th")];
+  return [...u.root.querySelectorAll(".u-legend tr:not(:first-child):not(.limits) th")];
 }
 function pressed(u) {
   toggles(u).forEach((label, number) => label.setAttribute("aria-pressed", u.series[number + 1].show));
@@ -400,7 +413,7 @@ function boxed(chart) {
   box.id = `plot-${boxes.size}`;
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", `${chart.title} ${chart.y.label}`.trim());
-  const rows = isCases(chart) ? 3 : chart.series.length + 2, texts = marksText(chart);
+  const rows = isCases(chart) ? 4 : chart.series.length + (chart.bottlenecks.length ? 3 : 2), texts = marksText(chart);
   const below = chart.ratios ? stripHeight + rowHeight : 0;
   box.style.minHeight = `${plotHeight(chart) + below + rowHeight * rows}px`;
   box.append(...texts);
@@ -460,11 +473,11 @@ const resized = new ResizeObserver((entries) => {
 
 // The data of a figure's charts: one row for each value, in SI base units.
 function csv(charts) {
-  const rows = charts.flatMap(({title, x, y, at, labels, series}) =>
+  const rows = charts.flatMap(({title, x, y, at, labels, series, bottlenecks}) =>
     series.flatMap(({name, values, low, high}) =>
       [...at.keys()].filter((i) => values[i] != null).map((i) =>
-        [title, name, labels[i] ?? "", at[i], x.unit, values[i], low[i] ?? "", high[i] ?? "", y.unit])));
-  const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value"];
+        [title, name, labels[i] ?? "", at[i], x.unit, values[i], low[i] ?? "", high[i] ?? "", y.unit, bottlenecks[i] ?? ""])));
+  const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value", "predicted bottleneck"];
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 function cell(value) {

@@ -17,7 +17,7 @@ from gpureport.compare.differences import MINIMUM_EFFECT, Outcome
 from gpureport.compare.differences import differences as differences_of_runs
 from gpureport.compare.excerpt import read_excerpt
 from gpureport.compare.records import Comparison, Contest, Difference, RatioEstimate, Standing
-from gpureport.compare.standings import BEYOND
+from gpureport.compare.standings import BEST_SIZE, BEYOND
 from gpureport.compare.standings import contests as contests_of_best
 from gpureport.errors import InputError
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
@@ -115,6 +115,16 @@ def test_the_regime_depends_on_the_predicted_level() -> None:
         level = levels.get((contest.workload, contest.standings[0].point))
         if level is not None:
             assert (contest.regime == BEYOND) is (level == "DRAM")
+
+
+def test_launches_have_no_data_and_are_compared_at_their_best_size() -> None:
+    """More work-groups use no more data: neither caches nor memory serve them."""
+    report = load_report(Path(__file__).parents[1] / "reports" / "pocl-xeon-2-cores")
+    (launches,) = (c for c in contests({"a": report, "b": report}, "a") if c.workload == "launch/groups")
+    (observed,) = (o for o in report.observations if o.key.workload == "launch/groups")
+
+    assert launches.regime == BEST_SIZE
+    assert launches.standings[0].value == max(point.value for point in observed.points)
 
 
 def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:

@@ -14,7 +14,9 @@ from gpureport.predict.contrast import SAME, capacity_difference, contrasts, not
 from gpureport.predict.outlook import best_point, bottleneck_of, outlooks
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
 from gpureport.records.provenance import Provenance
-from gpureport.report.figures.pairs import pair_figure
+from gpureport.report.figures.machines import base_of, machine_figure
+from gpureport.report.figures.theme import theme
+from gpureport.report.prediction.devices import machine_curve
 from gpureport.report.prediction.headline import (
     conclusion,
     effects,
@@ -265,16 +267,33 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     assert part_of_units([{"bytes": 3}], 10) is None
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", [1, 2, 3])
 def test_texts_of_paired_curves_neither_overlap_nor_leave_the_figure(count: int) -> None:
-    """Both devices are named at the ends of their curves, also where these end at the same value."""
-    names = ("memory/copy", "memory/read", "memory/write", "memory/triad", "memory/ping_pong")
-    a, b = _beside(1.0, *names[:count])
-    sweeps = list(zip(a.predictions, b.side.predictions, strict=True))
-    titles = [pair[0].key.variant * 20 for pair in sweeps]
-    devices = [("A", "W" * 80), ("B", "another name " * 20)]
+    a, b = _beside(1.0, "memory/copy", "memory/read", "memory/write")
+    devices = ["W" * 80, "another name " * 20]
+    sweeps = [
+        [machine_curve(prediction, name) for prediction, name in zip(pair, devices, strict=True)]
+        for pair in zip(a.predictions, b.side.predictions, strict=True)
+    ]
 
-    assert faults(lambda: pair_figure(sweeps, titles, devices)) == []
+    assert faults(lambda: machine_figure(sweeps[:count], devices)) == []
+
+
+def test_paired_curves_are_divided_by_the_first() -> None:
+    """By a base that is interpolated, and only where it has values."""
+    first = machine_curve(_all(TOY, "memory/copy")[0].prediction, "A")
+    twice = [point._replace(value=2 * point.value) for point in first.points]
+    second = first.model_copy(update={"machine": "B", "points": tuple(twice[1::2])})
+    beyond = second.points[-1]._replace(x=100 * first.points[-1].x)
+    second = second.model_copy(update={"points": (*second.points, beyond)})
+
+    with theme():
+        lower = machine_figure([[first, second]], ["A", "B"]).axes[1]
+    (one, two) = (line.get_ydata() for line in lower.lines[:2])
+    assert one == pytest.approx(np.ones(len(first.points)))
+    assert two == pytest.approx(2 * np.ones(len(second.points) - 1))
+    assert base_of([second, first], ["A", "B"]) is first
+    assert base_of([second], ["A", "B"]) is None
 
 
 def test_a_device_beside_itself_is_compared_at_every_size() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpureport.cli import main
+from gpureport.findings.verdicts import ceiling_label
 from gpureport.records.finding import Verdict
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Prediction
@@ -151,6 +152,7 @@ def test_hovering_shows_the_values_of_the_report(show: "Callable[..., Page]", ac
     predicted = next(p for p in prediction.points if p.point == seen.point)
     assert numbers(shown["observed"]) == pytest.approx([seen.value, seen.ci_low, seen.ci_high], rel=FOUR_DIGITS)
     band = [predicted.value, predicted.value / predicted.spread, predicted.value * predicted.spread]
+    assert shown["predicted bottleneck"] == ceiling_label(predicted.bottleneck)
     name = "predicted, calibrated" if prediction.kind == "calibrated" else "predicted from the specification"
     assert numbers(shown[name]) == pytest.approx(band, rel=FOUR_DIGITS)
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from gpureport.compare import compare, reduced
+from gpureport.findings.verdicts import ceiling_label
 from gpureport.records.report import Report
 from gpureport.report.figures.charts import (
     Chart,
     chart_json,
     machine_charts,
-    pair_charts,
     roofline_charts,
     sweep_charts,
     trace_charts,
@@ -24,6 +24,7 @@ from gpureport.report.figures.charts import (
 from gpureport.report.figures.roofline import roofline_dots
 from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
+from gpureport.report.prediction.devices import machine_curve
 from gpureport.report.render import write_report
 from gpureport.report.run.curves import CurveRecords, curves
 from tests.make_report import many_variants
@@ -163,13 +164,31 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
 
 
 def test_two_devices_share_an_x_axis() -> None:
-    """A device without a point has no value there."""
-    first = curve("working_set").specification
-    assert first
-    second = first.model_copy(update={"points": first.points[1:]})
-    (chart,) = pair_charts([(first, second)], ("A", "B"))
-    assert [(series.name, series.kind) for series in chart.series] == [("A", "first"), ("B", "second")]
-    assert [len(known(chart, kind)) for kind in ("first", "second")] == [len(first.points), len(first.points) - 1]
+    """A device without a point has no value there; neither is drawn as observed."""
+    prediction = curve("working_set").specification
+    assert prediction
+    first = machine_curve(prediction, "A")
+    second = first.model_copy(update={"machine": "B", "points": first.points[1:]})
+    (chart,) = machine_charts([[first, second]], ["A", "B"])
+    assert [(series.name, series.kind, series.dots) for series in chart.series] == [
+        ("A", "machine 1", False),
+        ("B", "machine 2", False),
+    ]
+    assert [len(known(chart, f"machine {n}")) for n in (1, 2)] == [len(first.points), len(first.points) - 1]
+    assert chart.ratios
+    assert not machine_charts([[second]], ["A", "B"])[0].ratios
+
+
+def test_a_curve_has_the_predicted_bottleneck_at_each_x() -> None:
+    """That of the prediction with the band."""
+    found = curve("working_set")
+    assert found.prediction
+    (chart,) = sweep_charts([found], ["title"])
+    expected = [(point.point.x, ceiling_label(point.bottleneck)) for point in found.prediction.points]
+    assert chart.at == pytest.approx([x for x, _ in sorted(expected)], rel=1e-5)
+    assert list(chart.bottlenecks) == [name for _, name in sorted(expected)]
+    (bare,) = sweep_charts([replace(found, specification=None, calibrated=None)], ["title"])
+    assert bare.bottlenecks == ()
 
 
 def test_names_cannot_leave_their_element() -> None:

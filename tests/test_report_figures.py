@@ -24,9 +24,10 @@ from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_mark
 from gpureport.report.figures.overview import MOST_ROWS, overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
+from gpureport.report.figures.samples import MOST_PANELS as MOST_SAMPLED
 from gpureport.report.figures.samples import deviating_points, sample_figure
 from gpureport.report.figures.shapes import rated
-from gpureport.report.figures.sizes import MOST_PANELS, mark_lines, size_figure, value_label, x_text
+from gpureport.report.figures.sizes import MOST_PANELS, mark_lines, size_figure, x_text
 from gpureport.report.figures.style import (
     ACCENTS,
     OBSERVED,
@@ -399,21 +400,11 @@ def test_traces_have_axes_of_their_own() -> None:
 
     assert "time since the first dispatch (ms)" in found
     assert "time since the first dispatch (s)" in found
-    assert ratio_limits(np.array([0.97, 1.0, 2.44])) == (pytest.approx(0.955), pytest.approx(3.16))
-    assert ratio_limits(np.array([0.1, 1.0]))[0] == 0.0
-
-
-def test_the_shared_axis_has_the_common_words_of_the_labels() -> None:
-    """Labels without a common word give ``rate``."""
-    one = observed_only([1e9, 2e9])
-    curves_of = {
-        label: replace(one, metric=one.metric.model_copy(update={"label": label}))
-        for label in ("read bandwidth", "bandwidth", "updates")
-    }
-
-    assert value_label([one, curves_of["read bandwidth"]]) == "read bandwidth"
-    assert value_label([one, curves_of["bandwidth"]]) == "bandwidth"
-    assert value_label([one, curves_of["updates"]]) == "rate"
+    medians = np.array([0.97, 1.0, 2.44])
+    assert ratio_limits(medians, medians) == (pytest.approx(0.955), pytest.approx(3.16))
+    assert ratio_limits(medians, 2 * medians) == (pytest.approx(0.955), pytest.approx(1 + 1.1 * 3.88))
+    assert ratio_limits(medians, 100 * medians)[1] == pytest.approx(1 + 1.1 * 3 * 1.44)
+    assert ratio_limits(np.array([0.1, 1.0]), medians)[0] == 0.0
 
 
 def test_the_caption_of_traces_reports_a_clock_ramp() -> None:
@@ -485,10 +476,11 @@ def test_samples_of_the_farthest_points_are_drawn(report: Report) -> None:
     astray = {str(f.key.workload) for f in report.findings if f.verdict in (Verdict.OFF, Verdict.ERROR)}
 
     assert found
-    assert {point.name.partition(", ")[0] for point in found} <= astray
+    assert {point.workload for point in found} <= astray
     assert all(a.distance >= b.distance for a, b in pairwise(found))
     assert all(len(point.at) == len(point.ratios) for point in found)
-    assert faults(partial(sample_figure, found)) == []
+    for part in in_figures(found, MOST_SAMPLED):
+        assert faults(partial(sample_figure, part)) == []
 
 
 def test_many_workloads_share_rows() -> None:

@@ -80,7 +80,7 @@ class Contest(Record):
     workload: str
     """``family/variant``."""
     regime: str
-    """``beyond the caches``, ``within the caches``, or the case."""
+    """``beyond the caches``, ``within the caches``, ``best size`` of workloads without data, or the case."""
     metric: Metric
     refused: str = ""
     """Why some machines have no ratio although the baseline has this workload, in a sentence."""

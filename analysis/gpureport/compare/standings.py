@@ -18,6 +18,8 @@ from gpureport.workloads.grid import last_cache_bytes, part_of_units
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
+BEST_SIZE = "best size"
+"""In place of a regime, of workloads without data."""
 _SIZES = ("working_set", "work_items")
 """Axes along which the working set moves from level to level."""
 _FAR = 2.0
@@ -67,7 +69,7 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Contest
     common: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
         for (workload, regime), point in best.points.items():
-            if (workload in sized) == (regime in REGIMES):
+            if (workload in sized) == (regime in (*REGIMES, BEST_SIZE)):
                 common.setdefault((workload, regime), {})[machine] = point
     return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
 
@@ -100,11 +102,11 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
         prediction = predictions.get(str(curve.key))
         by_label = {p.point.label: p for p in prediction.points} if prediction else {}
         workload = curve.key.workload
-        info = report.workloads.get(workload)
+        info, fixed = report.workloads.get(workload), _is_without_data(curve)
         for point in curve.points:
             predicted = by_label.get(point.point.label)
             yield (
-                (workload, BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
+                (workload, BEST_SIZE if fixed else BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
                 ComparedPoint(
                     metric=curve.metric,
                     label=point.point.label,
@@ -116,6 +118,11 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
                     reach=point.point.working_set_bytes / far_bytes,
                 ),
             )
+
+
+def _is_without_data(curve: ObservationExcerpt | PredictionExcerpt) -> bool:
+    """Return whether more work-items of a sweep do not use more data."""
+    return curve.axis.quantity == "work_items" and len({p.point.working_set_bytes for p in curve.points}) == 1
 
 
 def _interval(point: PredictedPointExcerpt | ObservedPointExcerpt) -> tuple[float, float] | None:

@@ -359,6 +359,27 @@ _CEILINGS = {
 }
 
 
+_LABELS = {
+    "groups": "work-group starts",
+    "int32": "integer",
+    "int32_mul": "integer multiply",
+    "add": "integer add",
+    "ternary": "bitwise",
+    "ALU": "integer pipe",
+    "VALU": "vector pipe",
+    "LSU": "load/store pipe",
+    "fp32_three": "fp32 of 3 registers",
+    "local": "local memory",
+    "memory": "loads, stores",
+    "instruction": "issue rate",
+}
+
+
+def ceiling_label(name: str) -> str:
+    """Return a short name of a ceiling or of a class of instructions, for tables and figures."""
+    return _LABELS.get(name, name)
+
+
 def ceiling_text(name: str) -> str:
     """Return the name of a ceiling in words; an unlisted one is the latency of a level or the bandwidth of a cache."""
     if name in _CEILINGS or name.startswith("latency"):

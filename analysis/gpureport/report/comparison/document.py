@@ -38,7 +38,7 @@ from gpureport.report.figures.heat import (
     reach_of,
 )
 from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_pages
-from gpureport.report.figures.machines import MOST_PANELS, machine_figure
+from gpureport.report.figures.machines import MOST_PANELS, base_of, machine_figure
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.speeds import SpeedRow, speed_figure
 from gpureport.report.figures.spreads import spread_figure
@@ -278,10 +278,12 @@ def _curves(comparison: Comparison) -> Iterator[Picture]:
     kinds = grouped(((found[0].key.family, found[0].key.sweep), found) for found in sweeps)
     for (family, sweep), members in kinds.items():
         for part in in_figures(members, MOST_PANELS):
-            seen = {curve.observed for curves in part for curve in curves}
+            ordered = [sorted(curves, key=lambda curve: names.index(curve.machine)) for curves in part]
+            seen = {curve.observed for curves in ordered for curve in curves}
             marks = " Dots: observed. Dashed: predicted." if len(seen) > 1 else ""
+            marks += f" Below: values / those of {comparison.baseline}." if base_of(ordered[0], names) else ""
             caption = f"{family_title(family)}, {sweep.replace('_', ' ')}.{marks}"
-            yield Picture(partial(machine_figure, part, names), caption, machine_charts(part, names))
+            yield Picture(partial(machine_figure, ordered, names), caption, machine_charts(ordered, names))
 
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:

@@ -32,7 +32,7 @@ _MOST_WITHIN = 8  # number of differences within run-to-run variation that are s
 _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
 _NARROW = 14  # characters of a name in a narrow column
-_NAME = 18  # characters of a name in other columns
+_NAME = 24  # characters of a name in other columns
 _SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 _GROUPS = {**dict.fromkeys(APPLIED, "applications"), "memory": "memory"}
 """By family, the heading of its mean speed."""

@@ -2,15 +2,17 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from gpureport.compare.records import CurvePoint, MachineCurve
+from gpureport.findings.verdicts import ceiling_label
 from gpureport.records.features import Feature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.prediction import PredictedPoint
+from gpureport.report.figures.machines import base_of
 from gpureport.report.figures.marks import FeatureMark, Plateau, feature_marks
 from gpureport.report.figures.roofline import Dot, class_text
 from gpureport.report.figures.sizes import observed_plateaus
@@ -26,21 +28,21 @@ Kind = Literal[
     "calibrated",
     "observed",
     "trace",
-    "first",
-    "second",
     "ceiling",
     "machine 1",
     "machine 2",
     "machine 3",
     "machine 4",
 ]
-"""What the values of a series are: predictions, observations, times in order, predictions for two devices, limits of a
-roofline, or values of machines."""
+"""What the values of a series are: predictions, observations, times in order, limits of a roofline, or values of
+machines."""
 _MACHINES: tuple[Kind, ...] = ("machine 1", "machine 2", "machine 3", "machine 4")
 Spacing = Literal["linear", "near", "log2", "log10", "categories"]
 """``near``: linear, not from 0."""
 Point = PredictedPoint | ObservedPoint
 Number = float | None
+Place = tuple[float, str]
+"""X and label of a point."""
 
 _WIDE = 5.0
 """Largest / smallest value from which the y axis is logarithmic at first."""
@@ -72,6 +74,8 @@ class Series:
     high: tuple[Number, ...] = ()
     spread: tuple[Number, ...] = ()
     """Half-widths of 95 % intervals of predictions, as factors; empty without intervals."""
+    dots: bool = False
+    """Whether a machine's values were observed."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,10 @@ class Chart:
     joined: bool
     """Whether lines join the predictions."""
     ratios: bool = False
-    """Whether there is a second chart below: all values / those of the prediction with intervals."""
+    """Whether there is a second chart below: all values / those of the prediction with intervals, or of the first
+    machine."""
+    bottlenecks: tuple[str, ...] = ()
+    """The predicted bottleneck at each x; empty if none is known."""
     marks: tuple[Mark, ...] = ()
     plateaus: tuple[PlateauLine, ...] = ()
 
@@ -197,28 +204,18 @@ def _trace_chart(trace: Trace) -> Chart:
     )
 
 
-def pair_charts(pairs: Sequence[tuple[Prediction, Prediction]], names: tuple[str, str]) -> tuple[Chart, ...]:
-    """Return a chart for each sweep that was predicted for two devices, which have these *names*."""
-    return tuple(
-        _chart(
-            first.key.variant,
-            first.axis,
-            first.metric,
-            [_Record(names[0], "first", first.points), _Record(names[1], "second", second.points)],
-        )
-        for first, second in pairs
-    )
-
-
 def machine_charts(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[str]) -> tuple[Chart, ...]:
     """Return a chart for each of *sweeps*, which has curves of some *machines*, in the order of their colours."""
     kinds = dict(zip(machines, _MACHINES, strict=False))
     return tuple(
-        _chart(
-            curves[0].key.variant,
-            curves[0].axis,
-            curves[0].metric,
-            [_Record(curve.machine, kinds[curve.machine], curve.points) for curve in curves],
+        replace(
+            _chart(
+                curves[0].key.variant,
+                curves[0].axis,
+                curves[0].metric,
+                [_Record(curve.machine, kinds[curve.machine], curve.points, dots=curve.observed) for curve in curves],
+            ),
+            ratios=base_of(curves, machines) is not None,
         )
         for curves in sweeps
     )
@@ -232,6 +229,7 @@ class _Record:
     kind: Kind
     points: Sequence[Point | CurvePoint]
     intervals: bool = True
+    dots: bool = False
 
 
 def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *, cases: bool = False) -> Chart:
@@ -250,13 +248,27 @@ def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *
         labels=() if all(label == format_bytes(x) for x, label in places) else tuple(printable(n) for _, n in places),
         series=tuple(_series(r, [points.get(place) for place in places]) for r, points in shown if points),
         joined=not cases,
+        bottlenecks=_bottlenecks(shown, places),
     )
+
+
+def _bottlenecks(
+    shown: Iterable[tuple[_Record, Mapping[Place, Point | CurvePoint]]], places: Iterable[Place]
+) -> tuple[str, ...]:
+    """Return the bottleneck at each of *places* according to the prediction with intervals; empty without one."""
+    found = {
+        place: ceiling_label(point.bottleneck)
+        for record, points in shown
+        for place, point in points.items()
+        if record.intervals and isinstance(point, PredictedPoint)
+    }
+    return tuple(found.get(place, "") for place in places) if found else ()
 
 
 _X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
 
 
-def _place(point: Point | CurvePoint) -> tuple[float, str]:
+def _place(point: Point | CurvePoint) -> Place:
     key = point if isinstance(point, CurvePoint) else point.point
     return key.x, key.label
 
@@ -272,6 +284,7 @@ def _series(record: _Record, points: Sequence[Point | CurvePoint | None]) -> Ser
         spread=_column(
             point.spread if record.intervals and isinstance(point, PredictedPoint) else None for point in points
         ),
+        dots=record.dots,
     )
 
 

@@ -51,7 +51,7 @@ MOST_FAMILIES = len(ACCENTS)
 _LATENCY, _BANDWIDTH = ("memory", ("latency",)), ("memory", ("read_private", "read"))
 """Family and variants of the microbenchmarks of caches."""
 _HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.24, 0.2, 0.37
-_LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.36, 0.52, 1.12
+_LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.32, 0.52, 1.24
 _MARKS_IN, _BETWEEN_IN = 0.12, 0.06
 _APART_IN = 0.06  # between names of caches
 _ROW_IN = 0.13
@@ -68,6 +68,7 @@ class WorkLine:
     """Work-items, shape (n,), ascending."""
     shares: NDArray[np.float64]
     """Throughput / peak, shape (n,)."""
+    observed: bool
     n90: float
     predicted: float | None
     """The predicted n90, if *n90* is observed."""
@@ -146,6 +147,7 @@ def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
         name=name,
         items=items,
         shares=_FULL * shares / at_n90,
+        observed=fastest.observation is not None,
         n90=n90.value,
         predicted=next((f.value for f in predicted if f.position == "n90"), None),
     )
@@ -277,7 +279,7 @@ def _draw_work(rows: "Axes", axis: "Axes", drawn: Essentials) -> None:
         if drawn.resident:
             each.axvline(drawn.resident, color=MUTED, linewidth=0.8, linestyle=(0, (1, 1.5)))
     for line, colour in zip(drawn.work, ACCENTS, strict=False):
-        axis.plot(line.items, line.shares, color=colour, linewidth=0.8)
+        axis.plot(line.items, line.shares, color=colour, linewidth=0.8, linestyle="-" if line.observed else DASHED)
     axis.set_ylim(0, _MOST_SHARE)
     axis.yaxis.set_major_locator(FixedLocator([0, 0.5, _FULL, 1.2]))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))

@@ -1,13 +1,27 @@
 """The figure of one sweep on several machines: one panel for each sweep, one curve for each machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpureport.compare.records import MachineCurve
 from gpureport.report.figures.landmarks import MACHINES
+from gpureport.report.figures.ratios import BETWEEN_IN, STRIP_IN, Pairs, interpolated, ratio_axis
 from gpureport.report.figures.sizes import power_text
-from gpureport.report.figures.style import DASHED, FONT_PT, fitted
-from gpureport.report.figures.theme import Margins, binary_axis, dots, inches, named, sheet, value_axis
+from gpureport.report.figures.style import FONT_PT, fitted
+from gpureport.report.figures.theme import (
+    Margins,
+    bars,
+    binary_axis,
+    dots,
+    inches,
+    name_at_edge,
+    named,
+    sheet,
+    value_axis,
+    write_title,
+)
 from gpureport.units import format_bytes
 
 if TYPE_CHECKING:
@@ -16,34 +30,88 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 3
 
-_PLOT_IN = {1: 1.9, 2: 1.5, 3: 1.2}
-_MARGINS = Margins(left=0.66, top=0.4, right=0.1)
+_PLOT_IN = {1: 1.5, 2: 1.3, 3: 1.2}
+_MARGINS = Margins(left=0.66, top=0.5, right=0.1, bottom=0.36)
+_TITLE_IN, _GAP_IN = 0.24, 0.52
+_MOST_REACH = 25.0  # of ratios, above and below 1
+_DASH, _SPACE = 4.0, 2.0  # line widths; the dashes of machines begin at different places, so that equal curves are seen
 
 
 def machine_figure(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[str]) -> "Figure":
     """Draw *sweeps*, at most :data:`MOST_PANELS`; *machines* are the names in the order of their colours.
 
-    Observed curves are dots with lines. Predicted ones are dashed lines.
+    Observed curves are dots with lines, with intervals as bars. Predicted ones are dashed lines, with intervals as
+    bands. Below a curve are the values divided by those of the first machine, if it has the sweep; without bands, which
+    are not those of ratios: predictions share uncertainties.
     """
     columns = len(sweeps)
-    figure, (axes,) = sheet([(0, _PLOT_IN[columns])], columns, margins=_MARGINS, gap_in=0.52)
-    colours = dict(zip(machines, MACHINES, strict=False))
-    for axis, curves in zip(axes, sweeps, strict=True):
-        _draw(axis, curves, colours, 9 // columns)
-    named(figure, [(name, colours[name]) for name in machines])
+    bases = [base_of(curves, machines) for curves in sweeps]
+    heights = [(0.0, _PLOT_IN[columns]), *([(BETWEEN_IN, STRIP_IN)] if any(bases) else [])]
+    figure, rows = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
+    for *axes, curves, base in zip(*rows, sweeps, bases, strict=True):
+        _draw(axes, curves, machines, base, 9 // columns)
+    labels = [curves[0].metric.label for curves in sweeps]
+    for column, (axis, label) in enumerate(zip(rows[0], labels, strict=True)):
+        if not column or label != labels[column - 1]:
+            name_at_edge(axis, label, _GAP_IN if column else _MARGINS.left)
+    if bases[0]:
+        name_at_edge(rows[1][0], "ratio", _MARGINS.left)
+    named(figure, list(zip(machines, MACHINES, strict=False)))
     return figure
 
 
-def _draw(axis: "Axes", curves: Sequence[MachineCurve], colours: Mapping[str, str], most_ticks: int) -> None:
+def base_of(curves: Sequence[MachineCurve], machines: Sequence[str]) -> MachineCurve | None:
+    """Return the curve that all are divided by: that of the first of *machines*, if there is another one."""
+    return next((curve for curve in curves if curve.machine == machines[0] and len(curves) > 1), None)
+
+
+def _draw(
+    axes: "Sequence[Axes]",
+    curves: Sequence[MachineCurve],
+    machines: Sequence[str],
+    base: MachineCurve | None,
+    most_ticks: int,
+) -> None:
+    """Draw a sweep on its axes: that of values, then that of ratios, if there is one."""
+    first, (values, *below) = curves[0], axes
+    _draw_curves(values, curves, machines)
+    x = [point.x for curve in curves for point in curve.points]
+    for axis in axes:
+        binary_axis(axis, format_bytes if first.axis.quantity == "working_set" else power_text, most_ticks)
+        axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
+    value_axis(values, first.metric.value_unit, zero=first.metric.kind == "rate")
+    write_title(values, fitted(first.key.variant, (inches(values)[0] + 0.3) / 1.1, FONT_PT), _TITLE_IN)
+    if base and below:
+        ratio_axis(below[0], _draw_curves(below[0], curves, machines, base), _MOST_REACH)
+        values.tick_params(labelbottom=False)
+    elif below:
+        below[0].set_visible(False)
+    (below[0] if base and below else values).set_xlabel(first.axis.label, labelpad=1)
+
+
+def _draw_curves(
+    axis: "Axes", curves: Sequence[MachineCurve], machines: Sequence[str], base: MachineCurve | None = None
+) -> dict[str, Pairs]:
+    """Draw all curves, divided by *base* where it has values; return x and y of each, by colour."""
+    colours = dict(zip(machines, MACHINES, strict=False))
+    under = interpolated([(point.x, point.value) for point in base.points]) if base else lambda _: 1.0
+    ends = (base.points[0].x, base.points[-1].x) if base else (0.0, np.inf)
+    drawn: dict[str, Pairs] = {}
     for curve in curves:
-        x, y = [point.x for point in curve.points], [point.value for point in curve.points]
-        colour = colours[curve.machine]
-        axis.plot(x, y, color=colour, linewidth=0.7, linestyle="-" if curve.observed else DASHED)
+        points = [point for point in curve.points if ends[0] / 1.01 <= point.x <= ends[1] * 1.01]
+        if not points:
+            continue
+        colour, number = colours[curve.machine], machines.index(curve.machine)
+        x, bases = [point.x for point in points], np.array([under(point.x) for point in points])
+        y = np.array([point.value for point in points]) / bases
+        drawn[colour] = list(zip(x, y, strict=True))
+        dashes = (number * (_DASH + _SPACE) / 2, (_DASH, _SPACE))
+        axis.plot(x, y, color=colour, linewidth=0.8, linestyle="-" if curve.observed else dashes)
+        ends_of = np.array([(p.ci_low or np.nan, p.ci_high or np.nan) for p in points]).T
+        low, high = ends_of / bases
         if curve.observed:
+            bars(axis, x, low, high, colour)
             dots(axis, x, y, colour, 2.0)
-    first = curves[0]
-    binary_axis(axis, format_bytes if first.axis.quantity == "working_set" else power_text, most_ticks)
-    value_axis(axis, first.metric.value_unit, zero=first.metric.kind == "rate")
-    axis.set_title(fitted(first.key.variant, inches(axis)[0] / 1.1, FONT_PT), pad=14)
-    axis.set_xlabel(first.axis.label, labelpad=1)
-    axis.set_ylabel("")
+        elif base is None:
+            axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
+    return drawn

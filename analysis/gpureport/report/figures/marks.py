@@ -28,6 +28,7 @@ _LETTER_IN = 0.1  # height of a line of text
 _ACROSS, _TEXT = 0.1, 1e6  # weights of points on upright lines and of texts; of others: 1
 _CLEAR_IN, _DENSE_IN = 0.02, 0.03  # space beside a text; distance of points on lines
 _FITTED_PART = 0.3  # of the range of a fitted plateau that is drawn
+_NEAR = 0.9  # value / plateau from which a curve has reached it
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def _mark(kind: Feature, found: dict[str, tuple[float, float, float, CurveFeatur
 def plateaus(features: Sequence[CurveFeature], points: Sequence[Point]) -> tuple[Plateau, ...]:
     """Return the plateaus of a curve: each from the cliff or taper before it to its own cliff.
 
-    Of a fitted plateau, which the samples only approach, it is the last part.
+    One without such a start begins at the first value near it. Of a fitted plateau, which the samples only approach, it
+    is the last part.
     """
     ends = _ranges(features, points)
     x = [point.point.x for point in points if point.point.x > 0]
@@ -99,7 +101,8 @@ def plateaus(features: Sequence[CurveFeature], points: Sequence[Point]) -> tuple
         if feature.position == "plateau" and x:
             end = ends[feature.level][0] if feature.level in ends else max(x)
             before = [high for level, (_, high) in ends.items() if level != feature.level and high < end]
-            start = max([min(x), *before, *(rise for rise in rises if rise < end)])
+            near = [p.point.x for p in points if p.point.x > 0 and _NEAR <= p.value / feature.value <= 1 / _NEAR]
+            start = max([*before, *(rise for rise in rises if rise < end)], default=min(near, default=min(x)))
             start = start if feature.best_point is None else end * (start / end) ** _FITTED_PART
             found.append(Plateau(start, end, feature.value, feature.best_point))
     return tuple(found)
@@ -193,10 +196,9 @@ def _label_marks(axis: "Axes", marks: Sequence[FeatureMark], height: float, colo
 
 
 def draw_plateaus(axis: "Axes", found: Sequence[Plateau], colour: str) -> None:
-    """Draw a horizontal line over each plateau, dotted where it was fitted."""
+    """Draw a horizontal line over each plateau."""
     for each in found:
-        style = "-" if each.best_point is None else (0, (1, 1))
-        axis.plot((each.start, each.end), (each.value,) * 2, color=colour, linewidth=1.1, alpha=0.6, linestyle=style)
+        axis.plot((each.start, each.end), (each.value,) * 2, color=colour, linewidth=1.1, alpha=0.6)
 
 
 def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: str) -> None:
@@ -233,8 +235,17 @@ def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float,
     best = np.lexsort((np.abs(y - line) + 0.3 * np.abs(x - (left + right) / 2), covered))[0]
     if covered[best] >= _TEXT:
         return
-    where = (x[best] / size[0], y[best] / size[1])
-    axis.text(*where, text, transform=axis.transAxes, size=SMALL_PT, color=readable(colour), ha="center", va="center")
+    axis.text(
+        x[best] / size[0],
+        y[best] / size[1],
+        text,
+        transform=axis.transAxes,
+        size=SMALL_PT,
+        color=readable(colour),
+        ha="center",
+        va="center",
+        bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0},  # over upright lines
+    )
 
 
 def _along(left: float, right: float, half: float, width: float) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpureport.records.features import Feature
 from gpureport.records.finding import AGREEMENT, Finding
-from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, shorten, text_in
+from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, first_fitting, readable, text_in
 from gpureport.report.figures.theme import Margins, across, dots, inches, sheet, value_ticks, write_above
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import FindingPair
@@ -20,12 +20,12 @@ MOST_ROWS = 12
 
 _ROW_IN = 0.17
 _MARGINS = Margins(left=1.7, right=0.1, top=0.22, bottom=0.38)
-_FEATURES: dict[Feature, tuple[str, str, float, str]] = {
-    "cliff": ("v", OBSERVED, -0.24, "cliffs (capacity transitions)"),
-    "taper": ("^", "#009E73", 0.0, "tapers (saturation points)"),
-    "rate": ("o", PREDICTED, 0.24, "rates"),
+_FEATURES: dict[Feature, tuple[str, str, str, float, str]] = {
+    "cliff": ("v", "▼", OBSERVED, -0.24, "cliffs (capacity transitions)"),
+    "taper": ("^", "▲", "#009E73", 0.0, "tapers (saturation points)"),
+    "rate": ("o", "●", PREDICTED, 0.24, "rates"),
 }
-"""Marker, colour, distance below the middle of the row in rows, and legend."""
+"""Marker, its character, colour, distance below the middle of the row in rows, and legend."""
 
 _NAME = "{} / predicted from the specification (shaded: agreement within a factor of {:g})"
 _WIDEST, _LEAST = 12.0, 1.6
@@ -52,13 +52,14 @@ def overview_figure(rows: dict[str, list[Finding]], seen: str = "observed") -> "
     figure, ((axis,),) = sheet([(0, _ROW_IN * len(rows))], margins=_MARGINS)
     reach = min(_WIDEST, max(_LEAST, 1.15 * max(_distance(finding) for row in rows.values() for finding in row)))
     axis.set(xscale="log", xlim=(1 / reach, reach), ylim=(len(rows) - 0.5, -0.5))
-    axis.set_yticks(range(len(rows)), [shorten(name) for name in rows])
+    names = [first_fitting((name, name.partition(" / ")[2] or name), _MARGINS.left - 0.1) for name in rows]
+    axis.set_yticks(range(len(rows)), names)
     value_ticks(axis.xaxis, (1 / reach, reach), (1.0, ""), logarithmic=True, most=8)
     axis.axvspan(1 / AGREEMENT, AGREEMENT, color="#F2F2F2", linewidth=0)
     axis.axvline(1, color=MUTED, linewidth=0.8)
-    width, height = inches(axis)
+    width, _ = inches(axis)
     right = 1.0
-    for feature, (marker, colour, below, text) in reversed(_FEATURES.items()):
+    for feature, (marker, sign, colour, below, text) in reversed(_FEATURES.items()):
         found = [(row + below, each) for row, of in enumerate(rows.values()) for each in of if each.feature == feature]
         inside = [
             (y, each.ci_low / each.predicted, each.ci_high / each.predicted)
@@ -73,10 +74,7 @@ def overview_figure(rows: dict[str, list[Finding]], seen: str = "observed") -> "
             dots(axis, ratios, [y for y, _ in found], colour, 3.4)
         else:
             axis.plot(ratios, [y for y, _ in found], marker, color=colour, markersize=3.4, alpha=0.9)
-        at = 1 + 0.1 / height
-        write_above(axis, text, 0.1, x=right, ha="right")
-        right -= (0.93 * text_in(text, SMALL_PT) + 0.06) / width
-        axis.plot(right, at, marker, transform=axis.transAxes, color=colour, markersize=3.4, clip_on=False)
-        right -= 0.14 / width
+        write_above(axis, f"{sign} {text}", 0.1, x=right, colour=readable(colour), ha="right")
+        right -= (text_in(text, SMALL_PT) + 0.15) / width
     axis.set_xlabel(_NAME.format(seen, AGREEMENT), labelpad=2)
     return figure

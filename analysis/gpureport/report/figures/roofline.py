@@ -6,10 +6,11 @@ lower of the instruction ceiling and arithmetic intensity x bandwidth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import atan2, cos, degrees, sin
+from math import atan2, degrees
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.style import (
@@ -34,12 +35,17 @@ if TYPE_CHECKING:
 
 COLUMNS = 2
 """Panels side by side."""
+Ends = tuple[float, float]
+Floats = NDArray[np.float64]
 
-_PLOT_IN, _HEAD_IN, _FOOT_IN = 1.9, 0.2, 0.36
-_NAMES_IN = 1.36  # width of the variants' names to the right of each panel
+_PLOT_IN, _HEAD_IN, _FOOT_IN = 1.55, 0.2, 0.36
+_NAMES_IN = 1.42  # width of the variants' names to the right of each panel
 _MARGINS = Margins(left=0.55, right=_NAMES_IN, top=0.03)
 _GAP_IN = _NAMES_IN + 0.4
 _LINE_IN = 0.105
+_BEND_IN = 0.22  # width in which lines from marks bend to the names
+_AWAY_IN, _MARK_IN = 0.08, 0.05  # of the names of slopes: from their lines, and from marks
+_POINTS = 200  # of a line that names must not cover
 _AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
 _CLASSES = (
     *("instruction", "fp32", "fp64", "fp16", "fp16x2", "bf16x2", "int32", "int32_mul", "int64", "dot_int8"),
@@ -130,7 +136,7 @@ def _draw(axis: "Axes", dots: Sequence[Dot], device: Device, name: str) -> None:
     unit = value_ticks(axis.yaxis, y, scale, logarithmic=True, most=6)
     write_above(axis, unit, 0.07, x=-0.03, ha="right")
     write_title(axis, f"{class_text(name)}, peak {format_value(roof, 'op/s')}", 0.07)
-    _draw_slopes(axis, device, roof)
+    slopes = _draw_slopes(axis, device, roof)
     axis.plot((roof / bandwidth, x[1]), (roof, roof), color=MUTED, linewidth=0.9)
     both = [dot for dot in dots if dot.observed_per_s]
     ends = ([dot.predicted_per_s for dot in both], [dot.observed_per_s or 0.0 for dot in both])
@@ -140,55 +146,91 @@ def _draw(axis: "Axes", dots: Sequence[Dot], device: Device, name: str) -> None:
     axis.plot([d.intensity for d in dots], predicted, "o", color=PREDICTED, markerfacecolor="white", markersize=3.6)
     axis.plot(x_both, ends[1], "o", color=OBSERVED, markersize=3.6)
     _write_names(axis, dots)
+    _label_slopes(axis, slopes, [(dot.intensity, value) for dot in dots for value in _values(dot)])
 
 
-def _draw_slopes(axis: "Axes", device: Device, roof: float) -> None:
-    """Draw the bandwidth of each level up to the roof, with its name along the line where there is room."""
+def _values(dot: Dot) -> list[float]:
+    return [dot.predicted_per_s, *([dot.observed_per_s] if dot.observed_per_s else [])]
+
+
+def _draw_slopes(axis: "Axes", device: Device, roof: float) -> list[tuple[str, float, Ends]]:
+    """Draw the bandwidth of each level up to the roof; return name, bandwidth and intensities of each drawn line.
+
+    The bandwidth of memory that kernels are expected to reach is predicted: dashed, with an empty name.
+    """
     memory = device.memory
     levels = [("DRAM", memory.bandwidth_bytes_per_s)]
     levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in device.caches]
-    levels += [("achievable", memory.bandwidth_bytes_per_s * memory.efficiency)]
-    width, height = inches(axis)
+    levels += [("", memory.bandwidth_bytes_per_s * memory.efficiency)]
     (left, right), (low, _) = axis.get_xlim(), axis.get_ylim()
-    to_axes = axis.transData + axis.transAxes.inverted()
+    drawn = []
     for name, bandwidth in levels:
         start, end = max(left, low / bandwidth), min(right, roof / bandwidth)
-        if start >= end:
-            continue
-        axis.plot(
-            (start, end),
-            (start * bandwidth, end * bandwidth),
-            color=MUTED,
-            linewidth=0.9,
-            linestyle=DASHED if name == "achievable" else "-",
-        )
-        places = to_axes.transform([(start, start * bandwidth), (end, end * bandwidth)]) * (width, height)
-        across, up = places[1] - places[0]
-        below = name == "achievable"  # the label of both lines of memory
-        text = (
-            f"DRAM {format_bandwidth(memory.bandwidth_bytes_per_s)}"
-            if below
-            else f"{name} {format_bandwidth(bandwidth)}"
-        )
-        if name != "DRAM" and float(np.hypot(across, up)) > text_in(text, SMALL_PT) + 0.3:
-            angle, away = atan2(up, across), -4 if below else 2  # points from the line, and 6 along it
-            offset = (-6 * cos(angle) - away * sin(angle), -6 * sin(angle) + away * cos(angle))
-            axis.annotate(
-                text,
-                (end, end * bandwidth),
-                offset,
-                textcoords="offset points",
-                size=SMALL_PT,
-                color=MUTED,
-                ha="right",
-                va="top" if below else "bottom",
-                rotation=degrees(angle),
-                rotation_mode="anchor",
+        if start < end:
+            style = "-" if name else DASHED
+            y = (start * bandwidth, end * bandwidth)
+            axis.plot((start, end), y, color=MUTED, linewidth=0.9, linestyle=style)
+            drawn.append((name, bandwidth, (start, end)))
+    return drawn
+
+
+def _label_slopes(
+    axis: "Axes", slopes: Sequence[tuple[str, float, Ends]], marks: Sequence[tuple[float, float]]
+) -> None:
+    """Write the names of *slopes* along them where they cover no slope, none of *marks* (x, y) and no other name.
+
+    The places nearest to the upper end come first, then names without the bandwidth. Where there is no place, no name.
+    """
+    size = np.array(inches(axis))
+    to_axes = axis.transData + axis.transAxes.inverted()
+    lines = [to_axes.transform([(x, x * slope) for x in ends]) * size for _, slope, ends in slopes]
+    along = [point for start, end in lines for point in np.linspace(start, end, _POINTS)]
+    taken = np.array([(*point, 0.0) for point in along] + [(*at, _MARK_IN) for at in to_axes.transform(marks) * size])
+    for (name, bandwidth, _), (start, end) in zip(slopes, lines, strict=True):
+        length = float(np.hypot(*(end - start)))
+        direction = (end - start) / length
+        for text in (f"{name} {format_bandwidth(bandwidth)}", name) if name else ():
+            width = text_in(text, SMALL_PT)
+            places = (
+                end - direction * (away + width / 2) + side * np.array((-direction[1], direction[0]))
+                for away in np.arange(0.08, length - width, 0.05)
+                for side in (_AWAY_IN, -_AWAY_IN)
             )
+            middle = next((place for place in places if _is_free(place, direction, width, taken, size)), None)
+            if middle is not None:
+                own = (middle + direction * shift for shift in np.linspace(-width / 2, width / 2, 9))
+                taken = np.concatenate([taken, [(*point, _MARK_IN) for point in own]])
+                across, up = middle / size
+                axis.text(
+                    across,
+                    up,
+                    text,
+                    transform=axis.transAxes,
+                    size=SMALL_PT,
+                    color=MUTED,
+                    ha="center",
+                    va="center",
+                    rotation=degrees(atan2(direction[1], direction[0])),
+                    rotation_mode="anchor",
+                )
+                break
+
+
+def _is_free(middle: Floats, direction: Floats, width: float, taken: Floats, size: Floats) -> bool:
+    """Whether a text of this *width* is inside the axes and covers none of *taken*: x, y and room; all in inches."""
+    ends = middle + np.outer((-width / 2, width / 2), direction)
+    if (ends < _LINE_IN / 2).any() or (ends > size - _LINE_IN / 2).any():
+        return False
+    offsets, room = taken[:, :2] - middle, taken[:, 2]
+    along, across = offsets @ direction, offsets @ np.array((-direction[1], direction[0]))
+    return not ((np.abs(along) < width / 2 + room) & (np.abs(across) < _LINE_IN / 2 + room)).any()
 
 
 def _write_names(axis: "Axes", dots: Sequence[Dot]) -> None:
-    """Write the names to the right of the axes in the order of their marks, each with a line to its mark."""
+    """Write the names to the right of the axes in the order of their marks, each with a line to its mark.
+
+    Lines are level within the axes, so that they do not cross.
+    """
     width, height = inches(axis)
     to_axes = axis.transData + axis.transAxes.inverted()
     places = to_axes.transform([(dot.intensity, dot.observed_per_s or dot.predicted_per_s) for dot in dots])
@@ -198,10 +240,10 @@ def _write_names(axis: "Axes", dots: Sequence[Dot]) -> None:
     lines_x, lines_y = [], []
     for dot, (across, up), at in zip(dots, places, heights, strict=True):
         end = (at + shift) / height
-        lines_x += [across, 1 + 0.02 / width, 1 + 0.1 / width, np.nan]
-        lines_y += [up, end, end, np.nan]
-        name = fitted(dot.name, _NAMES_IN - 0.13)
-        axis.text(1 + 0.12 / width, end, name, transform=axis.transAxes, size=SMALL_PT, va="center")
+        lines_x += [across, 1.0, 1 + _BEND_IN / width, np.nan]
+        lines_y += [up, up, end, np.nan]
+        name = fitted(dot.name, _NAMES_IN - _BEND_IN - 0.03)
+        axis.text(1 + (_BEND_IN + 0.02) / width, end, name, transform=axis.transAxes, size=SMALL_PT, va="center")
     axis.plot(lines_x, lines_y, transform=axis.transAxes, color="#BBBBBB", linewidth=0.4, clip_on=False, zorder=1)
 
 

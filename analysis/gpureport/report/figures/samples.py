@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, first_fitting, fitted
+from gpureport.report.figures.style import (
+    DASHED,
+    FONT_PT,
+    OBSERVED,
+    PREDICTED,
+    SMALL_PT,
+    first_fitting,
+    fitted,
+    needed_in,
+)
 from gpureport.report.figures.theme import Margins, dots, inches, sheet, value_ticks, write_above, write_title
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_ratio
@@ -20,11 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_PANELS = 12
+MOST_PANELS = 4
+"""One row: small figures leave no large gaps at the ends of pages."""
 
-_COLUMNS = 4
+_MOST_POINTS = 12
 _FEWEST = 3  # samples of a drawn point
-_PLOT_IN, _HEAD_IN, _FOOT_IN, _GAP_IN = 0.75, 0.3, 0.16, 0.4
+_PLOT_IN, _HEAD_IN, _GAP_IN = 0.75, 0.33, 0.4
 _MARGINS = Margins(left=0.55, right=0.2, top=0.02)
 _AROUND = 1.15  # from the least and the greatest value to the ends of the y axis, as a factor
 
@@ -33,10 +43,9 @@ _AROUND = 1.15  # from the least and the greatest value to the ends of the y axi
 class SampledPoint:
     """The samples of one point, relative to its predicted time."""
 
-    name: str
-    """Name of the curve."""
+    workload: str
     point: str
-    """Label of the point."""
+    """Label of the point, after the sweep if the workload has several."""
     at: NDArray[np.float64]
     """Seconds since the sweep began, or the number of each sample if unknown; shape (n,), n > 0."""
     timed: bool
@@ -45,6 +54,8 @@ class SampledPoint:
     """Time / predicted time, shape (n,)."""
     spread: float
     """Half-width of the prediction's 95 % interval, as a factor."""
+    specified: bool
+    """Whether it is the prediction from the specification; else the calibrated one."""
 
     @property
     def median(self) -> float:
@@ -67,37 +78,39 @@ def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
         if prediction and measured and any(pair.main.verdict in _ASTRAY for pair in curve.pairs):
             predicted = {point.point.label: point for point in prediction.points}
             pairs = ((p, predicted[p.point.label]) for p in measured.points if p.point.label in predicted)
-            sweep = f", {curve.key.sweep.replace('_', ' ')}" if sweeps[curve.key.workload] > 1 else ""
-            name = f"{curve.key.workload}{sweep}"
-            points = [_sampled(name, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
+            sweep = f"{curve.key.sweep.replace('_', ' ')}, " if sweeps[curve.key.workload] > 1 else ""
+            points = [_sampled(curve, sweep, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
             worst += [max(points, key=lambda point: point.distance)] if points else []
-    return tuple(sorted(worst, key=lambda point: -point.distance)[:MOST_PANELS])
+    return tuple(sorted(worst, key=lambda point: -point.distance)[:_MOST_POINTS])
 
 
 _ASTRAY = (Verdict.OFF, Verdict.ERROR)
 
 
-def _sampled(name: str, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:
+def _sampled(curve: CurveRecords, sweep: str, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:
     times = np.asarray(point.samples_s, dtype=float)
     timed = len(point.taken_at_s) == len(times)
     at = np.asarray(point.taken_at_s, dtype=float) if timed else np.arange(1.0, len(times) + 1)
-    return SampledPoint(name, point.point.label, at, timed, times / predicted.time_s, predicted.spread)
+    return SampledPoint(
+        workload=curve.key.workload,
+        point=f"{sweep}{point.point.label.partition(' (')[0]}",
+        at=at,
+        timed=timed,
+        ratios=times / predicted.time_s,
+        spread=predicted.spread,
+        specified=curve.specification is not None,
+    )
 
 
 def sample_figure(points: Sequence[SampledPoint]) -> "Figure":
     """Draw the samples of each of *points* (at least one, at most :data:`MOST_PANELS`) in a panel."""
-    columns = _COLUMNS
-    rows = -(-len(points) // columns)
-    heights = [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
-    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
-    for index, axis in enumerate(axis for row in axes for axis in row):
-        if index >= len(points):
-            axis.remove()
-            continue
-        _draw(axis, points[index])
-        axis.set_ylabel("time / predicted" if index % columns == 0 else "", size=SMALL_PT, labelpad=1)
-        if index + columns >= len(points):
-            axis.set_xlabel("s since the sweep began" if points[index].timed else "sample", size=SMALL_PT, labelpad=1)
+    figure, (axes,) = sheet([(_HEAD_IN, _PLOT_IN)], MOST_PANELS, margins=_MARGINS, gap_in=_GAP_IN)
+    for axis, sampled in zip(axes, points, strict=False):
+        _draw(axis, sampled)
+        axis.set_xlabel("s since the sweep began" if sampled.timed else "sample", size=SMALL_PT, labelpad=1)
+    axes[0].set_ylabel("time / predicted", size=SMALL_PT, labelpad=1)
+    for axis in axes[len(points) :]:
+        axis.remove()
     return figure
 
 
@@ -106,13 +119,15 @@ def _draw(axis: "Axes", sampled: SampledPoint) -> None:
 
     low, high = 1 / sampled.spread, sampled.spread
     axis.axhspan(low, high, color=PREDICTED, alpha=0.15, linewidth=0)
-    axis.axhline(1, color=PREDICTED, linewidth=0.9)
+    axis.axhline(1, color=PREDICTED, linewidth=0.9, linestyle=DASHED if sampled.specified else "-")
     dots(axis, sampled.at, sampled.ratios, OBSERVED, 2.2)
     ends = min(low, *sampled.ratios) / _AROUND, max(high, *sampled.ratios) * _AROUND
     axis.set(yscale="log", ylim=ends)
     value_ticks(axis.yaxis, ends, (1.0, ""), logarithmic=True, most=4)
     axis.xaxis.set_major_locator(MaxNLocator(3))
     width, _ = inches(axis)
-    write_title(axis, first_fitting((sampled.name, sampled.name.partition("/")[2]), width + 0.2, 1.1 * FONT_PT), 0.2)
-    text = f"{sampled.point.partition(' (')[0]}: {format_ratio(sampled.median)}"
-    write_above(axis, fitted(text, width + 0.25, SMALL_PT), 0.08)
+    names = (sampled.workload, sampled.workload.partition("/")[2])
+    write_title(axis, first_fitting(names, width + 0.3, FONT_PT), 0.2)
+    median = f": {format_ratio(sampled.median)}"
+    point = fitted(sampled.point, width + 0.3 - needed_in(median, SMALL_PT), SMALL_PT)
+    write_above(axis, f"{point}{median}", 0.08)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
+from gpureport.findings.verdicts import ceiling_label
 from gpureport.records.features import Feature
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.figures.marks import Plateau, draw_marks, draw_plateaus, feature_marks, label_plateaus, plateaus
+from gpureport.report.figures.ratios import BETWEEN_IN, STRIP_IN, interpolated, ratio_axis
 from gpureport.report.figures.style import (
     DASHED,
     FAINT,
@@ -21,7 +23,17 @@ from gpureport.report.figures.style import (
     first_fitting,
     text_in,
 )
-from gpureport.report.figures.theme import Margins, bars, binary_axis, dots, inches, sheet, value_axis, write_title
+from gpureport.report.figures.theme import (
+    Margins,
+    bars,
+    binary_axis,
+    dots,
+    inches,
+    name_at_edge,
+    sheet,
+    value_axis,
+    write_title,
+)
 from gpureport.report.run.curves import CurveRecords, seen_word
 from gpureport.units import format_bytes
 
@@ -38,15 +50,13 @@ _COLUMNS = 3
 MOST_PANELS = 3
 """One row: small figures leave no large gaps at the ends of pages."""
 
-_MARGINS = Margins(left=0.66, top=0.04)
+_MARGINS = Margins(left=0.66, top=0.02, bottom=0.36)
 _GAP_IN = 0.52  # between columns, with room for ticks and unit
-_PLOT_IN = {1: 1.65, 2: 1.35, 3: 1.08}  # by panels side by side
-_LINE_IN, _TITLE_IN = 0.115, 0.16  # of the head above each curve
+_PLOT_IN = {1: 1.35, 2: 1.06, 3: 1.06}  # by panels side by side: three rows with captions and a heading fill a page
+_LINE_IN, _TITLE_IN = 0.11, 0.15  # of the head above each curve
 _UNIT_IN = 0.14  # of the unit above the y axis
-_STRIP_IN, _BETWEEN_IN, _FOOT_IN = 0.44, 0.06, 0.38
+_FOOT_IN = 0.36
 _MOST_TICKS = {1: 9, 2: 5, 3: 4}
-_LEAST_REACH, _MOST_REACH = 1.3, 4.0  # of the strip, above and below 1
-_LEAST_ROOM = 1.35  # from 1 to the edge of the strip / from 1 to its outer ticks
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -66,7 +76,7 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
     head = _TITLE_IN + _LINE_IN * (len(lines) + 0.5) + _UNIT_IN
     heights = [(head + (_FOOT_IN if row else 0), _PLOT_IN[columns]) for row in range(rows)]
     if with_strips:
-        heights = [each for pair in heights for each in (pair, (_BETWEEN_IN, _STRIP_IN))]
+        heights = [each for pair in heights for each in (pair, (BETWEEN_IN, STRIP_IN))]
     figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
     each_row = 2 if with_strips else 1
     for index, (curve, known) in enumerate(zip(curves, titles, strict=True)):
@@ -77,10 +87,10 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         label_plateaus(found[0], observed_plateaus(curve), curve.value_unit, OBSERVED)
         write_title(found[0], first_fitting(known, inches(found[0])[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
         found[-1 if found[-1].get_visible() else 0].set_xlabel(curve.axis.label, labelpad=1)
-        if column == 0:
-            _name(found[0], value_label([curve]))
-            if with_strips:
-                _name(found[-1], f"{seen_word(curves)} /\npredicted")
+        if column == 0 and with_strips:
+            name_at_edge(found[-1], f"{seen_word(curves)} /\npredicted", _MARGINS.left)
+        if column == 0 or curve.metric.label != curves[index - 1].metric.label:
+            name_at_edge(found[0], curve.metric.label, _GAP_IN if column else _MARGINS.left)
     for index in range(len(curves), rows * columns):
         for line in axes[(rows - 1) * each_row :]:
             line[index % columns].remove()
@@ -111,20 +121,6 @@ def _marked(curve: CurveRecords) -> dict[Basis, Prediction | Observation]:
     records: dict[Basis, Prediction | Observation | None]
     records = {"predicted": curve.specification or curve.calibrated, "observed": curve.observation}
     return {name: record for name, record in records.items() if record and record.points and not curve.is_work_group}
-
-
-def _name(axis: "Axes", text: str) -> None:
-    """Write the name of the y axis at the left edge of the sheet."""
-    width, _ = inches(axis)
-    place = (0.07 - _MARGINS.left) / width
-    axis.text(place, 0.5, text, transform=axis.transAxes, rotation=90, ha="left", va="center", size=SMALL_PT)
-
-
-def value_label(curves: Sequence[CurveRecords | Prediction]) -> str:
-    """Return the common last words of the metrics' labels, such as ``bandwidth``; if none, ``rate`` or ``time``."""
-    first, *others = (curve.metric.label.split()[::-1] for curve in curves)
-    same = [all(words[: n + 1] == first[: n + 1] for words in others) for n in range(len(first))]
-    return " ".join(first[: sum(same)][::-1]) or curves[0].metric.kind
 
 
 def x_text(curve: CurveRecords) -> Callable[[float], str]:
@@ -163,7 +159,8 @@ def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
         axis.set_xlim(*_ends([p.point.x for p in drawable(curve.points)]))
     if ratios and base and curve.observation:
         _draw_values(ratios[0], curve, base)
-        _ratio_axis(ratios[0], [(p.point.x, p.value / base(p.point.x)) for p in drawable(curve.observation.points)])
+        seen = [(p.point.x, p.value / base(p.point.x)) for p in drawable(curve.observation.points)]
+        ratio_axis(ratios[0], {OBSERVED: seen})
         values.tick_params(labelbottom=False)
     elif ratios:
         ratios[0].set_visible(False)
@@ -199,8 +196,7 @@ def _base(curve: CurveRecords) -> Callable[[float], float] | None:
     points = drawable(curve.prediction.points) if curve.prediction else []
     if not points or not curve.observation or curve.is_work_group:
         return None
-    x, y = np.log([p.point.x for p in points]), np.log([p.value for p in points])
-    return lambda at: float(np.exp(np.interp(np.log(at), x, y)))
+    return interpolated([(p.point.x, p.value) for p in points])
 
 
 def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], float] | None = None) -> None:
@@ -232,35 +228,6 @@ def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], floa
     axis.set(xlabel="", ylabel="")
 
 
-def _ratio_axis(axis: "Axes", ratios: Sequence[tuple[float, float]]) -> None:
-    """Make the axis of ratios logarithmic, symmetrical around 1; arrows at its edges show those beyond its limits.
-
-    *ratios* are the observed ones, with their x.
-    """
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    reach = min(max([_LEAST_REACH, *(1.05 * max(y, 1 / y) for _, y in ratios)]), _MOST_REACH)
-    near = 1.2 if reach < 1.5 else 1.5 if reach < 2.5 else 2.0
-    reach = max(reach, near**_LEAST_ROOM)
-    axis.set_yscale("log")
-    axis.set_ylim(1 / reach, reach)
-    axis.yaxis.set_major_locator(FixedLocator([1 / near, 1, near]))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
-    axis.yaxis.set_minor_locator(NullLocator())
-    beyond = [(x, reach if y > 1 else 1 / reach, y > 1) for x, y in ratios if not 1 / reach <= y <= reach]
-    if beyond:
-        inside = [(edge / reach**0.2) if above else edge * reach**0.2 for _, edge, above in beyond]
-        _arrows(axis, [(x, edge, other) for (x, edge, _), other in zip(beyond, inside, strict=True)])
-
-
-def _arrows(axis: "Axes", found: Sequence[tuple[float, float, float]]) -> None:
-    """Draw arrow heads, as one path: each an x, the height of its tip and that of its ends."""
-    wide = (axis.get_xlim()[1] / axis.get_xlim()[0]) ** (0.03 / inches(axis)[0])
-    x = [each for at, _, _ in found for each in (at / wide, at, at * wide, np.nan)]
-    y = [each for _, tip, end in found for each in (end, tip, end, np.nan)]
-    axis.plot(x, y, color=OBSERVED, linewidth=0.8, zorder=4, clip_on=False)
-
-
 def _ends(x: Sequence[float]) -> tuple[float, float]:
     return min(x) / 1.15, max(x) * 1.15
 
@@ -272,7 +239,8 @@ def _draw_bottleneck(axis: "Axes", prediction: Prediction, height: float) -> Non
     bounds = np.exp([*places[:1], *((a + b) / 2 for a, b in pairwise(places)), *places[-1:]])
     left, right = np.log(axis.get_xlim())
     width_in, _ = inches(axis)
-    for shade, (name, group) in enumerate(groupby(range(len(points)), key=lambda i: points[i].bottleneck)):
+    names = [ceiling_label(point.bottleneck) for point in points]
+    for shade, (name, group) in enumerate(groupby(range(len(points)), key=names.__getitem__)):
         indices = list(group)
         start, end = bounds[indices[0]], bounds[indices[-1] + 1]
         axis.plot(

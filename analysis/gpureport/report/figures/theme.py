@@ -24,6 +24,7 @@ from gpureport.report.figures.style import (
     linear_ticks,
     needed_in,
     readable,
+    text_in,
 )
 from gpureport.units import scale_of
 
@@ -52,6 +53,7 @@ _SETTINGS = {
     "axes.edgecolor": MUTED,
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
     "grid.color": FAINT,
     "grid.linewidth": 0.4,
     "xtick.labelsize": SMALL_PT,
@@ -262,6 +264,25 @@ def write_above(
     height = 1 + above_in / inches(axis)[1]
     place = {"transform": axis.transAxes, "va": "center", "ha": ha}
     axis.text(x, height, text, fontdict={"size": size_pt, "color": colour, "weight": weight, **place})
+
+
+def name_at_edge(axis: "Axes", text: str, left_in: float) -> None:
+    """Write the name of the y axis upright at the left edge of the sheet, *left_in* from the axes.
+
+    A name that is longer than the axis ends above it.
+    """
+    width, height = inches(axis)
+    is_long = "\n" not in text and text_in(text, SMALL_PT) > height
+    axis.text(
+        (0.07 - left_in) / width,
+        0.06 / height if is_long else 0.5,
+        text,
+        transform=axis.transAxes,
+        rotation=90,
+        size=SMALL_PT,
+        ha="left",
+        va="bottom" if is_long else "center",
+    )
 
 
 def write_title(axis: "Axes", text: str, above_in: float, *, x: float = 0.0) -> None:

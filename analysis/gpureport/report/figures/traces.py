@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.report.figures.style import MUTED, OBSERVED, shorten
-from gpureport.report.figures.theme import Margins, bars, sheet, value_ticks
+from gpureport.report.figures.theme import Margins, arrows, bars, sheet, value_ticks
 from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_time, scale_of
 
@@ -21,6 +21,7 @@ MOST_PANELS = 6
 _COLUMNS, _NAME = 2, 30  # characters of a title before the median
 _BINS = 160
 _LEAST_REACH = 0.02  # of the y axis on both sides of the median
+_MOST_ABOVE = 3.0  # maxima / medians, as distances from 1, beyond which arrows show maxima
 _PLOT_IN, _HEAD_IN, _FOOT_IN = 0.95, 0.22, 0.32
 _MARGINS = Margins(left=0.66, top=0.02)
 
@@ -80,7 +81,7 @@ def trace_figure(found: Sequence[Trace]) -> "Figure":
     heights = [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
     figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=0.4)
     drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
-    limits = ratio_limits(np.concatenate([middle for _, middle, _, _ in drawn]))
+    limits = ratio_limits(*(np.concatenate([columns[number] for columns in drawn]) for number in (1, 3)))
     for index, axis in enumerate(axis for row in axes for axis in row):
         if index >= len(found):
             axis.remove()
@@ -90,6 +91,7 @@ def trace_figure(found: Sequence[Trace]) -> "Figure":
         axis.plot(at, middle, color=OBSERVED, linewidth=0.7)
         axis.axhline(1, color=MUTED, linewidth=0.5, zorder=1)
         axis.set_ylim(*limits)
+        arrows(axis, at[most > limits[1]], limits[1], "^", OBSERVED)
         axis.locator_params(axis="y", nbins=4)
         last = float(trace.at_s.max()) or 1.0
         axis.set_xlim(0, last)
@@ -101,10 +103,11 @@ def trace_figure(found: Sequence[Trace]) -> "Figure":
     return figure
 
 
-def ratio_limits(ratios: Floats) -> tuple[float, float]:
-    """Return limits that include *ratios*, shape (n,), and both sides of 1."""
-    below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - ratios.min(), ratios.max() - 1))
-    return max(0.0, 1 - 1.5 * below), 1 + 1.5 * above
+def ratio_limits(medians: Floats, maxima: Floats) -> tuple[float, float]:
+    """Return limits that include *medians*, both sides of 1, and *maxima* that are not far above; shape (n,) each."""
+    below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - medians.min(), medians.max() - 1))
+    highest = min(float(maxima.max()) - 1, _MOST_ABOVE * above)
+    return max(0.0, 1 - 1.5 * below), 1 + max(1.5 * above, 1.1 * highest)
 
 
 def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -8,12 +8,15 @@ from math import log
 from pathlib import Path
 
 from gpureport import __version__
+from gpureport.compare.records import CurvePoint, MachineCurve
 from gpureport.glossary import terms
 from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
+from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
-from gpureport.report.figures.charts import pair_charts
-from gpureport.report.figures.pairs import MOST_PANELS, Pair, pair_figure
+from gpureport.report.figures.charts import machine_charts
+from gpureport.report.figures.machines import MOST_PANELS, machine_figure
 from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.sizes import drawable
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import facts_of
@@ -102,22 +105,34 @@ def _chapter(first: Side, other: Beside) -> DeviceChapter:
 
 def _figures(first: Side, other: Side, drawn: Sequence[Contrast]) -> tuple[Picture, ...]:
     """Draw sweeps over sizes, by kind."""
-    mine, theirs = ({p.key: p for p in side.predictions} for side in (first, other))
+    sides, marks = (first, other), f"bands: 95 % intervals; below: values / those of {first.letter}"
+    names = [f"{side.letter}: {side.device.name}" for side in sides]
+    found = [{p.key: machine_curve(p, name) for p in side.predictions} for side, name in zip(sides, names, strict=True)]
     kinds = grouped(
-        ((c.key.family, c.key.sweep, c.axis.label, c.metric.unit), (mine[c.key], theirs[c.key])) for c in drawn
+        ((c.key.family, c.key.sweep, c.axis.label, c.metric.unit), [of[c.key] for of in found]) for c in drawn
     )
-    names = [(side.letter, side.device.name) for side in (first, other)]
     return tuple(
         Picture(
-            partial(pair_figure, part, [pair[0].key.variant for pair in part], names),
-            _caption(part),
-            pair_charts(part, (first.device.name, other.device.name)),
+            partial(machine_figure, part, names),
+            f"{family_title(family)}, {sweep.replace('_', ' ')}; {marks}.",
+            machine_charts(part, names),
         )
-        for pairs in kinds.values()
-        for part in in_figures(pairs, MOST_PANELS)
+        for (family, sweep, *_), sweeps in kinds.items()
+        for part in in_figures(sweeps, MOST_PANELS)
     )
 
 
-def _caption(part: Sequence[Pair]) -> str:
-    key = part[0][0].key
-    return f"{family_title(key.family)}, {key.sweep.replace('_', ' ')}; bands: 95 % intervals."
+def machine_curve(prediction: Prediction, name: str) -> MachineCurve:
+    """Return a predicted curve with its intervals, without points that do not fit on logarithmic axes."""
+    points = (
+        CurvePoint(p.point.label, p.point.x, p.value, p.value / p.spread, p.value * p.spread)
+        for p in drawable(prediction.points)
+    )
+    return MachineCurve(
+        key=prediction.key,
+        axis=prediction.axis,
+        metric=prediction.metric,
+        observed=False,
+        points=tuple(points),
+        machine=name,
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpureport.findings.verdicts import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, best_point, outlooks
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
@@ -48,7 +49,7 @@ def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 def ceiling_name(ceiling: Ceiling) -> str:
     """Name a ceiling; for multiply-adds also in FLOP/s."""
     if ceiling.kind != "rate" or ceiling.name != "fp32":
-        return ceiling.name
+        return ceiling_label(ceiling.name) if ceiling.kind == "rate" else ceiling.name
     return f"fp32 ({format_value(2 * ceiling.value, 'FLOP/s')} as multiply-adds)"
 
 
@@ -94,7 +95,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
         (
             each.workload,
             format_predicted(each.value, each.ci_low, each.ci_high, each.unit),
-            each.bottleneck,
+            ceiling_label(each.bottleneck),
             cliffs_text(each),
             taper_text(each),
             occupancy_text(each.occupancy) if each.occupancy else "",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log, sqrt
 
+from gpureport.findings.verdicts import ceiling_label
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import Outlook, is_shown, outlooks
@@ -45,7 +46,8 @@ def ceilings_table(sides: Sequence[Side]) -> Table:
     first, *others = found
     rows = []
     for key in keys:
-        name = next(f"{'latency of ' if c.kind == 'latency' else ''}{c.name}" for each in found if (c := each.get(key)))
+        kind, called = key
+        name = f"latency of {called}" if kind == "latency" else ceiling_label(called) if kind == "rate" else called
         cells = [value_of(each[key]) if key in each else UNKNOWN for each in found]
         ratios = [
             format_ratio(each[key].value / first[key].value) if key in each and key in first else UNKNOWN
@@ -87,8 +89,8 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
             f"{name}, {contrast.key.sweep}" if names.count(name) > 1 else name,
             *(best[contrast.key] for best in bests),
             ratio_text(contrast.best),
-            contrast.first_bottleneck,
-            contrast.other_bottleneck,
+            ceiling_label(contrast.first_bottleneck),
+            ceiling_label(contrast.other_bottleneck),
             *((by_size(contrast),) if sizes else ()),
         )
         for contrast, name in zip(other.contrasts, names, strict=True)
@@ -140,8 +142,8 @@ def stretch_table(first: Side, other: Beside) -> Table:
             contrast.key.workload if not number else "",
             f"{size_text(contrast.axis, stretch.start)} to {size_text(contrast.axis, stretch.end)}",
             ratio_text(stretch.ratio),
-            stretch.first_bottleneck,
-            stretch.other_bottleneck,
+            ceiling_label(stretch.first_bottleneck),
+            ceiling_label(stretch.other_bottleneck),
         )
         for contrast in other.contrasts
         if len(contrast.stretches) > 1

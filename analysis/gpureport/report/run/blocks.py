@@ -12,7 +12,7 @@ from gpureport.report.figures.essentials import Essentials, essentials, essentia
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import COLUMNS, roofline_dots, roofline_figure
-from gpureport.report.figures.samples import deviating_points, sample_figure
+from gpureport.report.figures.samples import MOST_PANELS, deviating_points, sample_figure
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
@@ -163,7 +163,10 @@ def _roofline(report: Report, family: str, found: Sequence[CurveRecords]) -> tup
 def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return the tables of explanations and of the largest deviations, and the samples of deviating points."""
     sampled = deviating_points(found)
-    figures = (Picture(partial(sample_figure, sampled), sample_caption(sampled)),) if sampled else ()
+    figures = tuple(
+        Picture(partial(sample_figure, part), sample_caption(sampled) if not number else "More of them, as above.")
+        for number, part in enumerate(in_figures(sampled, MOST_PANELS))
+    )
     explained, deviations = unexpected.summary(report.explanations), lists.deviations_table(report)
     caption = (
         "The most severe deviation of each kind of feature in each family. First come errors, then values that are off "

@@ -6,7 +6,7 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
-from gpureport.report.figures.style import shorten
+from gpureport.report.figures.style import brief, shorten
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, specified_values, verdicts
 from gpureport.report.text.tables import UNKNOWN, Table
@@ -24,7 +24,7 @@ from gpureport.report.text.words import (
 )
 from gpureport.units import format_interval, format_predicted, format_ratio, format_value
 
-_LONGEST_FEATURE = 60
+_LONGEST_FEATURE = 120
 
 
 def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
@@ -150,8 +150,8 @@ def deviations_table(report: Report) -> Table:
         (
             kernel_name(report, f.key),
             shorten(feature_text(f), _LONGEST_FEATURE),
-            format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
-            observed_text(f),
+            brief(format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit)),
+            brief(observed_text(f)),
             format_ratio(f.ratio),
             verdict_text(f.verdict),
             agreeing(row.verdicts),

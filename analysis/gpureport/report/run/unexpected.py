@@ -17,14 +17,17 @@ from gpureport.units import format_percent
 
 CAPTION = (
     "Curves with a feature that is not as predicted from the specification, and with times more than 5 % off. A "
-    "hypothesis is another assumption about how the device works. The model predicts the curve again under each "
-    "hypothesis, without fitting parameters: first up to twelve points, then all points under the four closest "
-    "hypotheses. A hypothesis explains a curve if it at least halves the error in 95 % of the bootstrap samples. If no "
-    "single hypothesis does, pairs of hypotheses are tested. "
-    "Error: root mean square of ln (time / predicted time), as a factor or in percent. Hypotheses never "
-    "change predictions."
+    "hypothesis is another assumption about how the device works. It explains a curve if it at least halves the error: "
+    "the root mean square of ln (time / predicted time), as a factor or in percent."
 )
 """Of :func:`summary`."""
+METHOD = (
+    "The model predicts a curve again under each hypothesis, without fitting parameters: first up to twelve points, "
+    "then all points under the four closest hypotheses. A hypothesis explains a curve if it at least halves the error "
+    "in 95 % of the bootstrap samples. If no single hypothesis does, pairs are tested. Hypotheses never change "
+    "predictions."
+)
+"""Of the tests, for the appendix."""
 
 
 def answers(report: Report) -> Iterator[str]:

@@ -129,7 +129,7 @@ def legend(curves: Sequence[CurveRecords], *, cases: bool) -> tuple[str, ...]:
             any(p.spread > 1 for p in predicted),
         ),
         (f"dots: {dots}", measured),
-        (f"horizontal lines: {seen} plateaus; dotted: fitted, with the best sample", measured),
+        (f"horizontal lines: {seen} plateaus; fitted ones with the best sample", measured),
     )
     lines = [text for text, drawn in marks if drawn]
     if not lines:
@@ -192,9 +192,7 @@ def sample_caption(points: Sequence[SampledPoint]) -> str:
         if len(points) > 1
         else "The point farthest from its prediction."
     )
-    legend = (
-        "Dots: measured / predicted time; below each name its median. Line and band: prediction with 95 % interval."
-    )
+    legend = "Dots: measured / predicted time; below each name its median. Dashed, band: prediction with 95 % interval."
     return f"{which} {legend}"
 
 
