@@ -14,7 +14,8 @@ from gpureport.errors import InputError
 from gpureport.predict.fitted import FITTED_TO
 from gpureport.records.provenance import Provenance
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.first_day import UNKNOWN, documented, first_day, predecessors
+from gpureport.spec.draft import GENERIC
+from gpureport.spec.first_day import documented, first_day, predecessors
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value, layer
 from gpureport.validate.independence import Independence, independence
@@ -25,7 +26,7 @@ FILES = {
     **{entry.id: entry.file for entry in DATABASE.entries.values()},
     **{name: DATABASE.architecture(name) for name in DATABASE.architecture_paths},
 }
-GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(name).kind == "gpu" and name != UNKNOWN]
+GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(name).kind == "gpu" and name != GENERIC]
 
 
 def constants() -> Iterator[str]:
@@ -162,7 +163,7 @@ def test_predecessors_lead_to_the_unknown_gpu() -> None:
     assert list(predecessors(DATABASE, "ampere_80"))[:2] == ["volta_70", "pascal_60"]
     for name in GPUS:
         chain = list(predecessors(DATABASE, name))
-        assert chain[-1] == UNKNOWN
+        assert chain[-1] == GENERIC
         assert len(set(chain)) == len(chain)
 
 

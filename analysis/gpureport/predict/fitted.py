@@ -26,7 +26,6 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_memory.FAR_S": _CPUS,
     "predict.cpu_memory.L2_REACH": _CPUS,
     "predict.cpu_memory.PRIVATE_EXPONENT": _CPUS,
-    "predict.cpu_memory.SATURATION_EXPONENT": _CPUS,
     "predict.cpu_memory.SHARED_EXPONENT": _CPUS,
     "predict.cpu_memory.STREAMED_L3": _CPUS,
     "predict.cpu_memory.STREAMED_L3_RANGE": _CPUS,

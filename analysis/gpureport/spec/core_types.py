@@ -36,6 +36,10 @@ Listing = Literal[
 _GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel Xeon Processor)")
 """Names of the processor models of QEMU."""
 _MOST_SOCKETS = 8
+LINE_BYTES = 64
+SATURATION_EXPONENT = 3.0
+"""p-norm that joins the limits of cores and socket. Fitted to machines of SpareCores/sc-inspector-data (commit
+804d3c7)."""
 _TOLERANCE = 1.2
 MOST_OF_L3 = 1.3
 """Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
@@ -193,6 +197,14 @@ def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
         MOST_OF_L3, core.l3_share * place.l3_share * place.part**core.l3_share_exponent
     )
     return share
+
+
+def socket_bandwidth(core: CoreType, place: Topology, cores_bytes_per_s: Quantity) -> npt.NDArray[np.float64]:
+    """Return the traffic with memory of cores that would reach *cores_bytes_per_s* if memory did not limit them."""
+    part = place.sockets * place.memory_share * place.part**core.socket_exponent
+    p, limit = SATURATION_EXPONENT, core.socket_bandwidth_bytes_per_s * part
+    traffic: npt.NDArray[np.float64] = (np.asarray(cores_bytes_per_s, dtype=float) ** -p + limit**-p) ** (-1 / p)
+    return traffic
 
 
 def _by_caches(

@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,13 +130,6 @@ def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | Non
     if "vendor_id" not in first or not first.get("cpu family", "").isdecimal():
         return None
     processors = _usable_processors()
-    listed = {
-        f"l{cache.level}": ListedCache(
-            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
-        )
-        for cache in caches
-        if cache.level <= 3
-    }
     flags = frozenset(first.get("flags", "").split())
     siblings, cores = first.get("siblings", ""), first.get("cpu cores", "")
     threads = int(siblings) // int(cores) if siblings.isdecimal() and cores.isdecimal() and int(cores) else 1
@@ -149,8 +143,19 @@ def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | Non
         sockets=max(1, len({value for key, value in fields if key == "physical id"})),
         hypervisor="unknown" if "hypervisor" in flags else "",
         flags=flags & _KEPT_FLAGS,
-        **listed,
+        **listed_caches(caches, processors),
     )
+
+
+def listed_caches(caches: Iterable[HostCache], processors: int) -> dict[str, ListedCache]:
+    """Return caches of a machine with so many *processors*, by field of its facts."""
+    return {
+        f"l{cache.level}": ListedCache(
+            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
+        )
+        for cache in caches
+        if cache.level <= 3
+    }
 
 
 def _fields(cpuinfo: Path) -> list[tuple[str, str]]:

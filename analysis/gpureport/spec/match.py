@@ -10,9 +10,7 @@ from gpureport.spec.host_core import HostCore, vector_values
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import agreement, keys, pci_id, product, same, target, vendor
 from gpureport.text import legible
-from gpureport.units import format_bytes
-
-_MIB = 1 << 20
+from gpureport.units import format_bytes, rounded_bytes
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -160,6 +158,6 @@ def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
     if core is None or not core.hypervisor or core.usable_l3 >= _WHOLE_L3:
         return ()
     listed = float(core.topology.l3_bytes)
-    part = format_bytes(float(f"{core.usable_l3 * listed / _MIB:.1g}") * _MIB)
+    part = rounded_bytes(core.usable_l3 * listed, 1)
     found = f"This virtual machine probably has about {part} of the listed {format_bytes(listed)} of L3"
     return (f"{found}: other machines on the same processor use the rest. Predictions have wide intervals there.",)

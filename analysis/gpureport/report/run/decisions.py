@@ -20,7 +20,7 @@ from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import family_name, kernel_name, listed, low_to_high
 from gpureport.spec.models import Cache, Device
-from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.units import format_bytes, format_percent, format_ratio, format_value, rounded_bytes
 from gpureport.workloads import all_workloads
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
@@ -76,7 +76,6 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     return " ".join((*stay, *missed, *usable, *_unexplained(found)))
 
 
-_MIB = 1 << 20
 _MOST = 0.6
 """Part of the listed capacity from which on it is not worth mentioning."""
 _OF_WHAT = {LATENCY: "dependent loads", READS: "reads"}
@@ -87,7 +86,7 @@ def _usable_part(report: Report) -> Iterable[str]:
     found = usable_bytes(report.device, report.observations)
     listed_bytes = report.device.caches[-1].capacity_bytes if found else 0.0
     parts = [
-        f"{format_bytes(float(f'{found[name] / _MIB:.2g}') * _MIB)} with {what}"
+        f"{rounded_bytes(found[name], 2)} with {what}"
         for name, what in _OF_WHAT.items()
         if name in found and found[name] < _MOST * listed_bytes
     ]
