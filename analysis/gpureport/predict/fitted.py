@@ -33,6 +33,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.calibration.weights.TRANSFER": (),
     "predict.cpu_times.ALL_AWAKE": _POCL,
     "predict.cpu_times.GATHERED": _POCL,
+    "predict.cpu_times.LATE_S": _POCL,
     "predict.cpu_times.MASKED": _POCL,
     "predict.cpu_times.WAKING": _POCL,
     "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,

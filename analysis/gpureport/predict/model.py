@@ -122,7 +122,7 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     work_s = max(_work_time(device, demand, resident, computing_s, memory_s, latency_s, isolated, exponent), started_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
     if device.is_cpu:
-        launch_s += cpu_times.waking_s(device, demand)
+        launch_s += cpu_times.waking_s(device, demand, work_s)
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
