@@ -157,7 +157,7 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     Args:
         present: the device.
         file: the architecture of its processor.
-        narrow: the architecture with vectors of 256 bits.
+        narrow: an architecture with vectors of 256 bits; instructions per cycle are those of *file*.
     """
     own, other = file.leaves(), narrow.leaves()
     lanes = other["wave_size"].value
@@ -169,6 +169,8 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
     copied = ("wave_size", "caches.L1.bandwidth", *(path for path in other if path.startswith("rates.")))
     values = {path: Value(other[path].value, origin) for path in copied}
+    issued = own["rates.instruction"].value * lanes / own["wave_size"].value
+    values["rates.instruction"] = Value(issued, origin)
     version = re.match(r"\d+", present.driver)
     if version is None or int(version[0]) >= _SCALAR_POCL:
         values["rates.shuffle"] = Value(_EMULATED_SHUFFLE, origin.model_copy(update={"note": "emulated in memory"}))

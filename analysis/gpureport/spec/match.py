@@ -142,7 +142,8 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
     core = database.host_core
     values = cpu_values(database.host, present, core)
     if core:
-        narrow, file = database.architecture("x86_64"), database.architecture(core.architecture)
+        file = database.architecture(core.architecture)
+        narrow = database.architecture("zen3" if file.vendor == "AMD" else "x86_64")
         values |= vector_values(present, file, narrow)
         how = f"{how} Its type of core is that of {file.name}."
     device = database.device(entry_id, values)
