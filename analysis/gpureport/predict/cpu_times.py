@@ -46,11 +46,14 @@ def waking_s(device: Device, demand: Demand, work_s: float) -> float:
 def lanes(device: Device, demand: Demand) -> float:
     """Return how many work-items run together as lanes of a vector.
 
-    Compilers do not vectorise code with different paths, nor loops between barriers, unless they can turn conditions
+    Compiled code without vectors runs work-items one by one; the rate of emulated shuffles contains this. Code with
+    vectors does not show how many of its lanes masks disable. Compilers do not vectorise code with different paths, nor loops between barriers, unless they can turn conditions
     into masks. They vectorise along the first dimension.
     """
     wave = float(device.architecture.wave_size)
     masks = device.architecture.masked_lanes
+    if demand.vectorised is False and "shuffle" not in demand.operations:
+        return 1.0
     if demand.branches:
         return max(1.0, min(masks, wave, float(demand.work_group[0])) / MASKED) if demand.maskable else 1.0
     return min(masks, wave) if "barrier" in demand.operations else wave
