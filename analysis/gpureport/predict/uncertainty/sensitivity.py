@@ -189,6 +189,12 @@ def fact(device: Device, path: str) -> Fact:
     return Fact(path, kind, rule.assumed if rule and kind == "assumed" else known)
 
 
+def specified_deviation(device: Device, path: str) -> float:
+    """Return the relative standard deviation of a figure in SI units: also that of the clock, if it is in cycles."""
+    basis = _basis(path)
+    return hypot(fact(device, path).relative, fact(device, basis[0]).relative if basis else 0.0)
+
+
 def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
     """Return *device* with figures on a tape, its facts, and the tape.
 
