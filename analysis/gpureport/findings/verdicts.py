@@ -146,7 +146,9 @@ def _verdict(match: FeatureMatch, ratio: float | None) -> Verdict:
         return Verdict.NOT_OBSERVED
     if ratio is None:
         return Verdict.NOT_COMPARED
-    return grade(ratio, meet=_overlap(match.predicted, match.observed))
+    verdict = grade(ratio, meet=_overlap(match.predicted, match.observed))
+    # Where a cache ends that other programs share, only the interval is a statement, however wide it is.
+    return Verdict.WITHIN if verdict is Verdict.OFF and _expected(match.predicted, match.observed) else verdict
 
 
 def grade(ratio: float, *, meet: bool) -> Verdict:
@@ -155,6 +157,12 @@ def grade(ratio: float, *, meet: bool) -> Verdict:
     if factor <= AGREEMENT:
         return Verdict.AGREES
     return Verdict.WITHIN if meet and factor <= UNCERTAIN else Verdict.OFF
+
+
+def _expected(predicted: CurveFeature, observed: CurveFeature) -> bool:
+    """Return whether the predicted interval of a cliff contains the observed position."""
+    low, high = predicted.ci_low, predicted.ci_high
+    return predicted.feature == "cliff" and low is not None and high is not None and low <= observed.value <= high
 
 
 def _overlap(*features: CurveFeature) -> bool:

@@ -46,9 +46,9 @@ def waking_s(device: Device, demand: Demand, work_s: float) -> float:
 def lanes(device: Device, demand: Demand) -> float:
     """Return how many work-items run together as lanes of a vector.
 
-    Compiled code without vectors runs work-items one by one; the rate of emulated shuffles contains this. Code with
-    vectors does not show how many of its lanes masks disable. Compilers do not vectorise code with different paths, nor loops between barriers, unless they can turn conditions
-    into masks. They vectorise along the first dimension.
+    Compilers do not vectorise code with different paths, nor loops between barriers, unless they can turn conditions
+    into masks. They vectorise along the first dimension. Compiled code without vectors runs work-items one by one (the
+    rate of emulated shuffles contains that). Code with vectors does not show how many lanes its masks disable.
     """
     wave = float(device.architecture.wave_size)
     masks = device.architecture.masked_lanes

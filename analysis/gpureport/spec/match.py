@@ -10,7 +10,7 @@ from gpureport.spec.host_core import HostCore, vector_values
 from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import agreement, keys, pci_id, product, same, target, vendor
 from gpureport.text import legible
-from gpureport.units import format_bytes, rounded_bytes
+from gpureport.units import format_bytes
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -158,7 +158,6 @@ def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
     """Return a sentence on the L3 that a virtual machine cannot use, if that is much."""
     if core is None or not core.hypervisor or core.usable_l3 >= _WHOLE_L3:
         return ()
-    listed = float(core.topology.l3_bytes)
-    part = rounded_bytes(core.usable_l3 * listed, 1)
-    found = f"This virtual machine probably has about {part} of the listed {format_bytes(listed)} of L3"
-    return (f"{found}: other machines on the same processor use the rest. Predictions have wide intervals there.",)
+    listed = format_bytes(float(core.topology.l3_bytes))
+    sentence = f"Other virtual machines on the same processor use a part of the listed {listed} of L3. Predictions have"
+    return (f"{sentence} wide intervals there; memory/latency measures the part that one thread finds.",)

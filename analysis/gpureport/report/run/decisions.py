@@ -7,7 +7,7 @@ from statistics import median
 
 from gpureport.findings.advice import WITHIN, OneSize, one_size
 from gpureport.findings.key_figures import KeyFigure
-from gpureport.findings.usable_cache import LATENCY, READS, usable_bytes
+from gpureport.findings.usable_cache import usable_part
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature, Position
@@ -78,21 +78,19 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
 
 _MOST = 0.6
 """Part of the listed capacity from which on it is not worth mentioning."""
-_OF_WHAT = {LATENCY: "dependent loads", READS: "reads"}
 
 
 def _usable_part(report: Report) -> Iterable[str]:
-    """Say how much of a CPU's last cache the machine found, if that is little."""
-    found = usable_bytes(report.device, report.observations)
-    listed_bytes = report.device.caches[-1].capacity_bytes if found else 0.0
-    parts = [
-        f"{rounded_bytes(found[name], 2)} with {what}"
-        for name, what in _OF_WHAT.items()
-        if name in found and found[name] < _MOST * listed_bytes
-    ]
-    if parts:
-        cache = report.device.caches[-1].name
-        yield f"Of the listed {format_bytes(listed_bytes)} of {cache}, this machine found about {listed(parts)}."
+    """Say how much of a CPU's last cache one thread finds, if that is little."""
+    found = usable_part(report.device, report.observations)
+    cache = report.device.caches[-1] if report.device.caches else None
+    if found and cache and found.size_bytes < _MOST * cache.capacity_bytes:
+        size, low, high = (rounded_bytes(end, 2) for end in (found.size_bytes, found.low_bytes, found.high_bytes))
+        yield (
+            f"One thread finds about {size} ({low_to_high(low, high)}) of the listed "
+            f"{format_bytes(cache.capacity_bytes)} of {cache.name}: there, the latency of dependent loads has risen by "
+            "half of the way to that of memory."
+        )
 
 
 @dataclass(frozen=True)
