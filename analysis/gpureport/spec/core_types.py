@@ -235,6 +235,8 @@ def identifies(ids: Iterable[ProcessorId], facts: ProcessorFacts) -> bool:
 def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
     if one.vendor != facts.vendor:
         return False
+    if facts.part:
+        return one.part == facts.part
     if one.name is not None:
         return one.name == facts.name
     return one.family == facts.family and facts.model is not None and any(_within(r, facts.model) for r in one.models)

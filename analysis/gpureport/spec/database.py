@@ -77,7 +77,7 @@ class Database:
     def host_core(self) -> HostCore | None:
         """The type of core of this machine's processor; ``None`` if the processor does not identify itself."""
         facts = self.host.facts
-        if facts is None or facts.instruction_set != "x86_64":
+        if facts is None:
             return None
         name, core = core_of_machine(facts, self)
         place = topology(facts, core)

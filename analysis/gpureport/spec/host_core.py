@@ -17,7 +17,7 @@ from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import CoreType, PresentDevice, StreamType
 from gpureport.spec.resolve import Value
 
-L1_CYCLES = {"AuthenticAMD": 4.0}
+L1_CYCLES = {"AuthenticAMD": 4.0, "ARM": 4.0}
 """Cycles of a load from the L1, if not five."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
