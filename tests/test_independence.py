@@ -16,6 +16,8 @@ from gpureport.records.provenance import Provenance
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.draft import GENERIC
 from gpureport.spec.first_day import documented, first_day, predecessors
+from gpureport.spec.host import HostProcessor
+from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value, layer
 from gpureport.validate.independence import Independence, independence
@@ -61,7 +63,8 @@ def test_fitted_constants_exist(name: str) -> None:
 
 
 def test_fitted_constants_name_entries() -> None:
-    assert {entry for entries in FITTED_TO.values() for entry in entries} <= set(DATABASE.entries)
+    types = {f"architectures/{name}" for name in DATABASE.architecture_paths}
+    assert {entry for entries in FITTED_TO.values() for entry in entries} <= set(DATABASE.entries) | types
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -92,6 +95,16 @@ def test_sources_may_name_one_device_or_several() -> None:
 )
 def test_predictions_are_as_independent_as_their_constants(entry: str, expected: Independence) -> None:
     assert independence(DATABASE.device(entry), DATABASE) == expected
+
+
+@pytest.mark.parametrize(("model", "expected"), [(207, "seen"), (143, "unseen device")])
+def test_cpus_are_as_independent_as_the_constants_of_their_type_of_core(model: int, expected: Independence) -> None:
+    """An Emerald Rapids, whose runs determined constants, and a Sapphire Rapids."""
+    database = load_database()
+    facts = ProcessorFacts(vendor="GenuineIntel", family=6, model=model, processors=8)
+    database.host = HostProcessor("Some CPU", 8, 1 << 34, 2e9, facts=facts)
+
+    assert independence(database.device("cpu/x86_64"), database) == expected
 
 
 def _measured(device: Device, path: str, *entries: str) -> Device:

@@ -13,8 +13,8 @@ _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nv
 
 _CPUS: tuple[str, ...] = ()
 """Machines without entries: ``reports/published/cpus``."""
-_POCL = ("cpu/x86_64",)
-"""``reports/pocl-xeon-*``."""
+_POCL = ("architectures/emerald_rapids",)
+"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU."""
 
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.corner.FEWER_CHANNELS": _STREAMS,
