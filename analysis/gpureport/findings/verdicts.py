@@ -118,7 +118,7 @@ def _finding(match: FeatureMatch, context: _Context) -> Finding:
     predicted, observed = match.predicted, match.observed
     ratio = observed.value / predicted.value if predicted and observed and match.comparable else None
     above = _above_ceiling(match, context)
-    verdict = Verdict.ERROR if above else _verdict(match, ratio)
+    verdict = Verdict.ERROR if above else _verdict(match, ratio, context.device)
     return Finding(
         key=context.prediction.key,
         feature=feature.feature,
@@ -139,7 +139,7 @@ def _finding(match: FeatureMatch, context: _Context) -> Finding:
     )
 
 
-def _verdict(match: FeatureMatch, ratio: float | None) -> Verdict:
+def _verdict(match: FeatureMatch, ratio: float | None, device: Device) -> Verdict:
     if match.predicted is None:
         return Verdict.NOT_PREDICTED
     if match.observed is None:
@@ -147,8 +147,9 @@ def _verdict(match: FeatureMatch, ratio: float | None) -> Verdict:
     if ratio is None:
         return Verdict.NOT_COMPARED
     verdict = grade(ratio, meet=_overlap(match.predicted, match.observed))
-    # Where a cache ends that other programs share, only the interval is a statement, however wide it is.
-    return Verdict.WITHIN if verdict is Verdict.OFF and _expected(match.predicted, match.observed) else verdict
+    # Other programs share the caches of a CPU: where they end, only the interval is a statement, however wide it is.
+    hidden = device.is_cpu and _expected(match.predicted, match.observed)
+    return Verdict.WITHIN if verdict is Verdict.OFF and hidden else verdict
 
 
 def grade(ratio: float, *, meet: bool) -> Verdict:
