@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -18,10 +19,13 @@ from scipy.optimize import least_squares
 from gpureport.data import data_dir
 from gpureport.files import write_file
 from gpureport.predict.cpu_memory import OPERATIONS, Floats, bandwidth_bytes_per_s, latency_s
+from gpureport.records.keys import Record
 from gpureport.results.cpus import BareMachine, CloudMachine, bare_machines, cloud_machines, stream_prediction
 from gpureport.spec.core_types import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import CoreType, StreamType, yaml_values
+from gpureport.spec.values import Strict
+from gpureport.validate.cpus import GENERIC
 
 LATENCIES = (
     "l1_latency_s",
@@ -59,6 +63,7 @@ TYPICAL: Mapping[str, float] = {
 """Values of a typical core of a server, from which the fits start."""
 PRIOR = {"l3_share": 0.6, "l3_share_exponent": 0.6, "socket_exponent": 0.8}
 """Weight of the typical value relative to one machine's deviation; 0.35 for the others."""
+R = TypeVar("R", CoreType, StreamType)
 SOURCE = "sparecores"
 _FACTOR = 5.0
 """Fitted values may differ from the typical ones by this factor."""
@@ -106,18 +111,19 @@ def fitted(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: 
 def _best(core: CoreType, names: Sequence[str], errors, scale: float) -> CoreType:  # noqa: ANN001 - a function
     start = np.log([TYPICAL[name] for name in names])
     weights = np.array([PRIOR.get(name, 0.35) for name in names])
-
-    def with_values(logs: Floats) -> CoreType:
-        return core.model_copy(update=dict(zip(names, map(float, np.exp(logs)), strict=True)))
-
     found = least_squares(
-        lambda logs: np.concatenate([errors(with_values(logs)), (logs - start) * weights]),
+        lambda logs: np.concatenate([errors(with_values(core, names, logs)), (logs - start) * weights]),
         start,
         loss="soft_l1",
         f_scale=scale,
         bounds=(start - np.log(_FACTOR), start + np.log(_FACTOR)),
     )
-    return with_values(found.x)
+    return with_values(core, names, found.x)
+
+
+def with_values(record: R, names: Iterable[str], logs: Floats) -> R:
+    """Return *record* with the values of *names*, from their natural logarithms."""
+    return record.model_copy(update=dict(zip(names, map(float, np.exp(logs)), strict=True)))
 
 
 def by_type(machines: Iterable[CloudMachine], database: Database) -> dict[str, list[CloudMachine]]:
@@ -130,11 +136,7 @@ def by_type(machines: Iterable[CloudMachine], database: Database) -> dict[str, l
 
 
 def _fitted(machines: Sequence[CloudMachine], database: Database, name: str) -> CoreType:
-    return fitted(machines, core_of(database, name), write_allocate=_allocates(database, name))
-
-
-def _allocates(database: Database, name: str) -> bool:
-    return bool(database.architectures()[name].write_allocate.value)
+    return fitted(machines, core_of(database, name), write_allocate=database.write_allocate(name))
 
 
 def errors(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: bool) -> dict[str, Floats]:
@@ -175,11 +177,17 @@ def _is_arm(database: Database, name: str) -> bool:
 
 def core_of(database: Database, name: str) -> CoreType:
     """Return the core type of an architecture, with typical values where it has none yet."""
-    leaves = database.architectures()[name].leaves()
-    known = {
-        field: leaf.value for field, (key, _) in yaml_values(CoreType).items() if (leaf := leaves.get(f"core.{key}"))
-    }
-    return CoreType.model_validate({**TYPICAL, **known})
+    return CoreType.model_validate({**TYPICAL, **_known(CoreType, database.architecture(name).core)})
+
+
+def streams_of(database: Database, name: str) -> StreamType:
+    """Return the stream type of an architecture, with typical values where it has none yet."""
+    return StreamType.model_validate({**STREAMS, **_known(StreamType, database.architecture(name).streams)})
+
+
+def _known(model: type[Record], part: Strict) -> dict[str, object]:
+    leaves = part.leaves()
+    return {field: leaves[key].value for field, (key, _) in yaml_values(model).items() if key in leaves}
 
 
 def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Database) -> None:
@@ -208,7 +216,7 @@ def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Datab
                     core = cores.get(name) or typical(cores, database, generic).model_copy(
                         update={n: getattr(core_of(database, name), n) for n in ("l1_bytes", "l2_bytes")}  # as listed
                     )
-                    for what, values in errors(tested, core, write_allocate=_allocates(database, name)).items():
+                    for what, values in errors(tested, core, write_allocate=database.write_allocate(name)).items():
                         found.setdefault(what, []).append(values)
         sys.stdout.write(f"\nLeft out: {title}\n")
         bandwidth = np.concatenate([np.concatenate(found[o]) for o in OPERATIONS])
@@ -219,15 +227,11 @@ def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Datab
 
 def fitted_streams(machines: Sequence[BareMachine], database: Database, name: str) -> StreamType:
     """Return the values with which streaming kernels of *machines* are predicted best."""
-    core, known, allocates = core_of(database, name), streams_of(database, name), _allocates(database, name)
-
-    def with_values(logs: Floats) -> StreamType:
-        return known.model_copy(update=dict(zip(STREAMS, map(float, np.exp(logs)), strict=True)))
+    core, known, allocates = core_of(database, name), streams_of(database, name), database.write_allocate(name)
 
     def ratios(logs: Floats) -> Floats:
-        each = [
-            stream_prediction(machine, core, with_values(logs), write_allocate=allocates).values for machine in machines
-        ]
+        streams = with_values(known, STREAMS, logs)
+        each = [stream_prediction(machine, core, streams, write_allocate=allocates).values for machine in machines]
         observed = [machine.bandwidth_bytes_per_s for machine in machines]
         return np.minimum(np.concatenate(each) / np.concatenate(observed), 6) - 1
 
@@ -235,16 +239,7 @@ def fitted_streams(machines: Sequence[BareMachine], database: Database, name: st
     bounds = (start - np.log(8), start + np.log(8))
     tried = [start + shift for shift in (np.zeros(5), np.array([0, 0, 0, 0, np.log(4)]))]
     found = [least_squares(ratios, first, loss="soft_l1", f_scale=0.1, bounds=bounds, max_nfev=60) for first in tried]
-    return with_values(min(found, key=lambda one: float(one.cost)).x)
-
-
-def streams_of(database: Database, name: str) -> StreamType:
-    """Return the stream type of an architecture, with typical values where it has none yet."""
-    leaves = database.architectures()[name].leaves()
-    keys = yaml_values(StreamType).items()
-    return StreamType.model_validate(
-        {**STREAMS, **{f: leaf.value for f, (key, _) in keys if (leaf := leaves.get(f"streams.{key}"))}}
-    )
+    return with_values(known, STREAMS, min(found, key=lambda one: float(one.cost)).x)
 
 
 def write_streams(database: Database) -> None:
@@ -290,7 +285,7 @@ def main() -> int:
         cores = {name: _fitted(machines, database, name) for name, machines in groups.items() if name not in GENERIC}
         for name, core in cores.items():
             write(name, core, FITTED, "fitted", f"source: {SOURCE}")
-        for name in GENERIC:
+        for name in sorted(GENERIC):
             write(
                 name,
                 typical(cores, database, name),
@@ -320,7 +315,6 @@ GENERIC_STREAMS = {
     "x86_64_avx512": "skylake_server",
     "aarch64": "thunderx2",
 }
-GENERIC = ("x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -22,6 +22,7 @@ from gpureport.compare.standings import contests as contests_of_best
 from gpureport.errors import InputError
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import SCHEMA_VERSION, Publication, Report, load_report, save_report
 from gpureport.report.comparison.words import sentences
 from gpureport.results.opening import open_machine, open_report
@@ -60,26 +61,19 @@ def differences(
 
 def _slower(report: Report, factor: float) -> Report:
     """The same machine with every observed time *factor* times as long."""
-    observations = tuple(
-        o.model_copy(
-            update={
-                "points": tuple(
-                    p.model_copy(
-                        update={
-                            "time_s": p.time_s * factor,
-                            **{
-                                name: getattr(p, name) * (1 / factor if o.metric.kind == "rate" else factor)
-                                for name in ("value", "ci_low", "ci_high")
-                            },
-                        }
-                    )
-                    for p in o.points
-                )
-            }
-        )
-        for o in report.observations
-    )
-    return report.model_copy(update={"observations": observations})
+
+    def slower(point: ObservedPoint, kind: str) -> ObservedPoint:
+        values = {name: getattr(point, name) for name in ("value", "ci_low", "ci_high")}
+        changed = {name: value / factor if kind == "rate" else value * factor for name, value in values.items()}
+        return point.model_copy(update={"time_s": point.time_s * factor, **changed})
+
+    return _observed_again(report, lambda o: tuple(slower(p, o.metric.kind) for p in o.points))
+
+
+def _observed_again(report: Report, points: Callable[[Observation], tuple[ObservedPoint, ...]]) -> Report:
+    """Replace the points of each observation."""
+    observations = (o.model_copy(update={"points": points(o)}) for o in report.observations)
+    return report.model_copy(update={"observations": tuple(observations)})
 
 
 def test_half_the_speed_is_half_the_ratio_and_half_the_efficiency() -> None:
@@ -162,26 +156,16 @@ def test_rates_of_a_part_of_the_device_are_not_compared() -> None:
     name = REPORT.observations[0].key.workload
 
     def with_groups(number: int) -> Report:
-        observations = tuple(
-            o.model_copy(
-                update={
-                    "points": tuple(
-                        p.model_copy(
-                            update={
-                                "point": p.point.model_copy(
-                                    update={"parameters": {**p.point.parameters, "groups": number}}
-                                )
-                            }
-                        )
-                        for p in o.points
-                    )
-                }
-            )
-            if o.key.workload == name and o.metric.kind == "rate"
-            else o
-            for o in REPORT.observations
-        )
-        return REPORT.model_copy(update={"observations": observations})
+        def with_number(observation: Observation) -> tuple[ObservedPoint, ...]:
+            if observation.key.workload != name or observation.metric.kind != "rate":
+                return observation.points
+            return tuple(map(changed, observation.points))
+
+        def changed(point: ObservedPoint) -> ObservedPoint:
+            parameters = {**point.point.parameters, "groups": number}
+            return point.model_copy(update={"point": point.point.model_copy(update={"parameters": parameters})})
+
+        return _observed_again(REPORT, with_number)
 
     compared = {
         label: {c.workload for c in contests({"a": with_groups(number), "b": REPORT}, "b")}

@@ -224,6 +224,19 @@ def test_what_is_off_is_beyond_both_intervals(
     assert finding.verdict == verdict
 
 
+@pytest.mark.parametrize(("observed", "verdict"), [(16.0, Verdict.WITHIN), (11.0, Verdict.OFF)])
+def test_a_cliff_of_a_cpu_within_its_wide_interval_is_not_off(observed: float, verdict: Verdict) -> None:
+    """Other programs use a part of the cache: 40 MiB are predicted, 14 to 160 expected."""
+    cpu = TOY.model_copy(update={"kind": "cpu"})
+    prediction = predict(TOY, CHASE, limits_of(TOY))[0]
+    ours = _cliff("L2", 40 * MIB).model_copy(update={"ci_low": 14 * MIB, "ci_high": 160 * MIB})
+    theirs = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", observed * MIB),)})
+
+    findings = find(cpu, [prediction.model_copy(update={"features": (ours,)})], [], [theirs])
+
+    assert [finding.verdict for finding in findings if finding.predicted] == [verdict]
+
+
 def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
     """A little faster than assumed is off; at ten times the speed, a compiler has removed work."""
     assumed = TOY.model_copy(update={"provenance": {"memory.bandwidth": Provenance(kind="assumed", source="test")}})

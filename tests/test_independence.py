@@ -14,7 +14,10 @@ from gpureport.errors import InputError
 from gpureport.predict.fitted import FITTED_TO
 from gpureport.records.provenance import Provenance
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.first_day import UNKNOWN, documented, first_day, predecessors
+from gpureport.spec.draft import GENERIC
+from gpureport.spec.first_day import documented, first_day, predecessors
+from gpureport.spec.host import HostProcessor
+from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value, layer
 from gpureport.validate.independence import Independence, independence
@@ -25,7 +28,7 @@ FILES = {
     **{entry.id: entry.file for entry in DATABASE.entries.values()},
     **{name: DATABASE.architecture(name) for name in DATABASE.architecture_paths},
 }
-GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(name).kind == "gpu" and name != UNKNOWN]
+GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(name).kind == "gpu" and name != GENERIC]
 
 
 def constants() -> Iterator[str]:
@@ -60,7 +63,8 @@ def test_fitted_constants_exist(name: str) -> None:
 
 
 def test_fitted_constants_name_entries() -> None:
-    assert {entry for entries in FITTED_TO.values() for entry in entries} <= set(DATABASE.entries)
+    types = {f"architectures/{name}" for name in DATABASE.architecture_paths}
+    assert {entry for entries in FITTED_TO.values() for entry in entries} <= set(DATABASE.entries) | types
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -91,6 +95,16 @@ def test_sources_may_name_one_device_or_several() -> None:
 )
 def test_predictions_are_as_independent_as_their_constants(entry: str, expected: Independence) -> None:
     assert independence(DATABASE.device(entry), DATABASE) == expected
+
+
+@pytest.mark.parametrize(("model", "expected"), [(207, "seen"), (143, "unseen device")])
+def test_cpus_are_as_independent_as_the_constants_of_their_type_of_core(model: int, expected: Independence) -> None:
+    """An Emerald Rapids, whose runs determined constants, and a Sapphire Rapids."""
+    database = load_database()
+    facts = ProcessorFacts(vendor="GenuineIntel", family=6, model=model, processors=8)
+    database.host = HostProcessor("Some CPU", 8, 1 << 34, 2e9, facts=facts)
+
+    assert independence(database.device("cpu/x86_64"), database) == expected
 
 
 def _measured(device: Device, path: str, *entries: str) -> Device:
@@ -162,7 +176,7 @@ def test_predecessors_lead_to_the_unknown_gpu() -> None:
     assert list(predecessors(DATABASE, "ampere_80"))[:2] == ["volta_70", "pascal_60"]
     for name in GPUS:
         chain = list(predecessors(DATABASE, name))
-        assert chain[-1] == UNKNOWN
+        assert chain[-1] == GENERIC
         assert len(set(chain)) == len(chain)
 
 

@@ -281,8 +281,8 @@ def test_one_statement_gives_the_usable_part_of_a_hidden_cache() -> None:
 
     assert page.remarks == ()
     assert text.count("L3") == 2
-    assert "Usable L3: about 11 MiB (dependent loads; predicted: 100 MiB) and 180 MiB (reads; " in text
-    assert " of the specified 300 MiB." in text
+    assert "Usable L3: one thread can use about 10 MiB (" in text
+    assert " of the specified 300 MiB, by the latency of dependent loads." in text
     unmeasured = page_one(report.model_copy(update={"observations": ()}), found, ())
     assert unmeasured.remarks == report.match.notes != ()
 

@@ -19,11 +19,11 @@ from gpureport.predict.cpu_memory import (
     random_hits,
     streamed_hits,
 )
-from gpureport.predict.cpu_streams import KERNELS, LINE_BYTES, Socket, stream_curve
-from gpureport.spec.core_types import SHARES, Topology, usable_l3
+from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
+from gpureport.spec.core_types import LINE_BYTES, SHARES, Topology, usable_l3
 from gpureport.spec.models import CoreType, StreamType
+from tests.toy import KIB, MIB
 
-KIB, MIB = 1 << 10, 1 << 20
 CORE = CoreType(
     l1_bytes=32 * KIB,
     l2_bytes=1 * MIB,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.predict.cpu_times import GATHERED, MASKED, WAKING, class_factors, lanes, waking_s
+from gpureport.predict.cpu_times import GATHERED, LATE_S, MASKED, WAKING, class_factors, lanes, waking_s
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
@@ -31,8 +31,29 @@ def _with_masks(device: Device, masked_lanes: float) -> Device:
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
     one, many = (Demand(64 * groups, (64,)) for groups in (1, 10_000))
 
-    assert waking_s(cpu, one) == 0
-    assert waking_s(cpu, many) == pytest.approx(WAKING * cpu.launch.batched_s)
+    assert waking_s(cpu, one, 1.0) == 0
+    assert waking_s(cpu, many, 0.0) == pytest.approx(WAKING * cpu.launch.batched_s)
+
+
+def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
+    """Two threads: short work stays with one of them; of long work, the other misses the time until it is awake."""
+    both = cpu.model_copy(update={"compute_units": 2, "launch": cpu.launch.model_copy(update={"batched_s": 1e-6})})
+    demand = Demand(64 * 64, (64,))
+    awake = waking_s(both, demand, 0.0)
+
+    assert waking_s(both, demand, 2e-6) - awake == pytest.approx(2e-6)
+    assert waking_s(both, demand, 1e-3) - awake == pytest.approx((LATE_S - 1e-6) / 2)
+    late = both.model_copy(update={"launch": both.launch.model_copy(update={"batched_s": 2 * LATE_S})})
+    assert waking_s(late, demand, 1e-3) == waking_s(late, demand, 0.0)  # all are awake when the first one starts
+
+
+def test_code_without_vectors_runs_work_items_one_by_one(cpu: Device) -> None:
+    straight = Demand(64, (64,), operations={"memory": 64.0})
+
+    assert lanes(cpu, replace(straight, vectorised=False)) == 1
+    assert lanes(cpu, replace(straight, vectorised=True)) == lanes(cpu, straight) == cpu.architecture.wave_size
+    shuffling = replace(straight, operations={"shuffle": 64.0}, vectorised=False)
+    assert lanes(cpu, shuffling) == cpu.architecture.wave_size  # emulated; its rate contains that
 
 
 def test_conditions_run_one_by_one_unless_they_become_masks(cpu: Device) -> None:

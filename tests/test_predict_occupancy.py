@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict.occupancy import Resources, compiled_resources, local_memory_in_use_bytes, occupancy
-from gpureport.records.measurement import Compilation
+from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Architecture
 from tests.toy import (
     ADRENO_RULES,
@@ -145,3 +145,12 @@ def test_a_compiler_that_reports_no_local_memory_uses_none() -> None:
     assert compiled_resources(told.model_copy(update={"local_memory_bytes": 512})) == Resources(40, 512, compiled=True)
     assert compiled_resources(told.model_copy(update={"registers_per_work_item": None})) is None
     assert compiled_resources(None) is None
+
+
+def test_code_for_a_cpu_shows_whether_it_has_vectors() -> None:
+    """It says nothing about registers."""
+    code = MachineCode(form="x86-64", counts={}, global_loads={}, global_stores={}, loops=True, vectorised=False)
+    told = Compilation(kernel="copy", options="", code=code)
+
+    assert compiled_resources(told) == Resources(0, vectorised=False)
+    assert compiled_resources(told.model_copy(update={"code": code.model_copy(update={"vectorised": None})})) is None

@@ -5,7 +5,8 @@ from math import log
 
 import pytest
 
-from gpureport.predict.calibration.weights import SPECIFIED, TRANSFER, combined, noise
+from gpureport.predict.calibration.weights import SHARED_PIPES, combined, noise
+from gpureport.predict.uncertainty.sensitivity import specified_deviation
 from gpureport.records.observation import Observation
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
@@ -31,7 +32,8 @@ def test_a_noisy_value_counts_less(cpu: Device) -> None:
         for n in (0.0, 0.3, 3.0)
     ]
 
-    assert moved[0] == pytest.approx(SPECIFIED**2 / (SPECIFIED**2 + TRANSFER**2))
+    specified = specified_deviation(cpu, "rates.fp32")
+    assert moved[0] == pytest.approx(specified**2 / (specified**2 + SHARED_PIPES**2))
     assert moved[0] > moved[1] > moved[2] > 0
     assert moved[2] < 0.02
 

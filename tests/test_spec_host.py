@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.spec.database import load_database
 from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
 
 
@@ -58,6 +59,54 @@ def test_arm_reports_the_board_if_it_reports_no_processor(content: str, name: st
     (tmp_path / "cpuinfo").write_text(content)
 
     assert read_host(sysfs, tmp_path / "cpuinfo").name.startswith(name)
+
+
+NEOVERSE = """\
+processor\t: {number}
+BogoMIPS\t: 50.00
+Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp ssbs
+CPU implementer\t: 0x41
+CPU architecture: 8
+CPU variant\t: 0x3
+CPU part\t: {part}
+CPU revision\t: 1
+
+"""
+"""As Linux on machines with Neoverse cores lists each processor: without vendor, family and name."""
+
+
+@pytest.mark.parametrize(
+    ("part", "architecture"),
+    [
+        ("0xd0c", "neoverse_n1"),
+        ("0xd40", "neoverse_v1"),
+        ("0xd49", "neoverse_n2"),
+        ("0xd4f", "neoverse_v2"),
+        ("0xd0b", "aarch64"),
+    ],
+)
+def test_arm_s_cores_are_known_by_their_part(
+    part: str, architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last one is a Cortex-A76, which has no file: it gets the values of any Arm core."""
+    (tmp_path / "cpuinfo").write_text("".join(NEOVERSE.format(number=number, part=part) for number in range(4)))
+    root = tmp_path / "cache"
+    _cache(root, 0, level="1", type="Data", size="64K", shared_cpu_list="0")
+    _cache(root, 1, level="1", type="Instruction", size="64K", shared_cpu_list="0")
+    _cache(root, 2, level="2", type="Unified", size="1024K", shared_cpu_list="0")
+    _cache(root, 3, level="3", type="Unified", size="32768K", shared_cpu_list="0-3")
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    database = load_database()
+    database.host = read_host(root, tmp_path / "cpuinfo")
+    device = database.device("cpu/aarch64")
+    core = database.core_type(architecture)
+
+    assert database.host.facts is not None
+    assert (database.host.facts.vendor, database.host.facts.part) == ("ARM", part)
+    assert device.architecture.id == architecture
+    assert device.cycles(device.caches[1].latency_cycles) == pytest.approx(core.l2_latency_s)
+    assert device.caches[0].capacity_bytes == 64 << 10
+    assert device.caches[1].capacity_bytes == 1 << 20
 
 
 @pytest.mark.parametrize(

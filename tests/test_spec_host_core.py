@@ -1,6 +1,8 @@
 """Values of any CPU from its type of core."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+from dataclasses import replace
+
 import pytest
 
 from gpureport.spec.database import Database, load_database
@@ -119,7 +121,9 @@ def test_another_runtime_keeps_the_rates_of_the_core(database: Database) -> None
 
 def test_an_older_report_reveals_the_type_of_core(database: Database) -> None:
     """Without a model number, private caches and the size of the L3 identify it; the name is that of a guest."""
-    facts = guessed_facts(_present(), "Intel(R) Xeon(R) Processor", tuple((c.level, c.size_bytes, 1) for c in CACHES))
+    facts = guessed_facts(
+        _present(), "Intel(R) Xeon(R) Processor", tuple(replace(cache, shared_by=1) for cache in CACHES)
+    )
 
     assert facts is not None
     assert facts.hypervisor

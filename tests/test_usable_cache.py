@@ -1,9 +1,11 @@
 """The part of a CPU's last cache that a machine finds."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+from math import sqrt
+
 import pytest
 
-from gpureport.findings.usable_cache import LATENCY, READS, usable_bytes
+from gpureport.findings.usable_cache import LATENCY, usable_part
 from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.spec.database import load_database
@@ -32,13 +34,26 @@ def _point(point: ObservedPoint, key: PointKey, size: float, value: float) -> Ob
     return point.model_copy(update={"point": key.model_copy(update={"working_set_bytes": size}), "value": value})
 
 
-def test_a_machine_may_find_little_of_its_last_cache(cpu: Device) -> None:
-    last = cpu.caches[-1]
-    cycle_s, rate = cpu.cycles(last.latency_cycles), cpu.level_bandwidth_bytes_per_s(last)
-    loads = _observed(LATENCY, {4: cycle_s, 8: 1.2 * cycle_s, 16: 9 * cycle_s, 256: 10 * cycle_s})
-    reads = _observed(READS, {40: rate, 48: 0.9 * rate, 56: 0.2 * rate, 256: 0.1 * rate})
+def test_the_part_ends_halfway_up_the_rise(cpu: Device) -> None:
+    """From 1 to 16 times the latency of the cache, half of the rise is at 4 times; a quarter at 2, three at 8."""
+    cycle_s = cpu.cycles(cpu.caches[-1].latency_cycles)
+    rise = {4: 1.0, 6: 1.5, 8: 3.0, 12: 5.0, 16: 7.0, 24: 9.0, 256: 16.0}
+    loads = _observed(LATENCY, {size: factor * cycle_s for size, factor in rise.items()})
+    found = usable_part(cpu, [loads])
 
-    assert usable_bytes(cpu, [loads, reads]) == {LATENCY: 8 * MIB, READS: 48 * MIB}
+    assert found is not None
+    assert (found.low_bytes, found.size_bytes, found.high_bytes) == pytest.approx(
+        (sqrt(6 * 8) * MIB, sqrt(8 * 12) * MIB, sqrt(16 * 24) * MIB)
+    )
+
+
+def test_one_slow_point_does_not_end_the_part(cpu: Device) -> None:
+    cycle_s = cpu.cycles(cpu.caches[-1].latency_cycles)
+    values = {4: 1.0, 6: 9.0, 8: 1.0, 12: 1.0, 16: 1.0, 24: 16.0, 256: 16.0}
+    found = usable_part(cpu, [_observed(LATENCY, {size: factor * cycle_s for size, factor in values.items()})])
+
+    assert found is not None
+    assert 8 * MIB < found.size_bytes <= 16 * MIB
 
 
 def test_a_curve_without_memory_or_without_the_cache_says_nothing(cpu: Device) -> None:
@@ -46,10 +61,10 @@ def test_a_curve_without_memory_or_without_the_cache_says_nothing(cpu: Device) -
     short = _observed(LATENCY, {4: cycle_s, 8: 9 * cycle_s})
     slow = _observed(LATENCY, {1: 9 * cycle_s, 4: 10 * cycle_s, 256: 10 * cycle_s})
 
-    assert usable_bytes(cpu, [short]) == usable_bytes(cpu, [slow]) == {}
+    assert usable_part(cpu, [short]) is usable_part(cpu, [slow]) is usable_part(cpu, []) is None
 
 
 def test_gpus_have_their_caches_for_themselves() -> None:
     report = make_report(families=1)
 
-    assert usable_bytes(report.device, report.observations) == {}
+    assert usable_part(report.device, report.observations) is None

@@ -74,9 +74,8 @@ def _with_idle_work_items(prediction: Prediction, observation: Observation) -> P
     """Add the transitions at which idle work-items make both predicted and observed rates fall."""
     measured = {point.point.label for point in observation.points}
     points = {p.point.working_set_bytes: p for p in prediction.points if p.point.label in measured}
-    matches = match_features(
-        [f for f in prediction.features if f.feature == "cliff"], midpoints_of(observation.features)
-    )
+    cliffs = [f for f in prediction.features if f.feature == "cliff"]
+    matches = match_features(cliffs, midpoints_of(observation.features))
     added: list[CurveFeature] = []
     for size in (m.observed.value for m in matches if m.observed and not m.predicted):
         around = sizes_around(size, points)
@@ -84,9 +83,8 @@ def _with_idle_work_items(prediction: Prediction, observation: Observation) -> P
             before, beyond = (points[at].value for at in around)
             if log(before / beyond) * (1 if prediction.metric.kind == "rate" else -1) >= LEAST_DROP:
                 added += _transition_between(*around)
-    features = (*(f for f in prediction.features if f.feature == "cliff"), *added)
     others = (f for f in prediction.features if f.feature != "cliff")
-    return prediction.model_copy(update={"features": (*features, *others)}) if added else prediction
+    return prediction.model_copy(update={"features": (*cliffs, *added, *others)}) if added else prediction
 
 
 def _transition_between(before: float, beyond: float) -> Iterator[CurveFeature]:

@@ -281,6 +281,13 @@ def format_share(share: float) -> str:
 
 format_bytes = partial(format_value, unit="B")
 """Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
+
+
+def rounded_bytes(value: float, digits: int) -> str:
+    """Write about how many MiB a size is, with so many significant *digits*."""
+    return format_bytes(float(f"{value / 2.0**20:.{digits}g}") * 2.0**20)
+
+
 format_bandwidth = partial(format_value, unit="B/s")
 """Write a bandwidth in GB/s (10^9 bytes/s), whatever its size."""
 format_time = partial(format_value, unit="s")

@@ -24,7 +24,8 @@ from gpureport.records.report import FILE_NAME
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
 from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
-from gpureport.spec.first_day import UNKNOWN, first_day
+from gpureport.spec.draft import GENERIC
+from gpureport.spec.first_day import first_day
 from gpureport.validate.cpus import cpu_folders, cpu_residuals
 from gpureport.validate.independence import FIRST_DAY, independence
 from gpureport.validate.residuals import WHATS, Residual, residuals
@@ -106,7 +107,7 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
 
 def _has_first_day(result: Result, database: Database) -> bool:
     """Return whether the device is a GPU of a known architecture."""
-    return not result.device.is_cpu and result.device.architecture.id in database.architecture_paths.keys() - {UNKNOWN}
+    return not result.device.is_cpu and result.device.architecture.id in database.architecture_paths.keys() - {GENERIC}
 
 
 def _names(request: ValidationRequest) -> set[str]:

@@ -1,45 +1,56 @@
 """How much of a CPU's listed last cache a machine finds: neighbours of a virtual machine use the rest."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import sqrt
+from statistics import median
 
 from gpureport.records.observation import Observation
-from gpureport.spec.models import Cache, Device
+from gpureport.spec.models import Device
 
-LATENCY, READS = "memory/latency", "memory/read"
+LATENCY = "memory/latency"
 _BEYOND = 2.0
 """Working sets up to this multiple of the private caches say nothing about the last one."""
 
 
-def usable_bytes(device: Device, observations: Iterable[Observation]) -> dict[str, float]:
-    """Return the part of the last cache that dependent loads and reads find, by workload; what does not show it lacks.
+@dataclass(frozen=True)
+class UsablePart:
+    """The part of the last cache that one thread finds.
 
-    It ends at the largest working set at which the observed value is nearer to that of the cache than to that of the
-    largest working set, on a logarithmic scale.
+    Attributes:
+        size_bytes: where the latency has risen by half of its whole rise.
+        low_bytes: where it has risen by a quarter.
+        high_bytes: where it has risen by three quarters.
+    """
+
+    size_bytes: float
+    low_bytes: float
+    high_bytes: float
+
+
+def usable_part(device: Device, observations: Iterable[Observation]) -> UsablePart | None:
+    """Return the part of a CPU's last cache that dependent loads find; ``None`` if their latency does not show it.
+
+    The latency rises from that of the cache to that of memory, both on a logarithmic scale. Where other programs use a
+    part of the cache, it rises gradually, which the interval shows.
     """
     last = device.caches[-1] if device.caches else None
-    if not device.is_cpu or last is None or last.scope != "device":
-        return {}
+    loads = next((each for each in observations if each.key.workload == LATENCY), None)
+    if not device.is_cpu or last is None or last.scope != "device" or loads is None:
+        return None
+    points = sorted((p.point.working_set_bytes, p.value) for p in loads.points)
     private = max((c.capacity_bytes for c in device.caches if c.scope == "compute_unit"), default=0.0)
-    least = {LATENCY: _BEYOND * private, READS: _BEYOND * private * device.compute_units}
-    found = {
-        observation.key.workload: size
-        for observation in observations
-        if observation.key.workload in least and (size := _end(device, last, observation))
-    }
-    return {name: size for name, size in found.items() if size >= least[name]}
+    beyond = [value for size, value in points if size > last.capacity_bytes]
+    inside = [value for size, value in points if _BEYOND * private <= size <= last.capacity_bytes]
+    if not beyond or not inside or inside[0] >= (memory := median(beyond)):
+        return None
+    fastest = min(inside[0], device.cycles(last.latency_cycles))
+    low, middle, high = (_crossing(points, fastest * (memory / fastest) ** share) for share in (0.25, 0.5, 0.75))
+    return UsablePart(middle, low, high) if middle >= _BEYOND * private else None
 
 
-def _end(device: Device, cache: Cache, observation: Observation) -> float | None:
-    """Return where a curve leaves *cache*; ``None`` if it does not, or ends before memory."""
-    points = sorted(observation.points, key=lambda point: point.point.working_set_bytes)
-    sizes = [point.point.working_set_bytes for point in points]
-    if not sizes or sizes[-1] <= cache.capacity_bytes:
-        return None
-    falls = observation.key.workload == READS
-    bandwidth, latency_s = device.level_bandwidth_bytes_per_s(cache), device.cycles(cache.latency_cycles)
-    middle = sqrt(points[-1].value * (bandwidth if falls else latency_s))
-    if falls != (points[-1].value < middle):
-        return None
-    inside = [size for size, p in zip(sizes, points, strict=True) if (p.value > middle) == falls]
-    return max(inside, default=None)
+def _crossing(points: Sequence[tuple[float, float]], value: float) -> float:
+    """Return the size up to which most values are below *value*: as many above before it as below after it."""
+    sizes = [size for size, _ in points]
+    below = sum(seen < value for _, seen in points)
+    return sqrt(sizes[max(0, below - 1)] * sizes[min(below, len(sizes) - 1)])

@@ -166,6 +166,9 @@ def model_inputs(
     """Return the arguments of ``model.point_time`` for one point of *sweep*."""
     isolated = sweep.isolated or sweep.frames > 0
     demand = replace(workload.demand(parameters, device), isolated=isolated, one_buffer=sweep.read_between)
+    if compiled and compiled.vectorised is not None:
+        demand = replace(demand, vectorised=compiled.vectorised)
+        compiled = replace(compiled, registers=demand.registers, local_memory_bytes=demand.local_memory_bytes)
     resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
     if resources.compiled and demand.local_memory_bytes:
         # The compiler reported one work-group size of the sweep; local memory depends on the size.

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpureport.spec.core_types import Listing, Topology, usable_l3
+from gpureport.spec.core_types import Listing, Topology, socket_bandwidth, usable_l3
 from gpureport.spec.models import CoreType
 
 Operation = Literal["read", "write", "copy"]
@@ -43,8 +43,6 @@ PRIVATE_EXPONENT, SHARED_EXPONENT = 5.0, 3.0
 """Steepness of the drop in bandwidth beyond private caches and beyond the L3."""
 STREAMED_L3 = 1.5
 """Half of the accesses of streams hit the L3 at this multiple of its listed size: replacement is not LRU."""
-SATURATION_EXPONENT = 3.0
-"""p-norm that joins the limits of cores and socket."""
 COPY_EXPONENTS = (4.0, 2.0, 1.0, 1.0)
 """p-norm of read and write time in a copy, by level: they overlap in the L1, and follow each other beyond the L2."""
 
@@ -165,9 +163,7 @@ def _bandwidth(
     rates = level_rates(core, operation)
     allocated = 1.0 if write_allocate and operation != "read" else 0.0
     traffic = {"read": 1.0, "write": 1.0, "copy": 2.0}[operation] + allocated
-    part = topology.sockets * topology.memory_share * topology.part**core.socket_exponent
-    socket = core.socket_bandwidth_bytes_per_s * part / traffic
-    memory = norm(1 / (rates[-1] * busy), 1 / socket, SATURATION_EXPONENT)
+    memory = traffic / socket_bandwidth(core, topology, rates[-1] * busy * traffic)
     rate_times = np.stack(np.broadcast_arrays(*(1 / (rate * busy) for rate in rates[:-1]), memory, size))[:-1]
     times = served * rate_times
     total: Floats = times.sum(axis=0)

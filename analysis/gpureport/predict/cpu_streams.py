@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpureport.predict.cpu_memory import Curve, Floats, norm, streamed_hits
+from gpureport.spec.core_types import LINE_BYTES
 from gpureport.spec.models import CoreType, StreamType
 
-LINE_BYTES = 64
 LEVEL_EXPONENT = 10.0
 """Steepness of the change of levels for buffers well within one level."""
 SATURATION_EXPONENT = 5.0

@@ -6,6 +6,7 @@ wait for their latency.
 """
 
 from collections.abc import Mapping
+from math import ceil
 
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand
@@ -25,23 +26,34 @@ GATHERED = 3.0
 (reports/pocl-xeon-2-cores)."""
 
 
-def waking_s(device: Device, demand: Demand) -> float:
-    """Return the seconds until the threads that run the work-groups are awake, after the launch itself.
+LATE_S = 25e-6
+"""Time from a dispatch until the other threads work on it: the operating system wakes them. Fitted to memory/copy and
+memory/write on two cores (reports/pocl-xeon-2-cores)."""
 
-    A runtime gives each thread several groups at once, so that few groups wake few threads.
+
+def waking_s(device: Device, demand: Demand, work_s: float) -> float:
+    """Return the seconds that threads which wake add to *work_s*, the time of the work on all threads.
+
+    A runtime gives each thread several groups at once, so that few groups wake few threads. The first thread starts
+    after the launch. It works alone until the others join it, or until it has finished.
     """
     share = min(1.0, (demand.groups - 1) / (ALL_AWAKE * device.compute_units))
-    return WAKING * share * device.launch.batched_s
+    others = min(device.compute_units, ceil(demand.groups)) - 1
+    late_s = max(0.0, LATE_S - device.launch.batched_s)
+    return WAKING * share * device.launch.batched_s + others * min(work_s, late_s / (others + 1))
 
 
 def lanes(device: Device, demand: Demand) -> float:
     """Return how many work-items run together as lanes of a vector.
 
     Compilers do not vectorise code with different paths, nor loops between barriers, unless they can turn conditions
-    into masks. They vectorise along the first dimension.
+    into masks. They vectorise along the first dimension. Compiled code without vectors runs work-items one by one (the
+    rate of emulated shuffles contains that). Code with vectors does not show how many lanes its masks disable.
     """
     wave = float(device.architecture.wave_size)
     masks = device.architecture.masked_lanes
+    if demand.vectorised is False and "shuffle" not in demand.operations:
+        return 1.0
     if demand.branches:
         return max(1.0, min(masks, wave, float(demand.work_group[0])) / MASKED) if demand.maskable else 1.0
     return min(masks, wave) if "barrier" in demand.operations else wave

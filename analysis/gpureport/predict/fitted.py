@@ -13,8 +13,8 @@ _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nv
 
 _CPUS: tuple[str, ...] = ()
 """Machines without entries: ``reports/published/cpus``."""
-_POCL = ("cpu/x86_64",)
-"""``reports/pocl-xeon-*``."""
+_POCL = ("architectures/emerald_rapids",)
+"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU."""
 
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.corner.FEWER_CHANNELS": _STREAMS,
@@ -26,14 +26,14 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_memory.FAR_S": _CPUS,
     "predict.cpu_memory.L2_REACH": _CPUS,
     "predict.cpu_memory.PRIVATE_EXPONENT": _CPUS,
-    "predict.cpu_memory.SATURATION_EXPONENT": _CPUS,
     "predict.cpu_memory.SHARED_EXPONENT": _CPUS,
     "predict.cpu_memory.STREAMED_L3": _CPUS,
     "predict.cpu_memory.STREAMED_L3_RANGE": _CPUS,
-    "predict.calibration.weights.SPECIFIED": _CPUS,
+    "predict.calibration.weights.SHARED_PIPES": (),
     "predict.calibration.weights.TRANSFER": (),
     "predict.cpu_times.ALL_AWAKE": _POCL,
     "predict.cpu_times.GATHERED": _POCL,
+    "predict.cpu_times.LATE_S": _POCL,
     "predict.cpu_times.MASKED": _POCL,
     "predict.cpu_times.WAKING": _POCL,
     "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,

@@ -119,10 +119,10 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     exponent = latency_exponent(_groups_per_compute_unit(device, demand), base)
     # The last group starts after all others have started.
     started_s = groups_s + group_s
-    work_s = max(_work_time(device, demand, resident, busy, memory_s, latency_s, isolated, exponent), started_s)
+    work_s = max(_work_time(device, demand, resident, computing_s, memory_s, latency_s, isolated, exponent), started_s)
     launch_s = device.launch.single_s if demand.isolated else device.launch.batched_s
     if device.is_cpu:
-        launch_s += cpu_times.waking_s(device, demand)
+        launch_s += cpu_times.waking_s(device, demand, work_s)
     moving = {limiting: memory_s} if demand.streams else {}
     ceilings = {"launch": launch_s, "latency": latency_s, "groups": groups_s, **by_class, **by_pipe, **moving}
     return PointTime(
@@ -146,7 +146,7 @@ def _work_time(
     device: Device,
     demand: Demand,
     resident: Occupancy,
-    by_pipe: Mapping[str, float],
+    computing_s: float,
     memory_s: float,
     latency_s: float,
     isolated: "_IsolatedGroup",
@@ -156,8 +156,7 @@ def _work_time(
 
     *exponent* is that of the p-norm that joins latency and throughput.
     """
-    computing_s = smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
-    throughput_s = smooth_maximum((*by_pipe.values(), memory_s), THROUGHPUT_EXPONENT)
+    throughput_s = smooth_maximum((computing_s, memory_s), THROUGHPUT_EXPONENT)
     work_s = smooth_maximum((throughput_s, latency_s), exponent)
     if not (device.is_cpu or several_dies(device) or demand.memory_chain or demand.cached_chain):
         # No group waits for data, so its time does not grow while memory is busy with the stores of others.

@@ -26,18 +26,27 @@ class Resources:
         registers: 32-bit registers of a work-item.
         local_memory_bytes: local memory of a work-group.
         compiled: whether the compiler reported them (otherwise they are the workload's estimate).
+        vectorised: whether a compiler for CPUs emitted vectors of work-items; ``None``: not known.
     """
 
     registers: int
     local_memory_bytes: int = 0
     compiled: bool = False
+    vectorised: bool | None = None
 
 
 def compiled_resources(compilation: Compilation | None) -> Resources | None:
-    """Return the resources that the compiler reported, ``None`` if it reported no registers."""
-    if compilation is None or compilation.registers_per_work_item is None:
+    """Return the resources that the compiler reported, or with 0 registers what the code for a CPU shows, if any."""
+    if compilation is None:
         return None
-    return Resources(compilation.registers_per_work_item, compilation.local_memory_bytes or 0, compiled=True)
+    registers, local_memory, code = (
+        compilation.registers_per_work_item,
+        compilation.local_memory_bytes or 0,
+        compilation.code,
+    )
+    if registers is not None:
+        return Resources(registers, local_memory, compiled=True)
+    return Resources(0, local_memory, vectorised=code.vectorised) if code and code.vectorised is not None else None
 
 
 def occupancy(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Occupancy:

@@ -61,13 +61,12 @@ class ProcessorForecast:
 def processor_forecast(facts: ProcessorFacts, database: Database) -> ProcessorForecast:
     """Predict the memory hierarchy of a machine."""
     name, core = core_of_machine(facts, database)
-    place, file = topology(facts, core), database.architecture(name)
-    allocates = bool(file.write_allocate.value)
+    place, allocates = topology(facts, core), database.write_allocate(name)
     sizes = 2.0 ** np.arange(np.log2(LEAST_BYTES), np.log2(MOST_BYTES) + 1)
     return ProcessorForecast(
         facts=facts,
         architecture=name,
-        architecture_name=file.name,
+        architecture_name=database.architecture(name).name,
         known=name != generic_name(facts, database.architectures()),
         topology=place,
         usable_l3_bytes=usable_l3_bytes(core, place),
@@ -105,17 +104,10 @@ def _streams(
         "L3": core.l2_bytes + l3 / cores * 0.6,
         "memory": 8 * l3,
     }
+    streams, allocates = database.stream_type(name), database.write_allocate(name)
+    busy, data = np.full(len(sizes), float(cores)), np.array(list(sizes.values()))
     curves = [
-        stream_curve(
-            core,
-            database.stream_type(name),
-            socket,
-            kernel,
-            np.full(len(sizes), float(cores)),
-            np.array(list(sizes.values())),
-            write_allocate=bool(database.architecture(name).write_allocate.value),
-        )
-        for kernel in KERNELS.values()
+        stream_curve(core, streams, socket, kernel, busy, data, write_allocate=allocates) for kernel in KERNELS.values()
     ]
     return {
         level: tuple((float(c.values[i]), float(c.low[i]), float(c.high[i])) for c in curves)

@@ -14,6 +14,7 @@ from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
 from gpureport.spec.lscpu import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
 
+Row = Mapping[str, str]
 _KIB = 1 << 10
 MACHINES, CURVES = "machines.csv.xz", "curves.csv.xz"
 BARE_METAL, STREAMS = "bare_metal.csv.xz", "streams.csv.xz"
@@ -47,10 +48,7 @@ class CloudMachine:
 
 def cloud_machines(folder: Path | None = None) -> Iterator[CloudMachine]:
     """Yield the machines of a folder with the tables (default: the project's)."""
-    folder = folder or data_dir("reports") / "published" / "cpus"
-    machines = read_table(folder / MACHINES)
-    for number, group in groupby(read_table(folder / CURVES), key=lambda row: int(row["machine"])):
-        rows, fields = list(group), machines[number]
+    for number, fields, rows in _tables(folder, MACHINES, CURVES):
         yield CloudMachine(
             number=number,
             name=fields["machine"],
@@ -88,10 +86,7 @@ class BareMachine:
 
 def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
     """Yield the machines without a hypervisor of a folder with the tables (default: the project's)."""
-    folder = folder or data_dir("reports") / "published" / "cpus"
-    machines = read_table(folder / BARE_METAL)
-    for number, group in groupby(read_table(folder / STREAMS), key=lambda row: int(row["machine"])):
-        rows, fields = list(group), machines[number]
+    for _, fields, rows in _tables(folder, BARE_METAL, STREAMS):
         yield BareMachine(
             name=fields["machine"],
             core_type=fields["core_type"],
@@ -107,6 +102,14 @@ def bare_machines(folder: Path | None = None) -> Iterator[BareMachine]:
             bytes_per_core=np.array([float(row["bytes_per_core"]) for row in rows]),
             bandwidth_bytes_per_s=np.array([float(row["GB_per_s"]) * 1e9 for row in rows]),
         )
+
+
+def _tables(folder: Path | None, machines: str, values: str) -> Iterator[tuple[int, Row, list[Row]]]:
+    """Yield number and fields of each machine of a table, with its rows of the table of *values*."""
+    folder = folder or data_dir("reports") / "published" / "cpus"
+    listed = read_table(folder / machines)
+    for number, rows in groupby(read_table(folder / values), key=lambda row: int(row["machine"])):
+        yield number, listed[number], list(rows)
 
 
 def stream_prediction(machine: BareMachine, core: CoreType, streams: StreamType, *, write_allocate: bool) -> Curve:

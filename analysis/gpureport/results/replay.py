@@ -97,7 +97,6 @@ def _host(device: Device, machine: Machine) -> HostProcessor:
         for cache in device.caches
         if cache.name in ("L1", "L2", "L3")
     )
-    sizes = tuple((cache.level, cache.size_bytes, cache.shared_by) for cache in caches)
     return HostProcessor(
         name=device.name,
         processors=cores,
@@ -105,7 +104,7 @@ def _host(device: Device, machine: Machine) -> HostProcessor:
         clock_hz=machine.opencl.clock_hz or device.clock_hz,
         caches=caches,
         machine=device.id.rpartition("/")[2],
-        facts=machine.processor or guessed_facts(machine.opencl, device.name, sizes),
+        facts=machine.processor or guessed_facts(machine.opencl, device.name, caches),
     )
 
 

@@ -36,6 +36,10 @@ Listing = Literal[
 _GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel Xeon Processor)")
 """Names of the processor models of QEMU."""
 _MOST_SOCKETS = 8
+LINE_BYTES = 64
+SATURATION_EXPONENT = 3.0
+"""p-norm that joins the limits of cores and socket. Fitted to machines of SpareCores/sc-inspector-data (commit
+804d3c7)."""
 _TOLERANCE = 1.2
 MOST_OF_L3 = 1.3
 """Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
@@ -195,6 +199,14 @@ def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
     return share
 
 
+def socket_bandwidth(core: CoreType, place: Topology, cores_bytes_per_s: Quantity) -> npt.NDArray[np.float64]:
+    """Return the traffic with memory of cores that would reach *cores_bytes_per_s* if memory did not limit them."""
+    part = place.sockets * place.memory_share * place.part**core.socket_exponent
+    p, limit = SATURATION_EXPONENT, core.socket_bandwidth_bytes_per_s * part
+    traffic: npt.NDArray[np.float64] = (np.asarray(cores_bytes_per_s, dtype=float) ** -p + limit**-p) ** (-1 / p)
+    return traffic
+
+
 def _by_caches(
     facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile], database: "Database"
 ) -> str | None:
@@ -223,6 +235,8 @@ def identifies(ids: Iterable[ProcessorId], facts: ProcessorFacts) -> bool:
 def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
     if one.vendor != facts.vendor:
         return False
+    if facts.part:
+        return one.part == facts.part
     if one.name is not None:
         return one.name == facts.name
     return one.family == facts.family and facts.model is not None and any(_within(r, facts.model) for r in one.models)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from gpureport.records.provenance import Provenance
 from gpureport.spec import reported
 from gpureport.spec.host import HostProcessor, host_values
-from gpureport.spec.host_core import HostCore, core_values
+from gpureport.spec.host_core import HostCore, with_core
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import mig_slice
 from gpureport.spec.resolve import Value, queried
@@ -66,9 +66,7 @@ def limits(present: PresentDevice) -> Values:
 def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> Values:
     """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
     clock = reported.clock_hz(present)
-    values = host_values(host, reported.compute_units(present), clock) | limits(present)
-    if core:
-        values |= core_values(core, values["clock"].value, values["compute_units"].value)
+    values = with_core(host_values(host, reported.compute_units(present), clock) | limits(present), core)
     if memory := reported.memory_bytes(present):
         values["memory.size"] = queried(float(memory), "CL_DEVICE_GLOBAL_MEM_SIZE")
     return values

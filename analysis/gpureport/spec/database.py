@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
@@ -14,15 +15,16 @@ from gpureport.spec.clashes import alike
 from gpureport.spec.core_types import core_of_machine, topology, usable_l3
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
-from gpureport.spec.host_core import HostCore, core_values
+from gpureport.spec.host_core import HostCore, with_core
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
-from gpureport.spec.resolve import Layer, core_of, resolve, streams_of
+from gpureport.spec.resolve import Layer, record_of, resolve
 from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
 ENDING = ".yaml"
+R = TypeVar("R", CoreType, StreamType)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Database:
     def host_core(self) -> HostCore | None:
         """The type of core of this machine's processor; ``None`` if the processor does not identify itself."""
         facts = self.host.facts
-        if facts is None or facts.instruction_set != "x86_64":
+        if facts is None:
             return None
         name, core = core_of_machine(facts, self)
         place = topology(facts, core)
@@ -107,10 +109,7 @@ class Database:
         Raises:
             InputError: it is no CPU's, or lacks values.
         """
-        core = core_of(self.architecture(name))
-        if core is None:
-            raise InputError(f"{name}: core has no value, or not all of them; only architectures of CPUs have a core")
-        return core
+        return _complete(record_of(CoreType, self.architecture(name).core), f"{name}: core")
 
     def stream_type(self, name: str) -> StreamType:
         """Return how streaming kernels run on the cores of a CPU's architecture.
@@ -118,10 +117,11 @@ class Database:
         Raises:
             InputError: it is no CPU's, or lacks values.
         """
-        streams = streams_of(self.architecture(name))
-        if streams is None:
-            raise InputError(f"{name}: streams has no value, or not all of them; only architectures of CPUs have them")
-        return streams
+        return _complete(record_of(StreamType, self.architecture(name).streams), f"{name}: streams")
+
+    def write_allocate(self, name: str) -> bool:
+        """Return whether a write miss on a CPU with this architecture fetches the line."""
+        return bool(self.architecture(name).write_allocate.value)
 
     def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
         """Resolve an entry, with an *overlay* of values reported by the present device."""
@@ -130,12 +130,11 @@ class Database:
         shared = self.shared.get(entry.file.architecture)
         if not self.is_this_processor(entry_id):
             return resolve(entry.id, entry.file, architecture, overlay, shared)
-        values, file = overlay or host_values(self.host), on_host(entry.file, self.host)
-        if core := self.host_core:
+        file, core = on_host(entry.file, self.host), self.host_core
+        if core:
             architecture, shared = self.architecture(core.architecture), self.shared.get(core.architecture)
             file = file.model_copy(update={"architecture": core.architecture})
-            values = overlay or {**values, **core_values(core, values["clock"].value, values["compute_units"].value)}
-        return resolve(entry.id, file, architecture, values, shared)
+        return resolve(entry.id, file, architecture, overlay or with_core(host_values(self.host), core), shared)
 
     def is_this_processor(self, entry_id: str) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""
@@ -219,6 +218,17 @@ class Database:
         if last and re.search(r"\d", name):  # "rtx" alone does not mean TITAN RTX
             return last
         return [entry_id for entry_id, known in names.items() if name and any(name in each for each in known)]
+
+
+def _complete(part: R | None, what: str) -> R:
+    """Return a *part* of a CPU's architecture.
+
+    Raises:
+        InputError: it is incomplete; *what* names it.
+    """
+    if part is None:
+        raise InputError(f"{what} has no value, or not all of them; only architectures of CPUs have them")
+    return part
 
 
 def _words(entry: Entry, *, last: bool = False) -> set[str]:

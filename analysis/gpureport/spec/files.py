@@ -278,7 +278,7 @@ class ProcessorId(Strict):
     name: Text | None = None
     """Model name, such as ``Neoverse-N1``, where the numbers do not distinguish cores (Arm)."""
     part: Annotated[str, Field(pattern=r"^0x[0-9a-f]{3}$")] | None = None
-    """Arm part number, such as ``0xd0c``."""
+    """Arm part number, such as ``0xd0c``, where the operating system lists no name."""
 
 
 class ArchitectureFile(File, FromRecord, record=models.Architecture):

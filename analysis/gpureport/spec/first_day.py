@@ -5,10 +5,9 @@ from dataclasses import replace
 
 from gpureport.errors import InputError
 from gpureport.spec.database import Database
+from gpureport.spec.draft import GENERIC
 from gpureport.spec.resolve import REQUIRED_OF_A_CACHE, Layer, Value, layer
 
-UNKNOWN = "generic_gpu"
-"""The architecture before those without a predecessor."""
 _FIXED = ("occupancy.", "pipes.", "typical.")
 """Parts of an architecture that only its own file describes."""
 _CACHES = "caches."
@@ -40,8 +39,8 @@ def predecessors(database: Database, architecture: str) -> Iterator[str]:
         InputError: one of them does not exist, or follows itself.
     """
     seen = [architecture]
-    while seen[-1] != UNKNOWN:
-        seen.append(database.architecture(seen[-1]).predecessor or UNKNOWN)
+    while seen[-1] != GENERIC:
+        seen.append(database.architecture(seen[-1]).predecessor or GENERIC)
         if seen[-1] in seen[:-1]:
             chain = ", ".join(seen)
             raise InputError(f"architecture {seen[-1]}: predecessor: it follows itself; correct one of {chain}")

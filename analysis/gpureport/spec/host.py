@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
+_ARM = "0x41"
+"""Implementer of cores that Arm designed."""
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -121,21 +124,18 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
 
 
 def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | None:
-    """Return what identifies the type of core of an x86-64 processor; ``None`` if it does not say."""
+    """Return what identifies the type of core; ``None`` if the processor does not say."""
     fields = _fields(cpuinfo)
     first: dict[str, str] = {}
     for key, value in fields:
         first.setdefault(key, value)
+    processors = _usable_processors()
+    if first.get("CPU implementer") == _ARM and "CPU part" in first:
+        listed = listed_caches(caches, processors)
+        part = first["CPU part"].lower()
+        return ProcessorFacts(vendor="ARM", instruction_set="aarch64", part=part, processors=processors, **listed)
     if "vendor_id" not in first or not first.get("cpu family", "").isdecimal():
         return None
-    processors = _usable_processors()
-    listed = {
-        f"l{cache.level}": ListedCache(
-            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
-        )
-        for cache in caches
-        if cache.level <= 3
-    }
     flags = frozenset(first.get("flags", "").split())
     siblings, cores = first.get("siblings", ""), first.get("cpu cores", "")
     threads = int(siblings) // int(cores) if siblings.isdecimal() and cores.isdecimal() and int(cores) else 1
@@ -149,8 +149,19 @@ def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | Non
         sockets=max(1, len({value for key, value in fields if key == "physical id"})),
         hypervisor="unknown" if "hypervisor" in flags else "",
         flags=flags & _KEPT_FLAGS,
-        **listed,
+        **listed_caches(caches, processors),
     )
+
+
+def listed_caches(caches: Iterable[HostCache], processors: int) -> dict[str, ListedCache]:
+    """Return caches of a machine with so many *processors*, by field of its facts."""
+    return {
+        f"l{cache.level}": ListedCache(
+            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
+        )
+        for cache in caches
+        if cache.level <= 3
+    }
 
 
 def _fields(cpuinfo: Path) -> list[tuple[str, str]]:

@@ -5,17 +5,19 @@ Documents and measurements of many machines give the latency of each level in se
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
 from gpureport.records.provenance import Provenance
-from gpureport.spec.core_types import Topology
+from gpureport.spec.core_types import LINE_BYTES, Topology, socket_bandwidth
 from gpureport.spec.files import ArchitectureFile
-from gpureport.spec.lscpu import ListedCache, ProcessorFacts
+from gpureport.spec.host import HostCache, listed_caches
+from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import CoreType, PresentDevice, StreamType
 from gpureport.spec.resolve import Value
 
-L1_CYCLES = {"AuthenticAMD": 4.0}
+L1_CYCLES = {"AuthenticAMD": 4.0, "ARM": 4.0}
 """Cycles of a load from the L1, if not five."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
@@ -27,9 +29,6 @@ to 1.8 us with 2 threads and 43 us with 16 (reports/pocl-xeon-2-cores, pocl-xeon
 STREAMED = 2.0
 """Part of the L3 that streams of all threads find / part that a chain of loads of one thread finds. Fitted to the
 cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""
-LINE_BYTES = 64
-SATURATION_EXPONENT = 3.0
-"""p-norm that joins the limits of cores and socket, as in ``predict.cpu_memory``."""
 _AROUND = (0.6, 1.0, 1.7)
 """Onset, midpoint and end of the cliff beyond an L3 that others share, relative to its usable part (assumed)."""
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
@@ -59,7 +58,7 @@ class HostCore:
     hypervisor: bool
 
 
-def guessed_facts(present: PresentDevice, name: str, caches: tuple[tuple[int, int, int], ...]) -> ProcessorFacts | None:
+def guessed_facts(present: PresentDevice, name: str, caches: tuple[HostCache, ...]) -> ProcessorFacts | None:
     """Return what an OpenCL device reveals of its processor: for reports without the facts of the operating system.
 
     A name without a model number is that of a virtual machine. ``None``: the vendor is not known.
@@ -67,16 +66,10 @@ def guessed_facts(present: PresentDevice, name: str, caches: tuple[tuple[int, in
     Args:
         present: the device.
         name: of the processor.
-        caches: level, bytes of an instance, and processors that share it.
+        caches: of the processor.
     """
-    listed = {
-        f"l{level}": ListedCache(instance_bytes=size, instances=max(1, round(present.compute_units / shared)))
-        for level, size, shared in caches
-        if level <= 3
-    }
-    vendors = ("GenuineIntel", "AuthenticAMD")
     words = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
-    maker = next((vendor for vendor in vendors if present.vendor == vendor or words[vendor] in name), None)
+    maker = next((vendor for vendor, word in words.items() if present.vendor == vendor or word in name), None)
     if maker is None:
         return None
     return ProcessorFacts(
@@ -85,7 +78,7 @@ def guessed_facts(present: PresentDevice, name: str, caches: tuple[tuple[int, in
         processors=max(1, present.compute_units),
         hypervisor="unknown" if _NO_MODEL.search(name) else "",
         flags=frozenset({"avx512f"} if _WIDE.search(present.version) else ()),
-        **listed,
+        **listed_caches(caches, present.compute_units),
     )
 
 
@@ -137,6 +130,12 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     }
 
 
+def with_core(values: Mapping[str, Value], host: HostCore | None) -> dict[str, Value]:
+    """Return the *values* of a machine on top of which those of its type of core are, if it is known."""
+    core = core_values(host, values["clock"].value, values["compute_units"].value) if host else {}
+    return {**values, **core}
+
+
 def _memory_bytes_per_s(host: HostCore) -> float:
     """Return the traffic of all cores with memory: reads, writes, and lines that writes fetch.
 
@@ -145,10 +144,7 @@ def _memory_bytes_per_s(host: HostCore) -> float:
     core, place = host.core, host.topology
     ordinary = (core.memory_read_bytes_per_s + 2 * core.memory_write_bytes_per_s) / 2
     one = sqrt(ordinary * LINE_BYTES / host.streams.memory_line_s)
-    cores = one * float(place.cores) * float(place.core_share)
-    part = float(place.sockets) * float(place.memory_share) * float(place.part) ** core.socket_exponent
-    p = SATURATION_EXPONENT
-    return float((cores**-p + (core.socket_bandwidth_bytes_per_s * part) ** -p) ** (-1 / p))
+    return float(socket_bandwidth(core, place, one * place.cores * place.core_share))
 
 
 def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
@@ -161,17 +157,20 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     Args:
         present: the device.
         file: the architecture of its processor.
-        narrow: the architecture with vectors of 256 bits.
+        narrow: an architecture with vectors of 256 bits; instructions per cycle are those of *file*.
     """
-    lanes = narrow.leaves()["wave_size"].value
+    own, other = file.leaves(), narrow.leaves()
+    lanes = other["wave_size"].value
     if "Portable Computing Language" not in present.platform:
         return {}
     has_masks = _WIDE.search(present.version) is not None
-    if file.leaves()["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
+    if own["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
         return {}
     origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
-    copied = ("wave_size", "caches.L1.bandwidth", *(path for path in narrow.leaves() if path.startswith("rates.")))
-    values = {path: Value(narrow.leaves()[path].value, origin) for path in copied}
+    copied = ("wave_size", "caches.L1.bandwidth", *(path for path in other if path.startswith("rates.")))
+    values = {path: Value(other[path].value, origin) for path in copied}
+    issued = own["rates.instruction"].value * lanes / own["wave_size"].value
+    values["rates.instruction"] = Value(issued, origin)
     version = re.match(r"\d+", present.driver)
     if version is None or int(version[0]) >= _SCALAR_POCL:
         values["rates.shuffle"] = Value(_EMULATED_SHUFFLE, origin.model_copy(update={"note": "emulated in memory"}))
@@ -180,5 +179,5 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
     if has_masks:
         values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
-        values |= {path: Value(file.leaves()[path].value, origin) for path in ("latencies.ternary", "latencies.shift")}
+        values |= {path: Value(own[path].value, origin) for path in ("latencies.ternary", "latencies.shift")}
     return values

@@ -33,6 +33,8 @@ class ProcessorFacts(Record):
     instruction_set: Name = "x86_64"
     family: Whole | None = None
     model: Whole | None = None
+    part: Name = ""
+    """Arm only, such as ``0xd0c``: Linux lists it instead of a name."""
     processors: Count
     """Logical processors."""
     threads_per_core: Count = 1

@@ -12,8 +12,6 @@ from gpureport.spec.names import agreement, keys, pci_id, product, same, target,
 from gpureport.text import legible
 from gpureport.units import format_bytes
 
-_MIB = 1 << 20
-
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
 
@@ -144,7 +142,8 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
     core = database.host_core
     values = cpu_values(database.host, present, core)
     if core:
-        narrow, file = database.architecture("x86_64"), database.architecture(core.architecture)
+        file = database.architecture(core.architecture)
+        narrow = database.architecture("zen3" if file.vendor == "AMD" else "x86_64")
         values |= vector_values(present, file, narrow)
         how = f"{how} Its type of core is that of {file.name}."
     device = database.device(entry_id, values)
@@ -159,7 +158,6 @@ def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
     """Return a sentence on the L3 that a virtual machine cannot use, if that is much."""
     if core is None or not core.hypervisor or core.usable_l3 >= _WHOLE_L3:
         return ()
-    listed = float(core.topology.l3_bytes)
-    part = format_bytes(float(f"{core.usable_l3 * listed / _MIB:.1g}") * _MIB)
-    found = f"This virtual machine probably has about {part} of the listed {format_bytes(listed)} of L3"
-    return (f"{found}: other machines on the same processor use the rest. Predictions have wide intervals there.",)
+    listed = format_bytes(float(core.topology.l3_bytes))
+    sentence = f"Other virtual machines on the same processor use a part of the listed {listed} of L3. Predictions have"
+    return (f"{sentence} wide intervals there; memory/latency measures the part that one thread finds.",)

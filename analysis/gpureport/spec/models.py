@@ -379,10 +379,6 @@ class Architecture(Record):
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
     store_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles for which a wave keeps its place after its last store, without load; default 0: it does not wait."""
-    core: CoreType | None = None
-    """CPUs only."""
-    streams: StreamType | None = None
-    """CPUs only."""
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:

@@ -17,15 +17,14 @@ from gpureport.spec.models import (
     TRANSITIONS,
     Architecture,
     Cache,
-    CoreType,
     Device,
     Launch,
     Memory,
     OccupancyRules,
-    StreamType,
     Transition,
     yaml_values,
 )
+from gpureport.spec.values import Strict
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ _OCCUPANCY: dict[str, type[OccupancyRules]] = {
 }
 
 
-_MEMORY_MODEL = ("core.", "streams.")
-"""Values that the predictions of workloads do not use."""
+_NOT_OF_THE_DEVICE = ("typical", "flops", "core", "streams")
+"""Parts of a file for drafts and checks, and of the cores of CPUs."""
 _REQUIRED = (
     *("compute_units", "clock"),
     *(f"memory.{key}" for name, (key, _) in yaml_values(Memory).items() if Memory.model_fields[name].is_required()),
@@ -127,15 +126,15 @@ def resolve(
         opencl_names=file.opencl.names,
         opencl_compute_units=_opencl_units(architecture, kept),
         pci_ids=file.pci_ids,
-        provenance={path: v.provenance for path, v in kept.items() if not path.startswith(_MEMORY_MODEL)},
+        provenance={path: v.provenance for path, v in kept.items()},
         notes=(*file.notes, *architecture.notes),
     )
 
 
 def _belongs(path: str, names: tuple[str, ...]) -> bool:
-    """Whether a value is part of the device: not of a removed level, and not only for drafts, checks or the match."""
+    """Whether a value is part of the device: not of a removed level, and not only of its file."""
     first, *rest = path.split(".")
-    return first not in ("typical", "flops") and path != "opencl.parts" and (first != "caches" or rest[0] in names)
+    return first not in _NOT_OF_THE_DEVICE and path != "opencl.parts" and (first != "caches" or rest[0] in names)
 
 
 def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
@@ -172,22 +171,11 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         latency_cycles=_part(values, "latencies."),
         pipes=_part(values, "pipes."),
         write_allocate=values["write_allocate"].value,
-        core=_complete(CoreType, _part(values, "core.")),
-        streams=_complete(StreamType, _part(values, "streams.")),
         **{name: values[name].value for name in SCALARS if name in values},
     )
 
 
-def core_of(file: ArchitectureFile) -> CoreType | None:
-    """Return the type of core of a CPU's architecture; ``None`` without all of its values."""
-    return _complete(CoreType, {key: leaf.value for key, leaf in file.core.leaves().items()})
-
-
-def streams_of(file: ArchitectureFile) -> StreamType | None:
-    """Return how streaming kernels run on a CPU's cores; ``None`` without all of the values."""
-    return _complete(StreamType, {key: leaf.value for key, leaf in file.streams.leaves().items()})
-
-
-def _complete(model: type[R], part: Mapping[str, Any]) -> R | None:
-    fields = _fields(model, part)
+def record_of(model: type[R], part: Strict) -> R | None:
+    """Return a *part* of a file as a record; ``None`` without all of its values."""
+    fields = _fields(model, {key: leaf.value for key, leaf in part.leaves().items()})
     return model(**fields) if fields.keys() == model.model_fields.keys() else None

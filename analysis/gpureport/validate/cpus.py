@@ -48,7 +48,7 @@ def cpu_residuals(folder: Path, database: Database) -> Iterator[Residual]:
 
 def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
     name, core = core_of_machine(machine.facts, database)
-    place, allocates = topology(machine.facts, core), bool(database.architecture(name).write_allocate.value)
+    place, allocates = topology(machine.facts, core), database.write_allocate(name)
     sizes = machine.working_sets_bytes
     labels = [format_bytes(size) for size in sizes]
     curve = _curve(CLOUD, name, "cpu_memory", "latency", machine.name)
@@ -61,9 +61,8 @@ def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
 
 def _of_bare(machine: BareMachine, database: Database) -> Iterator[Residual]:
     name = machine.core_type
-    allocates = bool(database.architecture(name).write_allocate.value)
     core, streams = database.core_type(name), database.stream_type(name)
-    predicted = stream_prediction(machine, core, streams, write_allocate=allocates)
+    predicted = stream_prediction(machine, core, streams, write_allocate=database.write_allocate(name))
     labels = [f"{kernel}, {level}, {cores:.0f} cores" for kernel, level, cores in _points(machine)]
     curve = _curve(BARE, name, "cpu_streams", "levels", machine.name)
     yield from _residuals(curve, "bandwidths", "B/s", labels, predicted, machine.bandwidth_bytes_per_s)

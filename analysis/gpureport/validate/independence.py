@@ -29,10 +29,13 @@ def independence(device: Device, database: Database) -> Independence:
     """
     measured = {entry for path, origin in device.provenance.items() if _counts(path) for entry in origin.measured_on}
     sources = measured.union(*FITTED_TO.values())
-    if device.id in sources:
+    name = device.architecture.id
+    if sources & {device.id, f"architectures/{name}"}:
         return "seen"
     known = {database.entries[entry].file.architecture for entry in sources if entry in database.entries}
-    return "unseen device" if device.architecture.id in known else "unseen architecture"
+    # The values of a type of core come from other machines with such cores.
+    has_core_type = any(origin.source == f"core type {name}" for origin in device.provenance.values())
+    return "unseen device" if has_core_type or name in known else "unseen architecture"
 
 
 def _counts(path: str) -> bool:

@@ -141,6 +141,7 @@ class Demand:
         line_writes: lines written, summed over all stores of all waves; ``None``: the lines that the streams cover.
         branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
         maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
+        vectorised: whether the compiled code for a CPU contains vectors of work-items; ``None``: not known.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: which pass reads the data again: the next dispatch (``dispatch``, including ping-pong), a later pass of
             the same dispatch (``kernel``), or none (``never``).
@@ -170,6 +171,7 @@ class Demand:
     line_writes: float | None = None
     branches: bool = False
     maskable: bool = False
+    vectorised: bool | None = None
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True

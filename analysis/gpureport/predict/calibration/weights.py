@@ -4,22 +4,26 @@ On a CPU, a microbenchmark and another kernel may differ in clock, vectors and n
 and measured values are therefore combined by their uncertainties, as logarithms::
 
     ln value = (1 - w) ln specified + w ln measured,   w = s^2 / (s^2 + t^2 + n^2)
+
+``s`` is the uncertainty of the specified value (:mod:`gpureport.predict.uncertainty.sensitivity`), the same as for
+intervals: documented instruction rates are known better than bandwidths of a virtual machine.
 """
 
 from collections.abc import Mapping
 from math import exp, hypot, log
 from statistics import median
 
-from gpureport.predict.uncertainty.sensitivity import NORMAL_95, mapped_facts
+from gpureport.predict.uncertainty.sensitivity import NORMAL_95, mapped_facts, specified_deviation
 from gpureport.records.observation import Observation
 from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import listed_class
 
-SPECIFIED = 0.35
-"""s: standard deviation of the logarithm of a specified value of a CPU / the actual one. Intervals of 95 % over cloud
-machines reach from -0.7 to 0.7 (``predict.cpu_memory.SPREADS``)."""
 TRANSFER = 0.2
-"""t: the same of a measured value / that which another kernel finds, on a quiet machine (assumed)."""
+"""t: standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine
+(assumed)."""
+SHARED_PIPES = log(2) / 2
+"""t of instruction rates: a microbenchmark that keeps all pipes busy shares them with the other hardware thread of the
+core, which halves its rate; a kernel that also waits loses less (assumed: a factor of 1 to 2)."""
 
 
 def noise(observation: Observation) -> float:
@@ -43,12 +47,15 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
         if path not in noises:
             return value
         kind, _, name = path.partition(".")
-        listed = before.get(path)
-        if listed is None and kind in ("rates", "latencies"):
-            listed = before.get(f"{kind}.{listed_class(name, rates)}")
+        if path not in before and kind in ("rates", "latencies"):
+            path_before = f"{kind}.{listed_class(name, rates)}"
+        else:
+            path_before = path
+        listed = before.get(path_before)
         if not listed or not value:
             return value
-        weight = SPECIFIED**2 / (SPECIFIED**2 + hypot(TRANSFER, noises[path]) ** 2)
+        deviation = specified_deviation(specified, path_before)
+        weight = deviation**2 / (deviation**2 + hypot(SHARED_PIPES if kind == "rates" else TRANSFER, noises[path]) ** 2)
         return exp((1 - weight) * log(listed) + weight * log(value))
 
     return mapped_facts(measured, combine)

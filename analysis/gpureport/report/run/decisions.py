@@ -7,7 +7,7 @@ from statistics import median
 
 from gpureport.findings.advice import WITHIN, OneSize, one_size
 from gpureport.findings.key_figures import KeyFigure
-from gpureport.findings.usable_cache import LATENCY, READS, usable_bytes
+from gpureport.findings.usable_cache import usable_part
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature, Position
@@ -20,7 +20,7 @@ from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import family_name, kernel_name, listed, low_to_high
 from gpureport.spec.models import Cache, Device
-from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.units import format_bytes, format_percent, format_ratio, format_value, rounded_bytes
 from gpureport.workloads import all_workloads
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
@@ -65,7 +65,7 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     known = [
         (cache, _cliff(cache, found, report.device.compute_units, measured=measured)) for cache in report.device.caches
     ]
-    usable = usable_part(report)
+    usable = usable_sentence(report)
     known = known[:-1] if usable else known
     kept = [
         f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff
@@ -73,35 +73,25 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     missed = [text for cache, cliff in known if not cliff and (text := _not_observed(cache, found))]
     keep = "Keep the working set" if measured else "Predicted: keep the working set"
     stay = [f"{keep} {listed(kept)}."] if kept else []
-    return " ".join(filter(None, (*stay, *missed, usable, *_unexplained(found, with_shared="reads" not in usable))))
+    return " ".join(filter(None, (*stay, *missed, usable, *_unexplained(found, with_shared=not usable))))
 
 
-_MIB = 1 << 20
 _MOST = 0.6
 """Part of the listed capacity from which on it is not worth mentioning."""
-_OF_WHAT = {LATENCY: "dependent loads", READS: "reads"}
 
 
-def usable_part(report: Report) -> str:
-    """Say how much of a CPU's last cache its kernels can use, if that is little; empty otherwise."""
-    found = usable_bytes(report.device, report.observations)
+def usable_sentence(report: Report) -> str:
+    """Say how much of a CPU's last cache one thread can use, if that is little; empty otherwise."""
+    found = usable_part(report.device, report.observations)
     cache = report.device.caches[-1] if found else None
-    if cache is None or min(found.values()) >= _MOST * cache.capacity_bytes:
+    if not found or not cache or found.size_bytes >= _MOST * cache.capacity_bytes:
         return ""
-    whole = format_bytes(cache.capacity_bytes)
-    predicted = {LATENCY: cache.latency_transition, READS: cache.bandwidth_transition}
-    parts = [
-        f"{_about(size)} ({what}; predicted: {_about(predicted[name].midpoint * cache.capacity_bytes)})"
-        for name, what in _OF_WHAT.items()
-        if (size := found.get(name))
-    ]
-    beyond = f"Beyond, times are closer to those of memory than to those of the {cache.name}."
-    return f"Usable {cache.name}: about {listed(parts)} of the specified {whole}. {beyond}"
-
-
-def _about(size: float) -> str:
-    """Write a size with two digits."""
-    return format_bytes(float(f"{size / _MIB:.2g}") * _MIB)
+    size, low, high = (rounded_bytes(end, 2) for end in (found.size_bytes, found.low_bytes, found.high_bytes))
+    return (
+        f"Usable {cache.name}: one thread can use about {size} ({low_to_high(low, high)}) of the specified "
+        f"{format_bytes(cache.capacity_bytes)}, by the latency of dependent loads. Beyond, times are closer to those "
+        f"of memory than to those of the {cache.name}."
+    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from gpureport.report.figures.style import shorten
 from gpureport.report.run import statements, trust
 from gpureport.report.run.conditions import load_sentences, other_load
 from gpureport.report.run.curves import CurveRecords, specified
-from gpureport.report.run.decisions import Decision, decisions, usable_part
+from gpureport.report.run.decisions import Decision, decisions, usable_sentence
 from gpureport.report.text.tables import UNKNOWN
 from gpureport.report.text.words import MARKS, listed, low_to_high
 from gpureport.spec.models import Device
@@ -121,7 +121,7 @@ def names(report: Report) -> str:
 
 def remarks(report: Report) -> tuple[str, ...]:
     """Return the differences from the entry; the decisions give the usable part of a cache, once it is measured."""
-    cache = report.device.caches[-1].name if usable_part(report) else ""
+    cache = report.device.caches[-1].name if usable_sentence(report) else ""
     return tuple(note for note in report.match.notes if not cache or f" of {cache}" not in note)
 
 
