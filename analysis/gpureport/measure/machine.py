@@ -54,16 +54,22 @@ def free_memory_bytes(device: PresentDevice) -> float:
     Raises:
         DeviceError: the limit of this process's memory leaves nothing for buffers.
     """
+    free: float | None
     if device.is_cpu:
-        import psutil
-
-        process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES
-        if process <= 0:
+        free = host_free_bytes()
+        if free <= 0:
             raise DeviceError(f"no memory is free for measuring{limit_remark()}")
-        free: float | None = min(psutil.virtual_memory().available, cgroup_free_bytes(_CGROUP), process)
     else:
         free = nvidia.free_memory_bytes(device)
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
+
+
+def host_free_bytes() -> float:
+    """Return the main memory that this process may still use, in bytes; not positive if there is none."""
+    import psutil
+
+    process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES
+    return float(min(psutil.virtual_memory().available, cgroup_free_bytes(_CGROUP), process))
 
 
 def _system() -> str:

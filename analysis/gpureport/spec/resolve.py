@@ -20,6 +20,7 @@ from gpureport.spec.models import (
     CoreType,
     Device,
     Launch,
+    Link,
     Memory,
     OccupancyRules,
     StreamType,
@@ -113,6 +114,8 @@ def resolve(
     if lacking is not None:
         raise InputError(f"{entry_id}: {lacking} is missing in both the device and its architecture")
     kept = {path: v for path, v in values.items() if _belongs(path, names)}
+    if link := _link(_part(kept, "link.")):
+        kept.setdefault("link.bandwidth", Value(link.bandwidth_bytes_per_s, kept["link.kind"].provenance))
     return Device(
         id=entry_id,
         name=file.name,
@@ -124,6 +127,8 @@ def resolve(
         caches=tuple(_cache(name, kept) for name in names),
         memory=Memory(**_fields(Memory, _part(kept, "memory."))),
         launch=Launch(**_fields(Launch, _part(kept, "launch."))),
+        link=link,
+        board_power_w=kept["board_power"].value if "board_power" in kept else None,
         opencl_names=file.opencl.names,
         opencl_compute_units=_opencl_units(architecture, kept),
         pci_ids=file.pci_ids,
@@ -158,6 +163,14 @@ def _cache(name: str, values: Layer) -> Cache:
     part = _part(values, f"caches.{name}.")
     positions = {key: dict(zip(Transition.model_fields, part[key], strict=True)) for key in TRANSITIONS if key in part}
     return Cache(name=name, **_fields(Cache, part | positions))
+
+
+def _link(part: Mapping[str, Any]) -> Link | None:
+    if not part:
+        return None
+    if part["kind"] == "pcie":
+        return Link.pcie(part["generation"], part["lanes"])
+    return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0))
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:

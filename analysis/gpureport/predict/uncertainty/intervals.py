@@ -11,7 +11,7 @@ from gpureport.observe.saturation import saturation
 from gpureport.observe.statistics import curve_noise
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Metric
+from gpureport.records.keys import Axis, Metric
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS
@@ -34,6 +34,7 @@ predictions of curves of an H200 (reports/nvidia-h200)."""
 
 def with_intervals(
     features: Sequence[CurveFeature],
+    axis: Axis,
     metric: Metric,
     points: Sequence[PredictedPoint],
     relative: Floats,
@@ -48,7 +49,7 @@ def with_intervals(
     *relative* are the relative deviations of the points' times, shape (points, facts).
     """
     order = sorted(range(len(points)), key=lambda i: points[i].point.x)
-    curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts})
+    curve = _Curve(axis, metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts})
     return tuple(_with_interval(feature, curve.factor(feature)) for feature in features)
 
 
@@ -61,10 +62,18 @@ def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
 class _Curve:
     """A predicted curve in the order of its axis, with its deviations, see :func:`with_intervals`."""
 
+    axis: Axis
     metric: Metric
     points: Sequence[PredictedPoint]
     relative: Floats
     facts: Mapping[str, Fact]
+
+    @property
+    def work(self) -> Floats:
+        """Logarithms of the quantity of a taper: work-items, or bytes of a transfer."""
+        points = [point.point for point in self.points]
+        of_bytes = self.axis.quantity == "transfer"
+        return np.log([float(point.working_set_bytes if of_bytes else point.work_items) for point in points])
 
     def factor(self, feature: CurveFeature) -> float:
         """Return the half-width of the 95 % interval of *feature*, as a factor."""
@@ -95,7 +104,7 @@ class _Curve:
 
     def _of_taper(self, feature: CurveFeature) -> Floats:
         """Return the relative deviations of a taper's position."""
-        work = np.log([float(point.point.work_items) for point in self.points])
+        work = self.work
         times = np.log([point.time_s for point in self.points])
         u, first = np.unique(work, return_index=True)
         place = min(max(log(feature.value), float(u[0])), float(u[-1]))
@@ -114,7 +123,7 @@ class _Curve:
         An error of the rate near n90 relative to the peak moves n90 by this error / slope. Predicted and observed
         curve each have the uncertainty of a smooth curve through a staircase (taken from the predicted one).
         """
-        work = np.log([float(point.point.work_items) for point in self.points])
+        work = self.work
         rates = work - np.log([point.time_s for point in self.points])
         order = np.argsort(work, kind="stable")
         noise = np.full(len(work), max(_EXACT, curve_noise(rates[order])))
