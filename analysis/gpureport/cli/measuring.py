@@ -34,6 +34,7 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
+from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
@@ -218,6 +219,8 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             requested=document.RunSettings(
                 quick=request.quick, seed=request.seed, workloads=separated(request.workloads), command=request.command
             ),
+            with_power=not request.only_kernels
+            and (POWER in separated(request.workloads) if request.workloads else not request.quick),
         )
         if earlier:
             earlier.refuse_changes(plan, present)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from gpureport.findings.whole_device import idle_power_w, most_energy_j
+from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
@@ -45,6 +47,7 @@ class KeyFigure:
         measured: ``None`` if it was not measured.
         factor: of the feature's value, such as 2 operations for a multiply-add.
         others: the values of other devices of the same model.
+        at_most: whether the specification is only an upper bound, such as the listed power limit.
     """
 
     name: str
@@ -56,6 +59,7 @@ class KeyFigure:
     measured: Estimate | None = None
     factor: float = 1.0
     others: tuple[float, ...] = ()
+    at_most: bool = False
 
     @property
     def efficiency(self) -> float | None:
@@ -124,7 +128,7 @@ class _Wanted:
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones."""
     found = (_figure(report, wanted) for wanted in _wanted(report))
-    return (*(each for each in found if each.predicted or each.measured), *_exact(report.device))
+    return (*(each for each in found if each.predicted or each.measured), *_energy(report), *_exact(report.device))
 
 
 def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
@@ -178,6 +182,7 @@ def _wanted(report: Report) -> Iterator[_Wanted]:
         yield _Wanted(f"{cache.name} read", "B/s", workload, sweep, "plateau", Level(name=cache.name), bandwidth)
     yield from _latencies(device)
     yield from _rates(device)
+    yield from _transfers(device)
     for name, sweep, launch_s in (
         ("Empty kernel, single launch", "isolated", device.launch.single_s),
         ("Empty kernel, back to back", "batched", device.launch.batched_s),
@@ -232,6 +237,26 @@ def _rates(device: Device) -> Iterator[_Wanted]:
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
         bandwidth, level = device.rate_per_s("local") * WORD_BYTES, Level(name="4 B, stride 1")
         yield _Wanted("Local memory read", "B/s", "local_memory/bandwidth", "", "case", level, bandwidth)
+
+
+def _transfers(device: Device) -> Iterator[_Wanted]:
+    """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them."""
+    link, level = device.host_link, Level(name=TRANSFER)
+    limit = link.kind != "shared"
+    rate = link.bandwidth_bytes_per_s if limit else link.host_copy_bytes_per_s
+    for name, sweep in (("Host to device, pinned", "to_device"), ("Device to host, pinned", "to_host")):
+        yield _Wanted(name, "B/s", "transfer/pinned", sweep, "plateau", level, rate, limit=limit)
+
+
+def _energy(report: Report) -> Iterator[KeyFigure]:
+    """Yield idle power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
+    limit, idle = report.device.board_power_w, idle_power_w(report.energy)
+    if limit and idle:
+        yield KeyFigure("Power, idle", "W", limit, measured=Estimate(idle), at_most=True)
+    for name, title, unit in (("memory read", "Energy of a byte from memory", "J/B"), ("fp32 FMA", "Energy of an fp32 operation", "J/FLOP")):
+        load, most = report.energy.load(name) if report.energy else None, most_energy_j(report.device, name)
+        if load and most and load.energy_per_work_j:
+            yield KeyFigure(title, unit, most, measured=Estimate(load.energy_per_work_j), at_most=True)
 
 
 def _exact(device: Device) -> Iterator[KeyFigure]:

@@ -341,6 +341,9 @@ _CEILINGS = {
     "shuffle": "shuffles",
     "local": "local-memory accesses",
     "memory": "load and store instructions",
+    "call": "the cost of the call",
+    "link": "the link to the host",
+    "host copy": "copies by one core of the host",
     "instruction": "instruction issue",
     "DRAM": "memory bandwidth",
 }

@@ -22,7 +22,9 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.buildlog import compilation, first_error, tidy
 from gpureport.measure.backends.describe import DeviceQuery, describe, kind
+from gpureport.measure.backends.link import with_link
 from gpureport.measure.backends.linker import provide_linker
+from gpureport.measure.backends.main_memory import free_bytes
 from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
 from gpureport.measure.backends.protocol import (
     AllocationError,
@@ -33,7 +35,6 @@ from gpureport.measure.backends.protocol import (
     ProgramId,
 )
 from gpureport.measure.backends.runtimes import RuntimeDevice
-from gpureport.measure.machine import host_free_bytes
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Transfer
@@ -76,7 +77,7 @@ def list_devices() -> tuple[PresentDevice, ...]:
         DeviceError: there is none.
     """
     return tuple(
-        describe(index, device.platform.name, device.platform.version, _query(device))
+        with_link(describe(index, device.platform.name, device.platform.version, _query(device)))
         for index, device in enumerate(_devices())
     )
 
@@ -235,7 +236,7 @@ class OpenCLBackend:
     def _allocate_on_host(self, identity: BufferId, buffer: Buffer) -> None:
         """Allocate memory of the host; pinned memory is a buffer that stays mapped until it is freed."""
         failure = f"{buffer.nbytes} bytes of {buffer.place} memory cannot be allocated"
-        if buffer.nbytes > host_free_bytes():
+        if buffer.nbytes > free_bytes():
             raise AllocationError(f"{failure}: the machine has too little free memory")
         if buffer.place == "pageable":
             array = np.empty(buffer.nbytes, np.uint8)

@@ -258,7 +258,7 @@ def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *
     )
 
 
-_X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
+_X_UNITS = {"working_set": "B", "transfer": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
 
 
 def _place(point: Point | CurvePoint) -> tuple[float, str]:

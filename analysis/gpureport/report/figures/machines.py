@@ -42,7 +42,7 @@ def _draw(axis: "Axes", curves: Sequence[MachineCurve], colours: Mapping[str, st
         if curve.observed:
             dots(axis, x, y, colour, 2.0)
     first = curves[0]
-    binary_axis(axis, format_bytes if first.axis.quantity == "working_set" else power_text, most_ticks)
+    binary_axis(axis, format_bytes if first.axis.quantity in ("working_set", "transfer") else power_text, most_ticks)
     value_axis(axis, first.metric.value_unit, zero=first.metric.kind == "rate")
     axis.set_title(fitted(first.key.variant, inches(axis)[0] / 1.1, FONT_PT), pad=14)
     axis.set_xlabel(first.axis.label, labelpad=1)

@@ -59,7 +59,7 @@ def _draw(axis: "Axes", pair: Pair, columns: int) -> None:
         axis.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
         sns.lineplot(x=x, y=y, ax=axis, color=colour, linestyle=dashes)
     first = pair[0]
-    binary_axis(axis, format_bytes if first.axis.quantity == "working_set" else power_text, 8 // columns)
+    binary_axis(axis, format_bytes if first.axis.quantity in ("working_set", "transfer") else power_text, 8 // columns)
     value_axis(axis, first.metric.value_unit, zero=first.metric.kind == "rate")
     axis.set_ylabel("")
     axis.tick_params(axis="x", pad=5)  # apart from the lowest text of the y axis

@@ -130,7 +130,7 @@ def _of_cases(points: Sequence[RatioPoint]) -> str:
 
 def size_text(axis: Axis, x: float) -> str:
     """Write a position on the axis of a sweep over sizes."""
-    return format_bytes(x) if axis.quantity == "working_set" else format_value(x, "").strip()
+    return format_bytes(x) if axis.quantity in ("working_set", "transfer") else format_value(x, "").strip()
 
 
 def stretch_table(first: Side, other: Beside) -> Table:

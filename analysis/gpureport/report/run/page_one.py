@@ -213,11 +213,11 @@ def _row(figure: KeyFigure) -> FigureRow:
     return FigureRow(
         name=figure.name,
         workload=figure.origin.key.workload if figure.origin else "",
-        specification=format_value(figure.specification, figure.unit),
+        specification=f"{'≤ ' if figure.at_most else ''}{format_value(figure.specification, figure.unit)}",
         predicted=format_predicted(predicted.value, predicted.low, predicted.high, figure.unit)
         if predicted
         else UNKNOWN
-        if figure.origin
+        if figure.origin or figure.measured
         else "exact",
         measured=f"{MARKS[Verdict.OFF]} {value}" if unusual else value,
         efficiency=UNKNOWN if figure.efficiency is None else format_percent(figure.efficiency),
