@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gpureport.inputs import FileError, json_bytes
 from gpureport.records.features import CurveFeature
+from gpureport.records.energy import Energy
 from gpureport.records.keys import POINTS_ONCE, Metric, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.quantities import Amount, Many, Moment, Name, Positive, Seconds, Table, Whole
@@ -151,6 +152,7 @@ class Excerpt(_RecordExcerpt):
     measurements: Annotated[Many[MeasurementExcerpt], SWEEPS_ONCE] = ()
     observations: Annotated[Many[ObservationExcerpt], SWEEPS_ONCE] = ()
     findings: tuple[FindingExcerpt, ...] = ()
+    energy: Energy | None = None
 
     @property
     def specified(self) -> tuple[PredictionExcerpt, ...]:

@@ -152,7 +152,9 @@ def _predicted(
         metric=workload.metric,
         axis=sweep.axis,
         points=tuple(points),
-        features=with_intervals(found, sweep.axis, workload.metric, points, relative, facts) if intervals else found,
+        features=with_intervals(found, workload.metric, points, relative, facts, in_bytes=sweep.axis.quantity == "transfer")
+        if intervals
+        else found,
         occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         sensitivities=sensitivities(relative, facts, other) if intervals else (),

@@ -28,11 +28,12 @@ from gpureport.workloads.model import HostTraffic
 
 Direction = Literal["to_device", "to_host"]
 
-PAYLOAD_BYTES: Mapping[int, int] = {1: 128, 2: 128, 3: 128, 4: 128}
-"""Usual maximum payload of a packet, by generation of PCI Express; later generations: 256."""
-OVERHEAD_BYTES: Mapping[Direction, int] = {"to_device": 20, "to_host": 24}
-REACHED: Mapping[Direction, float] = {"to_device": 0.94, "to_host": 0.99}
-"""Rate that copies reach / rate of the payloads. Medians of the models of GPUs P4, P100, V100, T4, A10, A16, A40, A100,
+PAYLOAD_BYTES = (128.0, 256.0)
+"""Usual maximum payload of a packet: up to generation 4 of PCI Express, and later."""
+OVERHEAD_BYTES = (20.0, 24.0)
+"""Overhead of a packet: to the device, to the host."""
+REACHED = (0.94, 0.99)
+"""To the device, to the host: rate that copies reach / rate of the payloads. Medians of the models of GPUs P4, P100, V100, T4, A10, A16, A40, A100,
 L4, L40S, H200, B200 and RTX PRO 6000 in 150 cloud machines, nvbandwidth (SpareCores/sc-inspector-data, commit 804d3c7).
 The other 5 % are acknowledgements, flow control and waiting. To the device, the models range from 0.75 to 0.99; to the
 host, from 0.84 to 1.0. H100 is left out; there, 0.91 and 0.95 follow."""
@@ -81,8 +82,8 @@ def link_bytes_per_s(link: Link, direction: Direction) -> float:
     """Return the rate of copies of pinned memory through a link."""
     if link.kind != "pcie":
         return link.bandwidth_bytes_per_s * C2C_REACHED
-    payload = PAYLOAD_BYTES.get(link.generation or 0, 256)
-    return link.bandwidth_bytes_per_s * (payload / (payload + OVERHEAD_BYTES[direction])) * REACHED[direction]
+    payload, way = PAYLOAD_BYTES[(link.generation or 0) > 4], direction == "to_host"
+    return link.bandwidth_bytes_per_s * (payload / (payload + OVERHEAD_BYTES[way])) * REACHED[way]
 
 
 def _faster(device: Device, moved: float) -> float:

@@ -11,7 +11,7 @@ from gpureport.observe.saturation import saturation
 from gpureport.observe.statistics import curve_noise
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.keys import Metric
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS
@@ -34,11 +34,12 @@ predictions of curves of an H200 (reports/nvidia-h200)."""
 
 def with_intervals(
     features: Sequence[CurveFeature],
-    axis: Axis,
     metric: Metric,
     points: Sequence[PredictedPoint],
     relative: Floats,
     facts: Sequence[Fact],
+    *,
+    in_bytes: bool = False,
 ) -> tuple[CurveFeature, ...]:
     """Give each feature of a predicted curve its 95 % interval.
 
@@ -46,10 +47,11 @@ def with_intervals(
     range of its cache. A taper moves with the time of small dispatches and the rate of large ones, n90 also with the
     shape of the curve.
 
-    *relative* are the relative deviations of the points' times, shape (points, facts).
+    *relative* are the relative deviations of the points' times, shape (points, facts). Tapers are in work-items or, of
+    transfers, *in_bytes*.
     """
     order = sorted(range(len(points)), key=lambda i: points[i].point.x)
-    curve = _Curve(axis, metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts})
+    curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts}, in_bytes)
     return tuple(_with_interval(feature, curve.factor(feature)) for feature in features)
 
 
@@ -62,18 +64,17 @@ def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
 class _Curve:
     """A predicted curve in the order of its axis, with its deviations, see :func:`with_intervals`."""
 
-    axis: Axis
     metric: Metric
     points: Sequence[PredictedPoint]
     relative: Floats
     facts: Mapping[str, Fact]
+    in_bytes: bool
 
     @property
     def work(self) -> Floats:
         """Logarithms of the quantity of a taper: work-items, or bytes of a transfer."""
         points = [point.point for point in self.points]
-        of_bytes = self.axis.quantity == "transfer"
-        return np.log([float(point.working_set_bytes if of_bytes else point.work_items) for point in points])
+        return np.log([float(point.working_set_bytes if self.in_bytes else point.work_items) for point in points])
 
     def factor(self, feature: CurveFeature) -> float:
         """Return the half-width of the 95 % interval of *feature*, as a factor."""

@@ -15,7 +15,7 @@ from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
-_KINDS = ("bandwidth", "latency", "rate", "launch")
+_KINDS = ("bandwidth", "latency", "rate", "launch", "transfer", "per watt")
 _WIDE = 1.5  # half-width from which on an interval is written as a factor
 
 
