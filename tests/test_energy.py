@@ -1,5 +1,5 @@
 """Power and energy: sensors from fake folders, the counter, loads on a toy sensor, and performance per watt."""
-# ruff: noqa: D102, D103 - the names of the tests say what they check
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -38,7 +38,9 @@ def test_the_counter_gives_the_power_after_it_has_settled(tick_s: float) -> None
     assert counter_power_w(list(zip(at.tolist(), energy.tolist(), strict=True))) == pytest.approx(400, rel=0.01)
 
 
-@pytest.mark.parametrize("readings", [[], [(0.0, 1.0)], [(0.0, 5.0), (1.0, 5.0)], [(0.0, 9.0), (0.5, 10.0), (1.0, 2.0)]])
+@pytest.mark.parametrize(
+    "readings", [[], [(0.0, 1.0)], [(0.0, 5.0), (1.0, 5.0)], [(0.0, 9.0), (0.5, 10.0), (1.0, 2.0)]]
+)
 def test_a_counter_that_stands_still_or_starts_again_gives_no_power(readings: list[tuple[float, float]]) -> None:
     assert counter_power_w(readings) is None
 
@@ -157,9 +159,7 @@ def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
 
 
 def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
-    report = make_report().model_copy(
-        update={"device": load_database().device("nvidia/h200_sxm"), "energy": _energy()}
-    )
+    report = make_report().model_copy(update={"device": load_database().device("nvidia/h200_sxm"), "energy": _energy()})
     figures = {figure.name: figure for figure in key_figures(report) if figure.at_most}
     table = whole_device.energy_table(report)
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gpureport.inputs import FileError, json_bytes
-from gpureport.records.features import CurveFeature
 from gpureport.records.energy import Energy
+from gpureport.records.features import CurveFeature
 from gpureport.records.keys import POINTS_ONCE, Metric, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.quantities import Amount, Many, Moment, Name, Positive, Seconds, Table, Whole

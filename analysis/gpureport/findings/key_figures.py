@@ -253,7 +253,10 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
     limit, idle = report.device.board_power_w, idle_power_w(report.energy)
     if limit and idle:
         yield KeyFigure("Power, idle", "W", limit, measured=Estimate(idle), at_most=True)
-    for name, title, unit in (("memory read", "Energy of a byte from memory", "J/B"), ("fp32 FMA", "Energy of an fp32 operation", "J/FLOP")):
+    for name, title, unit in (
+        ("memory read", "Energy of a byte from memory", "J/B"),
+        ("fp32 FMA", "Energy of an fp32 operation", "J/FLOP"),
+    ):
         load, most = report.energy.load(name) if report.energy else None, most_energy_j(report.device, name)
         if load and most and load.energy_per_work_j:
             yield KeyFigure(title, unit, most, measured=Estimate(load.energy_per_work_j), at_most=True)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from threading import Event, Thread
 
@@ -133,11 +134,10 @@ def counter_power_w(counted: Sequence[tuple[float, float]]) -> float | None:
     Returns:
         ``None`` with fewer than two changes, or if the counter ever fell.
     """
-    if len(counted) < 2 or any(after[1] < before[1] for before, after in zip(counted, counted[1:], strict=False)):
+    if len(counted) < 2 or any(after[1] < before[1] for before, after in pairwise(counted)):
         return None
     first_s = counted[0][0] + _SETTLED * (counted[-1][0] - counted[0][0])
-    pairs = zip(counted, counted[1:], strict=False)
-    changes = [after for before, after in pairs if after[1] > before[1] and after[0] >= first_s]
+    changes = [after for before, after in pairwise(counted) if after[1] > before[1] and after[0] >= first_s]
     if len(changes) < 2:
         return None
     (start_s, start_j), (end_s, end_j) = changes[0], changes[-1]

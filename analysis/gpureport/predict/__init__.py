@@ -152,7 +152,9 @@ def _predicted(
         metric=workload.metric,
         axis=sweep.axis,
         points=tuple(points),
-        features=with_intervals(found, workload.metric, points, relative, facts, in_bytes=sweep.axis.quantity == "transfer")
+        features=with_intervals(
+            found, workload.metric, points, relative, facts, in_bytes=sweep.axis.quantity == "transfer"
+        )
         if intervals
         else found,
         occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),

@@ -86,5 +86,10 @@ def _limits(device: Device) -> Iterator[_Limit]:
         yield "transfer", "host to device", link_bytes_per_s(device.host_link, "to_device"), "B/s"
         yield "transfer", "device to host", link_bytes_per_s(device.host_link, "to_host"), "B/s"
     if device.board_power_w:
-        yield "per watt", "DRAM per watt", memory.bandwidth_bytes_per_s * memory.efficiency / device.board_power_w, "B/s/W"
+        yield (
+            "per watt",
+            "DRAM per watt",
+            memory.bandwidth_bytes_per_s * memory.efficiency / device.board_power_w,
+            "B/s/W",
+        )
         yield "per watt", "fp32 per watt", 2.0 * device.rate_per_s("fp32") / device.board_power_w, "FLOP/s/W"

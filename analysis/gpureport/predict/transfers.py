@@ -33,10 +33,12 @@ PAYLOAD_BYTES = (128.0, 256.0)
 OVERHEAD_BYTES = (20.0, 24.0)
 """Overhead of a packet: to the device, to the host."""
 REACHED = (0.94, 0.99)
-"""To the device, to the host: rate that copies reach / rate of the payloads. Medians of the models of GPUs P4, P100, V100, T4, A10, A16, A40, A100,
-L4, L40S, H200, B200 and RTX PRO 6000 in 150 cloud machines, nvbandwidth (SpareCores/sc-inspector-data, commit 804d3c7).
-The other 5 % are acknowledgements, flow control and waiting. To the device, the models range from 0.75 to 0.99; to the
-host, from 0.84 to 1.0. H100 is left out; there, 0.91 and 0.95 follow."""
+"""Rate that copies reach / rate of the payloads: to the device, to the host.
+
+Medians of the models of GPUs P4, P100, V100, T4, A10, A16, A40, A100, L4, L40S, H200, B200 and RTX PRO 6000 in 150
+cloud machines, nvbandwidth (SpareCores/sc-inspector-data, commit 804d3c7). The other 5 % are acknowledgements, flow
+control and waiting. To the device, the models range from 0.75 to 0.99; to the host, from 0.84 to 1.0. H100 is left
+out; there, 0.91 and 0.95 follow."""
 BOTH_WAYS = 0.88
 """Rate of each direction while the other one is busy, too / rate of one direction alone. Median of both directions of
 the same models and machines, which range from 0.8 to 1.0."""

@@ -42,8 +42,8 @@ class PowerLoad(Record):
     duration_s: Amount = 0.0
     """Time in which they ran, gaps included."""
     power_w: CompactPositive | None = None
-    """Mean power: change of the energy counter / time between two of its changes, after the clocks have settled. Without
-    a counter: median of the second half of the readings."""
+    """Mean power: change of the energy counter / time between two of its changes, after the clocks have settled.
+    Without a counter: median of the second half of the readings."""
     by_counter: bool = False
     """Whether the power is from the energy counter."""
     readings: Many[PowerReading] = ()

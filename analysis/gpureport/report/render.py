@@ -13,8 +13,8 @@ from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
 from gpureport.findings.key_figures import ComparedValue
-from gpureport.glossary import terms
 from gpureport.findings.whole_device import link_problem
+from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.figures.charts import Chart, chart_json

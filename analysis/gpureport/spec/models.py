@@ -144,7 +144,7 @@ class Launch(Record):
     """Work-groups that the whole device starts per cycle."""
 
 
-def check_link(kind: str, lanes: bool, bandwidth: bool) -> None:  # noqa: FBT001 - what is known
+def check_link(kind: str, lanes: bool, bandwidth: bool) -> None:
     """Check that generation and *lanes*, or the *bandwidth*, are known where the kind of a link needs them.
 
     Raises:

@@ -9,7 +9,6 @@ from gpureport.spec.mistakes import nearest
 from gpureport.text import quoted
 from gpureport.workloads.model import Workload
 
-
 POWER = "power"
 """Selects, among names of workloads, that power is read while some of them run."""
 

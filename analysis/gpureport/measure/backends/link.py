@@ -8,7 +8,19 @@ from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.pci import DEVICES
 from gpureport.spec.models import PresentDevice
 
-_GENERATIONS = {"2.5": 1, "5.0": 2, "5": 2, "8.0": 3, "8": 3, "16.0": 4, "16": 4, "32.0": 5, "32": 5, "64.0": 6, "64": 6}
+_GENERATIONS = {
+    "2.5": 1,
+    "5.0": 2,
+    "5": 2,
+    "8.0": 3,
+    "8": 3,
+    "16.0": 4,
+    "16": 4,
+    "32.0": 5,
+    "32": 5,
+    "64.0": 6,
+    "64": 6,
+}
 """Generation by the rate of a lane in GT/s."""
 _SPEED = re.compile(r"^(\d+(?:\.\d)?) GT/s")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -252,8 +252,10 @@ class OpenCLBackend:
         self._arrays[identity] = array
 
     def _mapped(self, memory: cl.Buffer, flags: int, nbytes: int) -> _Array:
-        mapped, _ = cl.enqueue_map_buffer(self._queue, memory, flags, 0, (nbytes,), np.uint8)
-        return cast("_Array", mapped)
+        """Map the first *nbytes* of a buffer, and wait."""
+        queue, shape, flag = self._queue, (nbytes,), cast("cl.map_flags", flags)
+        answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))  # type: ignore[type-var]
+        return cast("_Array", answer[0])
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
         # Each copy doubles the initialised part, also for the pattern: drivers' own fill takes minutes for gigabytes.
@@ -383,7 +385,7 @@ class OpenCLBackend:
         queues = (self._queue, self._other_queue)
         events = []
         for queue, (target, source) in zip(queues, ready.copies, strict=False):
-            events.append(cl.enqueue_copy(queue, target, source, is_blocking=False))
+            events.append(cl.enqueue_copy(queue, cast("cl.Buffer", target), cast("_Array", source), is_blocking=False))
             queue.flush()
         cl.wait_for_events(events)
         elapsed = time.perf_counter() - began

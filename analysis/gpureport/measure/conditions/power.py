@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol
 
 from gpureport.measure.backends import nvidia
@@ -17,7 +18,7 @@ from gpureport.spec.models import PresentDevice
 
 POWERCAP = Path("/sys/class/powercap")
 _INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT: newer GPUs report an average over a second otherwise
-_SECRET = "RAPL has energy counters, but only the administrator of this machine may read them."
+_PROTECTED = "RAPL has energy counters, but only the administrator of this machine may read them."
 _NONE = "The system has no power sensor of this device that this process can read."
 
 
@@ -88,7 +89,7 @@ class NvmlPower:
         )
 
 
-def _instant_power_w(nvml: nvidia.ModuleType, handle: object) -> float | None:
+def _instant_power_w(nvml: ModuleType, handle: object) -> float | None:
     (value,) = nvml.nvmlDeviceGetFieldValues(handle, [_INSTANT])
     return value.value.uiVal / 1e3 if value.nvmlReturn == nvml.NVML_SUCCESS and value.value.uiVal else None
 
@@ -148,7 +149,7 @@ def rapl(folder: Path = POWERCAP) -> Rapl | str:
     sensor = Rapl(packages)
     if not packages:
         return _NONE
-    return sensor if sensor.energy_j() is not None else _SECRET
+    return sensor if sensor.energy_j() is not None else _PROTECTED
 
 
 def hwmon_folders(address: str, devices: Path = DEVICES) -> list[Path]:

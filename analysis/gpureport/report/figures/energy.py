@@ -21,7 +21,9 @@ Floats = NDArray[np.float64]
 def power_figure(energy: Energy) -> "Figure":
     """Draw power above and core clock below, against the time since the first reading; one of them if one is known."""
     series = [(label, columns) for label, columns in _series(energy) if len(columns[0])]
-    figure, axes = sheet([(_HEAD_IN if row == 0 else _GAP_IN, _PLOT_IN) for row in range(len(series))], 1, margins=_MARGINS)
+    figure, axes = sheet(
+        [(_HEAD_IN if row == 0 else _GAP_IN, _PLOT_IN) for row in range(len(series))], 1, margins=_MARGINS
+    )
     starts = [(load.name, load.readings[0].at_s) for load in energy.loads if load.readings]
     for row, (label, (at, values)) in enumerate(series):
         axis = axes[row][0]
@@ -31,7 +33,15 @@ def power_figure(energy: Energy) -> "Figure":
         for name, start in starts:
             axis.axvline(start, color=MUTED, linewidth=0.5, zorder=1)
             if row == 0:
-                axis.annotate(name, (start, 1), xycoords=("data", "axes fraction"), xytext=(2, -2), textcoords="offset points", va="top", fontsize=6)
+                axis.annotate(
+                    name,
+                    (start, 1),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(2, -2),
+                    textcoords="offset points",
+                    va="top",
+                    fontsize=6,
+                )
     axes[len(series) - 1][0].set_xlabel("time since the first reading (s)")
     return figure
 

@@ -33,7 +33,7 @@ _CAPTION = (
     "of 4 B for the host, from the call to the arrival of the data."
 )
 _ENERGY_CAPTION = (
-    "Each kernel ran back to back for half a second or more. Power is that of the sensor’s scope, idle power included. "
+    "Each kernel ran back to back for half a second or more. Power is that of the scope of the sensor, idle power included. "
     "Predicted: at most the listed power limit / the listed rate; the share of the limit that a kernel draws is not "
     "predicted."
 )
@@ -98,31 +98,47 @@ def _power(report: Report, energy: Energy) -> list[str]:
 
 def blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return the tables of transfers and of energy, and the trace of power and clocks."""
-    transfers, energy = transfer_table(report, found), energy_table(report)
+    transfers, energy = transfer_table(found), energy_table(report)
     caption = "Power and core clock while the kernels ran, with the name of each load at its begin."
     traced = report.energy and any(load.readings for load in report.energy.loads)
     figures = (Picture(partial(power_figure, report.energy), caption),) if report.energy and traced else ()
-    return [
-        *([Block("transfers", "Transfers between host and device", table=transfers, caption=_CAPTION)] * bool(transfers.rows)),
-        *([Block("energy", "Power and energy", figures, energy, _ENERGY_CAPTION)] * bool(energy.rows)),
-    ]
+    made = (
+        Block("transfers", "Transfers between host and device", table=transfers, caption=_CAPTION),
+        Block("energy", "Power and energy", figures, energy, _ENERGY_CAPTION),
+    )
+    return [block for block in made if block.table and block.table.rows]
 
 
-def transfer_table(report: Report, found: Sequence[CurveRecords]) -> Table:
+def transfer_table(found: Sequence[CurveRecords]) -> Table:
     """List specification, prediction and measurement of the transfers of each kind of memory."""
     curves = {(c.key.variant, c.key.sweep): c for c in found if c.key.family == "transfer"}
     rows = []
     for (variant, sweep), curve in curves.items():
         if variant != "latency":
-            rows.append((f"{_DIRECTIONS[sweep]}, {_WAYS[variant]}", *_large(curve), *_n90(curve), *_smallest(curves, curve)))
-    columns = ("transfer", "predicted", "measured", "ratio", "n90 predicted", "n90 measured", "4 B predicted", "4 B measured")
+            rows.append(
+                (f"{_DIRECTIONS[sweep]}, {_WAYS[variant]}", *_large(curve), *_n90(curve), *_smallest(curves, curve))
+            )
+    columns = (
+        "transfer",
+        "predicted",
+        "measured",
+        "ratio",
+        "n90 predicted",
+        "n90 measured",
+        "4 B predicted",
+        "4 B measured",
+    )
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 
 def _large(curve: CurveRecords) -> tuple[str, str, str]:
     pair = next((pair.main for pair in curve.pairs if pair.main.position == "plateau"), None)
     if pair is None:
-        feature = next((f for f in curve.specification.features if f.position == "plateau"), None) if curve.specification else None
+        feature = (
+            next((f for f in curve.specification.features if f.position == "plateau"), None)
+            if curve.specification
+            else None
+        )
         value = format_predicted(feature.value, feature.ci_low, feature.ci_high, feature.unit) if feature else UNKNOWN
         return value, UNKNOWN, UNKNOWN
     return _pair(pair)
@@ -163,7 +179,17 @@ def _smallest(curves: dict[tuple[str, str], CurveRecords], curve: CurveRecords) 
 def energy_table(report: Report) -> Table:
     """List power, clocks and energy of each load."""
     energy = report.energy
-    columns = ("load", "power", "of the limit", "core clock", "temperature", "rate", "energy", "predicted", "throttled by")
+    columns = (
+        "load",
+        "power",
+        "of the limit",
+        "core clock",
+        "temperature",
+        "rate",
+        "energy",
+        "predicted",
+        "throttled by",
+    )
     if energy is None:
         return Table(columns, ())
     limit = energy.limit_w or report.device.board_power_w

@@ -115,7 +115,7 @@ class _Copies(Workload):
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """The words, incremented."""
-        words = job.buffers["from_host"].filled()
+        words = job.buffers["from_host"].filled().astype(np.uint32, copy=False)
         return {"to_host": words + np.uint32(1)}
 
 
@@ -188,9 +188,11 @@ class Smallest(_Copies):
         return (Sweep("smallest", axis, points, "transfers of 4 B", isolated=True),)
 
     def kind(self, parameters: Parameters) -> Memory:
+        """The kind with the point's number."""
         return _KINDS[parameters["memory"]]
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """A case; the work is one transfer."""
         direction = "to device" if parameters["to_device"] else "to host"
         label, x = f"{self.kind(parameters)}, {direction}", sweep.points.index(parameters)
         return grid.key(parameters, label, work=1, items=1, nbytes=_LEAST, x=x)
