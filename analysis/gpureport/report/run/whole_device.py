@@ -33,8 +33,8 @@ _CAPTION = (
     "of 4 B for the host, from the call to the arrival of the data."
 )
 _ENERGY_CAPTION = (
-    "Each kernel ran back to back for half a second or more. Power is that of the scope of the sensor, idle power included. "
-    "Predicted: at most the listed power limit / the listed rate; the share of the limit that a kernel draws is not "
+    "Each kernel ran back to back for half a second or more. Power includes idle power; its scope is that of the "
+    "sensor. Predicted: at most the listed power limit / the listed rate; the share of the limit that a kernel draws is not "
     "predicted."
 )
 
