@@ -10,6 +10,7 @@ from gpureport.report.run import answers, trust, unexpected, whole_device
 from gpureport.report.run.blocks import (
     as_predicted,
     cliff_blocks,
+    clock_blocks,
     expected_blocks,
     limit_blocks,
     peak_blocks,
@@ -58,7 +59,7 @@ def chapters(
     shapes = [*([size] if size else []), *(advice_sentence(family_name(report, a.family), a) for a in advice)]
     caches, work = answers.caches(report, found), answers.work(report, found)
     limits = (*peak_blocks(report), *limit_blocks(report, found, drawn["limits"]), *expected)
-    trusted = (*trust_blocks(report, found), *drawn["trust"])
+    trusted = (*trust_blocks(report, found), *drawn["trust"], *clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
         ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),

@@ -34,8 +34,8 @@ _CAPTION = (
 )
 _ENERGY_CAPTION = (
     "Each kernel ran back to back for half a second or more. Power includes idle power; its scope is that of the "
-    "sensor. Predicted: at most the listed power limit / the listed rate; the share of the limit that a kernel draws is not "
-    "predicted."
+    "sensor. Predicted: at most the listed power limit / the listed rate. The share of the limit that a kernel draws "
+    "is not predicted."
 )
 
 
