@@ -12,7 +12,7 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.bench import Bench, Point
 from gpureport.observe.transfers import saturation_of_transfers
 from gpureport.predict import limits_of, predict
-from gpureport.predict.transfers import link_bytes_per_s, transfer_time
+from gpureport.predict.transfers import TO_DEVICE_LATENCY, link_bytes_per_s, transfer_time
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.spec.corrections import corrected
 from gpureport.spec.database import load_database
@@ -60,7 +60,9 @@ def test_a_transfer_takes_its_latency_and_the_time_of_the_link() -> None:
     found = transfer_time(device, HostTraffic(size, 0.0, "pinned", by_host=False))
     both = transfer_time(device, HostTraffic(size, size, "pinned", by_host=False))
 
-    assert found.time_s == pytest.approx(link.latency_s + size / link_bytes_per_s(link, "to_device"))
+    assert found.time_s == pytest.approx(
+        TO_DEVICE_LATENCY * link.latency_s + size / link_bytes_per_s(link, "to_device")
+    )
     assert found.time_s < both.time_s < 2 * found.time_s
 
 

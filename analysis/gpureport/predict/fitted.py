@@ -56,6 +56,8 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.residency._AT_END": (),
     "predict.residency._AT_ONSET": (),
     "predict.transfers.BOTH_WAYS": _TRANSFERS,
+    "predict.transfers.FROM_STAGING": _H200,
+    "predict.transfers.TO_DEVICE_LATENCY": _H200,
     "predict.transfers.C2C_REACHED": (),
     "predict.transfers.OVERHEAD_BYTES": (),
     "predict.transfers.PAYLOAD_BYTES": _TRANSFERS,

@@ -3,7 +3,7 @@
 Memory of the host is pinned, ordinary or mapped::
 
     pinned     T = latency + max over directions of ( bytes / B )
-    ordinary   T = call + bytes x ( 1 / B + 1 / C )
+    ordinary   T = call + bytes x ( 1 / B + 1 / C )        to the host with 1.7 C
     mapped     T = calls + bytes x ( 1 / B + 1 / C )
 
 B is the rate of the link for the direction, C the rate at which one core of the host copies. A driver copies ordinary
@@ -39,11 +39,18 @@ Medians of the models of GPUs P4, P100, V100, T4, A10, A16, A40, A100, L4, L40S,
 cloud machines, nvbandwidth (SpareCores/sc-inspector-data, commit 804d3c7). The other 5 % are acknowledgements, flow
 control and waiting. To the device, the models range from 0.75 to 0.99; to the host, from 0.84 to 1.0. H100 is left
 out; there, 0.91 and 0.95 follow."""
-BOTH_WAYS = 0.88
+BOTH_WAYS = 0.9
 """Rate of each direction while the other one is busy, too / rate of one direction alone. Median of both directions of
 the same models and machines, which range from 0.8 to 1.0."""
 C2C_REACHED = 0.85
 """The same for NVLink-C2C (assumed: no machine with such a link is among these)."""
+
+
+TO_DEVICE_LATENCY = 1.8
+"""Fixed time of a copy to the device / to the host, from 64 KiB on: 2.6 and 1.45 us on an H200."""
+FROM_STAGING = 1.7
+"""Rate at which the driver copies to ordinary memory / rate at which it copies from it: what it reads has just arrived
+in a cache. Of 1 and 1.7, the latter fits 13 to 17 GB/s of an H200 at 64 MiB to 1 GiB (to the device: 9.4)."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +71,14 @@ def transfer_time(device: Device, traffic: HostTraffic) -> TransferTime:
     link, moved = device.host_link, traffic.to_device + traffic.to_host
     shared = link.kind == "shared"
     copied_s = 0.0
-    if shared or traffic.memory != "pinned":
-        copied_s = moved / (link.host_copy_bytes_per_s * (_faster(device, moved) if shared else 1.0))
+    if shared:
+        copied_s = moved / (link.host_copy_bytes_per_s * _faster(device, moved))
+    elif traffic.memory != "pinned":
+        faster = FROM_STAGING if traffic.memory == "pageable" else 1.0
+        copied_s = (traffic.to_device + traffic.to_host / faster) / link.host_copy_bytes_per_s
     calls = 2.0 if traffic.memory == "mapped" else 1.0
-    first_s = link.call_s * calls if traffic.by_host or device.is_cpu else link.latency_s
+    of_device_s = link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
+    first_s = link.call_s * calls if traffic.by_host or device.is_cpu else of_device_s
     ceilings = {"call": first_s, "host copy": copied_s}
     linked_s = 0.0
     if not shared:
