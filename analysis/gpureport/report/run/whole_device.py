@@ -210,6 +210,6 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str
         f"{max(warm):.0f} °C" if warm else UNKNOWN,
         format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
         format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
-        f"≤ {format_value(most, per)}" if most else "not predicted",
+        f"≤ {format_value(most, per)}" if most and load.unit else "not predicted",
         ", ".join(why) or UNKNOWN,
     )
