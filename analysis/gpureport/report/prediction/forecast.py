@@ -122,8 +122,10 @@ def cliffs_text(outlook: Outlook) -> str:
 
 
 def taper_text(outlook: Outlook) -> str:
-    """Write the work-items for 90 % of the plateau, if there is a taper."""
-    return format_value(outlook.taper.value, "").strip() if outlook.taper else ""
+    """Write the work-items for 90 % of the plateau, if there is a taper; of transfers the bytes."""
+    if outlook.taper is None:
+        return ""
+    return format_value(outlook.taper.value, "B" if outlook.taper.unit == "B" else "").strip()
 
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:
