@@ -254,7 +254,7 @@ class OpenCLBackend:
     def _mapped(self, memory: cl.Buffer, flags: int, nbytes: int) -> _Array:
         """Map the first *nbytes* of a buffer, and wait."""
         queue, shape, flag = self._queue, (nbytes,), cast("cl.map_flags", flags)
-        answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))  # type: ignore[type-var]
+        answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))
         return cast("_Array", answer[0])
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
