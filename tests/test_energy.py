@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpureport.cli.summary import print_energy
 from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import MEASURED, OF_LIMIT, most_energy_j, per_watt
 from gpureport.measure import energy as measuring
@@ -172,3 +173,13 @@ def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
     assert whole_device.answers(report)
     missing = report.model_copy(update={"energy": Energy(missing="There is no sensor.")})
     assert "There is no sensor." in whole_device.answers(missing)
+
+
+def test_the_terminal_shows_power_or_why_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    print_energy(None)
+    assert not "".join(capsys.readouterr())
+    print_energy(_energy())
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("memory read", "350 W", "117 pJ/B", "it did not build"))
+    print_energy(Energy(missing="There is no sensor."))
+    assert "There is no sensor." in capsys.readouterr().err

@@ -13,7 +13,7 @@ from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, described, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
-from gpureport.cli.summary import print_findings, print_unexpected
+from gpureport.cli.summary import print_energy, print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
@@ -270,6 +270,8 @@ def _announcement(plan: Plan, path: Path) -> str:
     seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
     time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
     count = len(plan.workloads)
+    if not count:
+        return f"Reading power while kernels run takes about 10 s. Measurements are saved in {path}."
     what = f"{count} workload{'s' if count > 1 else ''} in {sweeps} sweep{'s' if sweeps > 1 else ''}"
     return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."
 
@@ -280,6 +282,7 @@ def _summarise(report: Report, path: Path) -> None:
         note(f"gpureport: {nothing}")
     print_findings(report.findings)
     print_unexpected(report.explanations)
+    print_energy(report.energy)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:

@@ -230,7 +230,7 @@ class _Run:
         Essential microbenchmarks get more of it: calibrated predictions depend on them.
         """
         settings = self.plan.settings
-        weight = _WEIGHT if workload.microbenchmark and workload.essential else 1.0
+        weight = _WEIGHT if workload.calibrates and workload.essential else 1.0
         gaps_s = sum(measurement.gap_s for part in self.parts for measurement in part.measurements)
         share_s = sweep_budget_s(
             self.measurer.device.kind,
