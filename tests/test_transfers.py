@@ -211,3 +211,12 @@ def test_the_link_counts_while_data_are_transferred() -> None:
     assert "PCIe 3.0 x16" in link_problem(report)
     assert not link_problem(fast)
     assert not link_problem(report.model_copy(update={"conditions": ()}))
+
+
+def test_a_draft_has_the_link_that_the_system_reports() -> None:
+    there = PRESENT.model_copy(update={"name": "Unheard-of 9000", "link_generation": 3, "link_lanes": 8})
+    drafts = [DATABASE.match(there), DATABASE.match(there.model_copy(update={"link_lanes": None}))]
+
+    assert all(found.draft for found in drafts)
+    assert drafts[0].device.link == Link.pcie(3, 8)
+    assert drafts[1].device.link is None
