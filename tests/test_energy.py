@@ -11,11 +11,12 @@ import pytest
 
 from gpureport.cli.summary import print_energy
 from gpureport.findings.key_figures import key_figures
-from gpureport.findings.whole_device import MEASURED, OF_LIMIT, most_energy_j, per_watt
+from gpureport.findings.whole_device import MEASURED, OF_LIMIT, per_watt, predicted_energy_j
 from gpureport.measure import energy as measuring
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.conditions.power import Hwmon, Rapl, hwmon_folders, rapl, sensor_of
 from gpureport.measure.energy import EnergyTask, Load, counter_power_w, measure_energy
+from gpureport.predict.power import most_energy_j
 from gpureport.records.energy import IDLE, Energy, PowerLoad, PowerReading
 from gpureport.report.run import whole_device
 from gpureport.run.power import energy_task
@@ -155,7 +156,10 @@ def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
     most = most_energy_j(device, "memory read")
 
     assert most == pytest.approx(700 / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency))
-    assert most_energy_j(device, "Game of Life") is None
+    found = predicted_energy_j(device, "memory read")
+    assert found is not None
+    assert found.low < found.value < found.high == pytest.approx(most)  # type: ignore[operator]
+    assert predicted_energy_j(device, "Game of Life") is None
     assert most_energy_j(device.model_copy(update={"board_power_w": None}), "memory read") is None
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from gpureport.findings.whole_device import idle_power_w, most_energy_j
+from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
+from gpureport.predict.power import most_energy_j
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
@@ -80,8 +81,9 @@ class KeyFigure:
         if self.measured is None:
             return None
         low, high = self.measured.ends
-        longer: Side = "slower" if self.unit == "s" else "faster"
-        shorter: Side = "faster" if self.unit == "s" else "slower"
+        less_is_better = self.unit == "s" or self.unit.startswith("J/")
+        longer: Side = "slower" if less_is_better else "faster"
+        shorter: Side = "faster" if less_is_better else "slower"
         return longer if low > most else shorter if high < least else None
 
 
@@ -259,7 +261,8 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
     ):
         load, most = report.energy.load(name) if report.energy else None, most_energy_j(report.device, name)
         if load and most and load.energy_per_work_j:
-            yield KeyFigure(title, unit, most, measured=Estimate(load.energy_per_work_j), at_most=True)
+            measured, predicted = Estimate(load.energy_per_work_j), predicted_energy_j(report.device, name)
+            yield KeyFigure(title, unit, most, predicted=predicted, measured=measured, at_most=True)
 
 
 def _exact(device: Device) -> Iterator[KeyFigure]:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gpureport.observe.statistics import Estimate
+from gpureport.predict.power import SHARE, SHARE_FACTOR, listed_rates, most_energy_j
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.energy import IDLE, Energy
 from gpureport.records.report import Report
@@ -63,31 +65,23 @@ def per_watt(device: Device, energy: Energy | None) -> tuple[PerWatt, ...]:
     With measured power where it is known, otherwise of the listed rates and the listed power limit of the board.
     """
     found = []
-    for name, unit, listed in (
-        ("memory read", "B", device.memory.bandwidth_bytes_per_s * device.memory.efficiency),
-        ("fp32 FMA", "FLOP", 2.0 * device.rate_per_s("fp32")),
-    ):
+    rates = listed_rates(device)
+    for name, unit in (("memory read", "B"), ("fp32 FMA", "FLOP")):
         load = energy.load(name) if energy else None
         if load and load.rate and load.power_w:
             found.append(PerWatt(name, load.rate / load.power_w, f"{unit}/s/W", MEASURED))
         elif device.board_power_w:
-            found.append(PerWatt(name, listed / device.board_power_w, f"{unit}/s/W", OF_LIMIT))
+            found.append(PerWatt(name, rates[name] / device.board_power_w, f"{unit}/s/W", OF_LIMIT))
     return tuple(found)
 
 
-def most_energy_j(device: Device, name: str) -> float | None:
-    """Return the energy of one byte or operation at the power limit of the board and the listed rate: an upper bound.
-
-    ``None`` without a listed limit, or for other loads.
-    """
-    if not device.board_power_w:
+def predicted_energy_j(device: Device, name: str) -> Estimate | None:
+    """Return the predicted energy of one byte or operation; ``None`` if it is not predicted."""
+    most = most_energy_j(device, name)
+    if most is None:
         return None
-    rates = {
-        "memory read": device.memory.bandwidth_bytes_per_s * device.memory.efficiency,
-        "fp32 FMA": 2.0 * device.rate_per_s("fp32"),
-        **{f"{cache.name} read": device.level_bandwidth_bytes_per_s(cache) for cache in device.caches},
-    }
-    return device.board_power_w / rates[name] if name in rates else None
+    middle = SHARE * most
+    return Estimate(middle, middle / SHARE_FACTOR, middle * SHARE_FACTOR)
 
 
 def idle_power_w(energy: Energy | None) -> float | None:

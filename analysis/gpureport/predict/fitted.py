@@ -55,6 +55,8 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.model.THROUGHPUT_EXPONENT": (*_A100, "nvidia/a40", "nvidia/l40"),
     "predict.residency._AT_END": (),
     "predict.residency._AT_ONSET": (),
+    "predict.power.SHARE": _H200,
+    "predict.power.SHARE_FACTOR": (),
     "predict.transfers.BOTH_WAYS": _TRANSFERS,
     "predict.transfers.FROM_STAGING": _H200,
     "predict.transfers.TO_DEVICE_LATENCY": _H200,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from gpureport.findings.whole_device import link_problem, link_under_load, most_energy_j
+from gpureport.findings.whole_device import link_problem, link_under_load, predicted_energy_j
 from gpureport.records.energy import IDLE, Energy, PowerLoad
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
@@ -34,8 +34,8 @@ _CAPTION = (
 )
 _ENERGY_CAPTION = (
     "Each kernel ran back to back for half a second or more. Power includes idle power; its scope is that of the "
-    "sensor. Predicted: at most the listed power limit / the listed rate. The share of the limit that a kernel draws "
-    "is not predicted."
+    "sensor. Predicted: half of the listed power limit / the listed rate. No documented model gives the share of the "
+    "limit that a kernel draws; it is assumed to lie between a quarter and all of it."
 )
 
 
@@ -199,7 +199,7 @@ def energy_table(report: Report) -> Table:
 
 def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str, ...]:
     per = f"J/{load.unit}"
-    most = most_energy_j(report.device, load.name)
+    predicted = predicted_energy_j(report.device, load.name) if load.unit else None
     warm = [reading.temperature_c for reading in load.readings if reading.temperature_c is not None]
     why = dict.fromkeys(reason for reading in load.readings for reason in reading.throttle_reasons or ())
     return (
@@ -210,6 +210,6 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str
         f"{max(warm):.0f} °C" if warm else UNKNOWN,
         format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
         format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
-        f"≤ {format_value(most, per)}" if most and load.unit else "not predicted",
+        format_predicted(predicted.value, predicted.low, predicted.high, per) if predicted else "not predicted",
         ", ".join(why) or UNKNOWN,
     )
