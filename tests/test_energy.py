@@ -1,6 +1,7 @@
 """Power and energy: sensors from fake folders, the counter, loads on a toy sensor, and performance per watt."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import count
@@ -25,6 +26,7 @@ from gpureport.workloads import select
 from gpureport.workloads.model import Limits
 from tests.fake_backend import PRESENT, Steps
 from tests.make_report import make_report
+from tests.test_measure_machine import GPU, FakeNvml
 from tests.toy import TOY
 
 LIMITS = Limits(2**26, 2**25, 64)
@@ -114,7 +116,7 @@ def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monk
     assert loaded is not None
     assert loaded.by_counter
     assert loaded.duration_s >= 0.3
-    assert loaded.work % (2 * point.work) == 0
+    assert loaded.work / (2 * point.work) == pytest.approx(round(loaded.work / (2 * point.work)))
     assert loaded.work > 0
     assert loaded.energy_per_work_j == pytest.approx(loaded.power_w * loaded.duration_s / loaded.work)  # type: ignore[operator]
     assert loaded.readings[0].at_s > found.loads[0].readings[0].at_s
@@ -187,3 +189,19 @@ def test_the_terminal_shows_power_or_why_there_is_none(capsys: pytest.CaptureFix
     assert all(text in shown for text in ("memory read", "350 W", "117 pJ/B", "it did not build"))
     print_energy(Energy(missing="There is no sensor."))
     assert "There is no sensor." in capsys.readouterr().err
+
+
+def test_nvml_reports_what_the_driver_supports(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = FakeNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    with ExitStack() as stack:
+        sensor = sensor_of(GPU, stack)
+        assert not isinstance(sensor, str)
+        assert sensor.state() == {
+            "power_w": pytest.approx(118.4),
+            "clock_hz": pytest.approx(1.98e9),
+            "memory_clock_hz": pytest.approx(3.201e9),
+        }
+        assert sensor.energy_j() is None
+        assert sensor.limit_w() is None
+    assert library.open == 0

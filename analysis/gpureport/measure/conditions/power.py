@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Protocol
 
 from gpureport.measure.backends import nvidia
@@ -17,7 +16,6 @@ from gpureport.measure.conditions.processor import read_or_empty, whole
 from gpureport.spec.models import PresentDevice
 
 POWERCAP = Path("/sys/class/powercap")
-_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT: newer GPUs report an average over a second otherwise
 _PROTECTED = "RAPL has energy counters, but only the administrator of this machine may read them."
 _NONE = "The system has no power sensor of this device that this process can read."
 
@@ -74,11 +72,8 @@ class NvmlPower:
         """Query power, clocks, temperature and the reasons of lower clocks."""
         query = self.device.query
         mask = query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
-        power_w = query(_instant_power_w)
-        if power_w is None:
-            power_w = query(lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1e3)
         return _known(
-            power_w=power_w,
+            power_w=query(lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1e3),
             clock_hz=query(nvidia.sm_clock_hz) or None,
             memory_clock_hz=query(lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6)
             or None,
@@ -87,11 +82,6 @@ class NvmlPower:
             ),
             throttle_reasons=None if mask is None else reasons(mask),
         )
-
-
-def _instant_power_w(nvml: ModuleType, handle: object) -> float | None:
-    (value,) = nvml.nvmlDeviceGetFieldValues(handle, [_INSTANT])
-    return value.value.uiVal / 1e3 if value.nvmlReturn == nvml.NVML_SUCCESS and value.value.uiVal else None
 
 
 @dataclass(frozen=True)
