@@ -10,7 +10,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from gpureport.measure import machine
-from gpureport.measure.backends import nvidia, pci
+from gpureport.measure.backends import main_memory, nvidia, pci
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
@@ -36,14 +36,14 @@ def test_the_cpu_is_read_from_the_system(tmp_path: Path) -> None:
 
 
 def test_a_container_limits_memory(tmp_path: Path) -> None:
-    assert machine.cgroup_free_bytes(tmp_path) == float("inf")
+    assert main_memory.cgroup_free_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("max\n")
-    assert machine.cgroup_limit_bytes(tmp_path) == float("inf")
+    assert main_memory.cgroup_limit_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("1000\n")
-    assert machine.cgroup_free_bytes(tmp_path) == 1000
+    assert main_memory.cgroup_free_bytes(tmp_path) == 1000
     (tmp_path / "memory.current").write_text("700\n")
     (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 50\n")
-    assert machine.cgroup_free_bytes(tmp_path) == 350
+    assert main_memory.cgroup_free_bytes(tmp_path) == 350
 
 
 def test_free_memory_is_never_more_than_the_device_has() -> None:

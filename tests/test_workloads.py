@@ -13,7 +13,7 @@ from gpureport.errors import InputError
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
-from gpureport.workloads.model import Buffer, Calibration, Limits, Workload
+from gpureport.workloads.model import Buffer, Calibration, Limits, Transfer, Workload
 from tests.toy import MIB, TOY
 
 WORKLOADS = all_workloads()
@@ -84,7 +84,7 @@ def test_kernels_exist(workload: Workload) -> None:
     for parameters in workload.verification():
         job = workload.verification_job(parameters, np.random.default_rng(0))
         for dispatch in (*job.before, *job.dispatches):
-            assert f"kernel void {dispatch.kernel}(" in source
+            assert isinstance(dispatch, Transfer) or f"kernel void {dispatch.kernel}(" in source
             assert {a for a in dispatch.arguments if isinstance(a, str)} <= job.buffers.keys()
 
 

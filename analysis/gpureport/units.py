@@ -16,7 +16,7 @@ from gpureport.text import quoted, shortened
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "flop/s", "count"]
+Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "flop/s", "watts", "count"]
 
 
 class _Kind(NamedTuple):
@@ -36,6 +36,7 @@ _KINDS: dict[Dimension, _Kind] = {
     "cycles": _Kind("a number of clock cycles", "33 cycles", ("cycle",)),
     "bytes/cycle": _Kind("bytes per clock cycle", "64 B/cycle", ("B/cycle",)),
     "flop/s": _Kind("a rate of floating-point operations", "37.4 TFLOP/s", ("GFLOP/s", "TFLOP/s")),
+    "watts": _Kind("a power", "700 W", ("mW", "W", "kW")),
     "count": _Kind("a plain number", "132", ("",)),
 }
 EXAMPLES = {dimension: kind.example for dimension, kind in _KINDS.items()}
@@ -55,7 +56,7 @@ _SPELLINGS = {
 }
 _DEFINITIONS = (
     *("byte = [information] = B", "second = [time] = s", "hertz = 1 / second = Hz"),
-    *("cycle = [clock_cycle]", "FLOP = [operation]"),
+    *("cycle = [clock_cycle]", "FLOP = [operation]", "watt = [power] = W"),
     *("tera- = 1e12 = T-", "giga- = 1e9 = G-", "mega- = 1e6 = M-", "kilo- = 1e3 = k- = K-"),
     *("milli- = 1e-3 = m-", "micro- = 1e-6 = u-", "nano- = 1e-9 = n-", "pico- = 1e-12 = p-"),
     *("tebi- = 2**40 = Ti-", "gibi- = 2**30 = Gi-", "mebi- = 2**20 = Mi-", "kibi- = 2**10 = Ki-"),
@@ -76,7 +77,7 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
         zero: whether the value may be zero.
 
     Returns:
-        The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, 1), finite and positive (or zero).
+        The value in SI base units (bytes, bytes/s, Hz, s, cycles, bytes/cycle, W, 1), finite and positive (or zero).
 
     Raises:
         InputError: it is not a number, not positive, or has no unit of *dimension*; the message gives the correction.
@@ -174,6 +175,7 @@ def _registry() -> "UnitRegistry[float]":
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_ENERGIES = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"), (1e-12, "pJ"))
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
 _UNKNOWN = "—"
 
@@ -329,8 +331,11 @@ def scale_of(value: float, unit: str) -> tuple[float, str]:
     if base == "s":
         scale, label = _largest(value, _TIMES)
         return scale, f"{label}/{per}" if per else label
-    if unit in ("cycles", "%"):
+    if unit in ("cycles", "%", "W"):
         return 1.0, unit
+    if base == "J":
+        scale, label = _largest(value, _ENERGIES)
+        return scale, f"{label}/{_SINGULAR.get(per, per.removesuffix('s'))}" if per else label
     scale, prefix = _largest(value, _DECIMAL)
     if unit == "Hz":
         return scale, f"{prefix}Hz"

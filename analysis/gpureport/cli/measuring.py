@@ -13,7 +13,7 @@ from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, described, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
-from gpureport.cli.summary import print_findings, print_unexpected
+from gpureport.cli.summary import print_energy, print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
@@ -34,6 +34,7 @@ from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
 from gpureport.text import sentence
+from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
@@ -218,6 +219,8 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             requested=document.RunSettings(
                 quick=request.quick, seed=request.seed, workloads=separated(request.workloads), command=request.command
             ),
+            with_power=not request.only_kernels
+            and (POWER in separated(request.workloads) if request.workloads else not request.quick),
         )
         if earlier:
             earlier.refuse_changes(plan, present)
@@ -267,6 +270,8 @@ def _announcement(plan: Plan, path: Path) -> str:
     seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
     time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
     count = len(plan.workloads)
+    if not count:
+        return f"Reading power while kernels run takes about 10 s. Measurements are saved in {path}."
     what = f"{count} workload{'s' if count > 1 else ''} in {sweeps} sweep{'s' if sweeps > 1 else ''}"
     return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."
 
@@ -277,6 +282,7 @@ def _summarise(report: Report, path: Path) -> None:
         note(f"gpureport: {nothing}")
     print_findings(report.findings)
     print_unexpected(report.explanations)
+    print_energy(report.energy)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from gpureport.cli.console import note
 from gpureport.cli.tables import Row, print_table
+from gpureport.records.energy import Energy
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Explanation, Finding
 from gpureport.report.run.unexpected import fitting, remaining_error
@@ -35,6 +37,29 @@ def print_unexpected(explanations: Sequence[Explanation]) -> None:
         ("curve", "error", "hypothesis", "remaining error"),
         [(str(e.key), off_by(e.base_error), fitting(e), remaining_error(e)) for e in farthest],
         right=(1, 3),
+    )
+
+
+def print_energy(energy: Energy | None) -> None:
+    """Print power and energy of each load, or why there are none; nothing if they were not part of the run."""
+    if energy is None:
+        return
+    if energy.missing:
+        note(f"Power: {energy.missing}")
+        return
+    print_table(
+        f"Power of the {energy.scope} while kernels ran ({energy.sensor})",
+        ("load", "power", "rate", "energy"),
+        [
+            (
+                load.name,
+                load.skipped or format_value(load.power_w, "W"),
+                format_value(load.rate, f"{load.unit}/s") if load.rate else "",
+                format_value(load.energy_per_work_j, f"J/{load.unit}") if load.energy_per_work_j else "",
+            )
+            for load in energy.loads
+        ],
+        right=(1, 2, 3),
     )
 
 

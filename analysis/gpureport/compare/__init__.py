@@ -7,7 +7,7 @@ from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
 from gpureport.compare.curves import common_curves
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import Comparison, Entrant, Landmark
+from gpureport.compare.records import Comparison, Entrant, Landmark, PowerStanding
 from gpureport.compare.runs import Run, reduced, same_device
 from gpureport.compare.standings import contests
 from gpureport.errors import InputError
@@ -72,6 +72,11 @@ def compare(
         overall=tested.overall,
         between_runs=tested.between_runs,
         minimum_effect=minimum_effect,
+        per_watt=tuple(
+            PowerStanding(machine=name, load=each.name, value=each.value, unit=each.unit, basis=each.basis)
+            for name, run in first.items()
+            for each in run.per_watt
+        ),
         curves=tuple(common_curves({name: run.curves for name, run in first.items()})) if len(first) <= FEW else (),
     )
 

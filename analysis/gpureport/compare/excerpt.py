@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gpureport.inputs import FileError, json_bytes
+from gpureport.records.energy import Energy
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import POINTS_ONCE, Metric, SweepKey
 from gpureport.records.levels import Level
@@ -151,6 +152,7 @@ class Excerpt(_RecordExcerpt):
     measurements: Annotated[Many[MeasurementExcerpt], SWEEPS_ONCE] = ()
     observations: Annotated[Many[ObservationExcerpt], SWEEPS_ONCE] = ()
     findings: tuple[FindingExcerpt, ...] = ()
+    energy: Energy | None = None
 
     @property
     def specified(self) -> tuple[PredictionExcerpt, ...]:

@@ -44,7 +44,8 @@ def landmarks(report: Excerpt) -> Iterator[RunLandmark]:
 
 
 def _is_landmark(feature: FindingExcerpt | CurveFeature) -> bool:
-    return (feature.feature, feature.position) in (("cliff", "midpoint"), ("taper", "n90"))
+    of_transfers = feature.feature == "taper" and feature.unit == "B"
+    return not of_transfers and (feature.feature, feature.position) in (("cliff", "midpoint"), ("taper", "n90"))
 
 
 def _kind(feature: FindingExcerpt | CurveFeature) -> Literal["cliff", "taper"]:

@@ -125,6 +125,19 @@ class Difference(Record):
         return abs(log(self.speed.value))
 
 
+class PowerStanding(Record):
+    """Performance per watt of one machine."""
+
+    machine: str
+    load: str
+    """``memory read`` or ``fp32 FMA``."""
+    value: Compact
+    unit: str
+    """``B/s/W`` or ``FLOP/s/W``."""
+    basis: str
+    """``measured power``, or ``board limit``: the listed rate / the listed power limit of the board."""
+
+
 class CurvePoint(NamedTuple):
     """One point of a curve: a comparison keeps those of hundreds of runs in memory."""
 
@@ -175,5 +188,7 @@ class Comparison(Record):
     """Typical relative standard deviation of a sweep between runs of one machine."""
     minimum_effect: Rough = 0.0
     """Relative difference below which none is significant."""
+    per_watt: tuple[PowerStanding, ...] = ()
+    """In the order of the machines; none for machines without a known power."""
     curves: tuple[MachineCurve, ...] = Field(default=(), exclude=True)
     """Of a few machines, for the charts of the page; the reports have them, so ``comparison.json`` does not."""

@@ -11,6 +11,7 @@ from gpureport.compare.landmarks import RunLandmark, landmarks
 from gpureport.compare.records import SweepCurve
 from gpureport.compare.samples import SweepSamples, samples_by_sweep
 from gpureport.compare.standings import BestPoints, best_points
+from gpureport.findings.whole_device import PerWatt, per_watt
 from gpureport.records.report import Report
 
 
@@ -28,6 +29,7 @@ class Run:
         landmarks: cliffs and tapers.
         samples: by sweep.
         curves: over sizes.
+        per_watt: performance per watt.
     """
 
     device: str
@@ -39,6 +41,7 @@ class Run:
     landmarks: tuple[RunLandmark, ...]
     samples: Mapping[str, SweepSamples]
     curves: tuple[SweepCurve, ...] = ()
+    per_watt: tuple[PerWatt, ...] = ()
 
 
 def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
@@ -55,6 +58,7 @@ def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
         landmarks=tuple(landmarks(kept)),
         samples=samples_by_sweep(kept.measurements),
         curves=sweep_curves(kept),
+        per_watt=per_watt(read.device, read.energy),
     )
 
 

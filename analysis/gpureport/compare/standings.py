@@ -103,13 +103,17 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
         by_label = {p.point.label: p for p in prediction.points} if prediction else {}
         workload = curve.key.workload
         info, fixed = report.workloads.get(workload), _is_without_data(curve)
+        of_transfers = curve.axis.quantity == "transfer"
+        largest = max((point.point.x for point in curve.points), default=0.0)
         for point in curve.points:
+            if of_transfers and point.point.x < largest:
+                continue
             predicted = by_label.get(point.point.label)
             yield (
                 (workload, BEST_SIZE if fixed else BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
                 ComparedPoint(
                     metric=curve.metric,
-                    label=point.point.label,
+                    label=f"large transfers, {curve.key.sweep}" if of_transfers else point.point.label,
                     value=point.value,
                     interval=_interval(point),
                     predicted_peak=predicted.value if predicted else None,

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
+from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
+from gpureport.predict.power import most_energy_j
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
@@ -23,6 +26,7 @@ runs and devices differ by a few percent."""
 
 _DIGITS = 3
 """Intervals are compared with as many digits as documents show."""
+
 WORKLOADS = (
     "memory/read",
     "memory/write",
@@ -34,6 +38,7 @@ WORKLOADS = (
     "instructions/formats",
     "matrix/rate",
     "launch/queued",
+    "transfer/pinned",
 )
 """The workloads that key figures are taken from."""
 
@@ -66,6 +71,7 @@ class KeyFigure:
         factor: of the feature's value, such as 2 operations for a multiply-add.
         others: the values of other devices of the same model.
         main: whether page one shows it; the chapter of all key figures shows all.
+        at_most: whether the specification is only an upper bound, such as the listed power limit.
     """
 
     name: str
@@ -79,6 +85,7 @@ class KeyFigure:
     factor: float = 1.0
     others: tuple[float, ...] = ()
     main: bool = True
+    at_most: bool = False
 
     @property
     def efficiency(self) -> float | None:
@@ -103,8 +110,9 @@ class KeyFigure:
         if self.measured is None:
             return None
         low, high, least, most = (float(f"{end:.{_DIGITS}g}") for end in (*self.measured.ends, least, most))
-        longer: Side = "slower" if self.unit == "s" else "faster"
-        shorter: Side = "faster" if self.unit == "s" else "slower"
+        less_is_better = self.unit == "s" or self.unit.startswith("J/")
+        longer: Side = "slower" if less_is_better else "faster"
+        shorter: Side = "faster" if less_is_better else "slower"
         return longer if low > most else shorter if high < least else None
 
 
@@ -152,7 +160,7 @@ class _Wanted:
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones."""
     found = [figure for wanted in _wanted(report) if (figure := _figure(report, wanted)).predicted or figure.measured]
-    return (*_joined(found), *_exact(report.device))
+    return (*_joined(found), *_energy(report), *_exact(report.device))
 
 
 def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
@@ -226,6 +234,7 @@ def _wanted(report: Report) -> Iterator[_Wanted]:
         yield _Wanted(f"{cache.name} read", "B/s", workload, sweep, "plateau", Level(name=cache.name), bandwidth)
     yield from _latencies(device)
     yield from _rates(device)
+    yield from _transfers(device)
     for name, sweep, launch_s in (
         ("Empty kernel, single launch", "isolated", device.launch.single_s),
         ("Empty kernel, back to back", "batched", device.launch.batched_s),
@@ -303,6 +312,32 @@ def _matrix(device: Device) -> Iterator[tuple[str, str, str, str, float]]:
         for form in FORMATS:
             name = f"Matrix {form.name.removeprefix('matrix_')} ({unit.instruction})"
             yield name, "matrix/rate", form.name, "op/s" if form.integer_sums else "FLOP/s", 2.0
+
+
+def _transfers(device: Device) -> Iterator[_Wanted]:
+    """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them."""
+    link, level = device.host_link, Level(name=TRANSFER)
+    limit = link.kind != "shared"
+    rate = link.bandwidth_bytes_per_s if limit else link.host_copy_bytes_per_s
+    for name, sweep in (("Host to device, pinned", "to_device"), ("Device to host, pinned", "to_host")):
+        yield _Wanted(
+            name, "B/s", "transfer/pinned", sweep, "plateau", level, rate, limit=limit, main=sweep == "to_device"
+        )
+
+
+def _energy(report: Report) -> Iterator[KeyFigure]:
+    """Yield idle power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
+    limit, idle = report.device.board_power_w, idle_power_w(report.energy)
+    if limit and idle:
+        yield KeyFigure("Power, idle", "W", limit, measured=Estimate(idle), at_most=True, main=False)
+    for name, title, unit in (
+        ("memory read", "Energy of a byte from memory", "J/B"),
+        ("fp32 FMA", "Energy of an fp32 operation", "J/FLOP"),
+    ):
+        load, most = report.energy.load(name) if report.energy else None, most_energy_j(report.device, name)
+        if load and most and load.energy_per_work_j:
+            measured, predicted = Estimate(load.energy_per_work_j), predicted_energy_j(report.device, name)
+            yield KeyFigure(title, unit, most, predicted=predicted, measured=measured, at_most=True, main=False)
 
 
 def _exact(device: Device) -> Iterator[KeyFigure]:

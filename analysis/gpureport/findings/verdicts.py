@@ -363,6 +363,9 @@ _CEILINGS = {
     "matrix_tf32": "the matrix unit (TF32)",
     "matrix_int8": "the matrix unit (int8)",
     "matrix_fp8": "the matrix unit (fp8)",
+    "call": "the cost of the call",
+    "link": "the link to the host",
+    "host copy": "copies by one core of the host",
     "instruction": "instruction issue",
     "DRAM": "memory bandwidth",
 }

@@ -11,7 +11,7 @@ from gpureport.measure.limits import features
 from gpureport.measure.pool import BufferPool
 from gpureport.records.keys import PointKey
 from gpureport.records.measurement import Compilation, MeasuredPoint
-from gpureport.workloads.model import Buffer, Job, Limits, Workload
+from gpureport.workloads.model import Job, Limits, Transfer, Workload
 
 
 @dataclass
@@ -130,7 +130,10 @@ class Bench:
         Raises:
             DeviceError: the point cannot be prepared.
         """
-        return [self._backend.compilation(launch) for launch in self._prepare(point).cycle]
+        cycle = self._prepare(point).cycle
+        assert point.job is not None  # noqa: S101 - it was just prepared
+        launched = zip(cycle, point.job.dispatches, strict=True)
+        return [self._backend.compilation(launch) for launch, each in launched if not isinstance(each, Transfer)]
 
     def _prepare(self, point: Point) -> _Prepared:
         @cache
@@ -142,7 +145,10 @@ class Bench:
         program = self._backend.build(point.workload.source, options)
         owner = f"{point.workload.name}: "  # workloads share no buffers
         sizes = {owner + name: buffer.nbytes for name, buffer in job.buffers.items()}
-        pooled = self._pool.acquire(sizes, lambda name: with_contents().buffers[name.removeprefix(owner)].contents)
+        places = {owner + name: buffer.place for name, buffer in job.buffers.items()}
+        pooled = self._pool.acquire(
+            sizes, lambda name: with_contents().buffers[name.removeprefix(owner)].contents, places
+        )
         buffers = {name.removeprefix(owner): identity for name, identity in pooled.items()}
         prepared = self._prepared.get(id(point))
         if prepared is None or prepared.buffers != buffers:
@@ -155,4 +161,4 @@ class Bench:
 
 
 def _without_contents(job: Job) -> Job:
-    return replace(job, buffers={name: Buffer(buffer.nbytes) for name, buffer in job.buffers.items()})
+    return replace(job, buffers={name: replace(buffer, contents=None) for name, buffer in job.buffers.items()})

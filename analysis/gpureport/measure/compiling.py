@@ -8,7 +8,7 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.limits import features
 from gpureport.records.measurement import Compilation
-from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Workload
+from gpureport.workloads.model import Buffer, Features, Parameters, Sweep, Transfer, Workload
 
 
 def program_options(workload: Workload, parameters: Parameters, present: Features) -> str:
@@ -51,6 +51,8 @@ def _compile(backend: Backend, workload: Workload, parameters: Parameters, optio
     try:
         program = backend.build(workload.source, options)
         job = workload.job(parameters, np.random.default_rng(0))
+        if isinstance(job.dispatches[0], Transfer):
+            return None
         buffers = {name: backend.allocate(Buffer(buffer.nbytes)) for name, buffer in job.buffers.items()}
         return backend.compilation(backend.prepare(program, job.dispatches[0], buffers))
     except DeviceError:

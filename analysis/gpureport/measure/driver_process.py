@@ -19,9 +19,11 @@ from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
+from gpureport.measure.energy import EnergyTask
 from gpureport.measure.measurer import Aftermath, LocalMeasurer
 from gpureport.measure.sweep import Task
 from gpureport.memory import limit_remark
+from gpureport.records.energy import Energy
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
@@ -98,6 +100,10 @@ class DriverProcess:
         for measurement in self._opened.measure(task, _Messages(self._connection)):
             self._connection.send(("item", measurement))
         return self._opened.aftermath()
+
+    def energy(self, task: EnergyTask) -> Energy:
+        """Read power and energy while kernels run; send progress messages."""
+        return self._opened.energy(task, _Messages(self._connection))
 
 
 class _Messages:

@@ -11,8 +11,9 @@ from typing import Any
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.main_memory import CGROUP, cgroup_limit_bytes, free_bytes
 from gpureport.measure.conditions.processor import usable_cores
-from gpureport.memory import limit_bytes, limit_remark
+from gpureport.memory import limit_remark
 from gpureport.spec.host import read_host
 from gpureport.spec.models import PresentDevice
 
@@ -28,9 +29,6 @@ _PACKAGES = (
     "weasyprint",
 )
 _CPU_INFO = Path("/proc/cpuinfo")
-_CGROUP = Path("/sys/fs/cgroup")
-_RUNTIME_BYTES = 2**28
-"""Memory for compiling and running kernels, besides buffers: PoCL 3.0 crashes without it."""
 
 
 def machine_facts() -> dict[str, Any]:
@@ -41,7 +39,7 @@ def machine_facts() -> dict[str, Any]:
         "system": _system(),
         "cpu": cpu_model(_CPU_INFO),
         "cores": len(usable_cores()),
-        "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(_CGROUP))),
+        "memory_bytes": float(min(psutil.virtual_memory().total, cgroup_limit_bytes(CGROUP))),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": _versions(),
         "processor": read_host().facts,
@@ -54,13 +52,11 @@ def free_memory_bytes(device: PresentDevice) -> float:
     Raises:
         DeviceError: the limit of this process's memory leaves nothing for buffers.
     """
+    free: float | None
     if device.is_cpu:
-        import psutil
-
-        process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES
-        if process <= 0:
+        free = free_bytes()
+        if free <= 0:
             raise DeviceError(f"no memory is free for measuring{limit_remark()}")
-        free: float | None = min(psutil.virtual_memory().available, cgroup_free_bytes(_CGROUP), process)
     else:
         free = nvidia.free_memory_bytes(device)
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
@@ -92,21 +88,3 @@ def _versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     return versions
-
-
-def cgroup_limit_bytes(folder: Path) -> float:
-    """Return the memory limit of a container (cgroup v2, then v1), in bytes; infinite if there is none."""
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):  # "max" means no limit
-            return float((folder / name).read_text())
-    return float("inf")
-
-
-def cgroup_free_bytes(folder: Path) -> float:
-    """Return the limit less the used memory; file pages that can be dropped count as free."""
-    try:
-        used = float((folder / "memory.current").read_text())
-        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return cgroup_limit_bytes(folder) - used + float(stat.get("inactive_file", 0))
-    except (OSError, ValueError):
-        return cgroup_limit_bytes(folder)

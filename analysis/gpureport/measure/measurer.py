@@ -9,8 +9,10 @@ from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.compiling import compile_sweep
 from gpureport.measure.conditions import Watch
+from gpureport.measure.energy import EnergyTask, measure_energy
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task, measure_workload
+from gpureport.records.energy import Energy
 from gpureport.records.measurement import Compilation, Measurement, Reading
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Sweep, Workload
@@ -80,6 +82,13 @@ class Measurer(Protocol):
     def so_far(self) -> Measured:
         """Return the completed sweeps of the started task, without waiting and without readings."""
 
+    def energy(self, task: EnergyTask, progress: Progress) -> Energy:
+        """Read power and energy while kernels run.
+
+        Raises:
+            DeviceError: the device was lost.
+        """
+
     def reopen(self) -> None:
         """Close the device and open it again, as another run would find it.
 
@@ -124,6 +133,9 @@ class LocalMeasurer:
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
         return {sweep.name: compile_sweep(self._backend, workload, sweep) for sweep in sweeps}
+
+    def energy(self, task: EnergyTask, progress: Progress) -> Energy:
+        return measure_energy(self._backend, task, progress)
 
     def reopen(self) -> None:
         """Leave the device open."""

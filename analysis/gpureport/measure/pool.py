@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId
 from gpureport.units import format_bytes
-from gpureport.workloads.model import Buffer, Limits
+from gpureport.workloads.model import Buffer, Limits, Place
 
 _GROWTH = 2  # a buffer that is too small is replaced by one at least this much larger, to initialise fewer buffers
 
@@ -32,14 +32,18 @@ class BufferPool:
         self._backend = backend
         self._limits = limits
         self._pooled: dict[str, _Pooled] = {}  # least recently used first
+        self._places: dict[str, Place] = {}
 
-    def acquire(self, sizes: Sizes, contents: Contents) -> dict[str, BufferId]:
-        """Return a buffer of at least the requested size for each name.
+    def acquire(
+        self, sizes: Sizes, contents: Contents, places: Mapping[str, Place] | None = None
+    ) -> dict[str, BufferId]:
+        """Return a buffer of at least the requested size for each name, in the device's memory or the other *places*.
 
         Raises:
             AllocationError: the sizes exceed the limits, or memory is exhausted even after freeing all other buffers.
         """
         self._check(sizes)
+        self._places.update(places or {})
         return {name: self._ensure(name, sizes, contents) for name in sizes}
 
     def _check(self, sizes: Sizes) -> None:
@@ -66,11 +70,12 @@ class BufferPool:
         if best > self._limits.max_buffer_bytes or best + max(rest, self._total()) > self._limits.max_bytes:
             best = sizes[name]
         self._free_unused(self._limits.max_bytes - best, sizes)
+        place = self._places.get(name, "device")
         try:
-            return _Pooled(self._backend.allocate(Buffer(best, contents)), best)
+            return _Pooled(self._backend.allocate(Buffer(best, contents, place)), best)
         except AllocationError:
             self._free_unused(0, sizes)
-            return _Pooled(self._backend.allocate(Buffer(sizes[name], contents)), sizes[name])
+            return _Pooled(self._backend.allocate(Buffer(sizes[name], contents, place)), sizes[name])
 
     def _free_unused(self, most: float, sizes: Sizes) -> None:
         for name in [name for name in self._pooled if name not in sizes]:

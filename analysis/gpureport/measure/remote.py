@@ -9,9 +9,11 @@ from typing import Self, cast
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
 from gpureport.measure.child import Child, EndedError, Message
+from gpureport.measure.energy import EnergyTask
 from gpureport.measure.measurer import Aftermath, Measured
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task, unmeasured
+from gpureport.records.energy import Energy
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Sweep, Workload
@@ -98,6 +100,20 @@ class RemoteMeasurer:
             self._endings.append(f"{error} (while building kernels of {workload.name})")
             return {sweep.name: (None,) * len(sweep.points) for sweep in sweeps}
         return cast("dict[str, tuple[Compilation | None, ...]]", answer)
+
+    def energy(self, task: EnergyTask, progress: Progress) -> Energy:
+        """Read power in the process; if it ends, there are no readings."""
+        self._restore()
+        self._child.send("energy", task)
+
+        def on_message(message: Message) -> None:
+            label, share = cast("tuple[str, float]", message[1])
+            progress.advance(label, share)
+
+        try:
+            return cast("Energy", self._child.answer(SILENCE_LIMIT_S, on_message))
+        except EndedError as error:
+            return Energy(missing=f"The driver process ended while power was read: {error}.")
 
     def _restore(self) -> None:
         if self._child.ended or self._suspect:

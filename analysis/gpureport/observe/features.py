@@ -11,6 +11,7 @@ from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import LEAST_DROP, beside, staircase
 from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
+from gpureport.observe.transfers import saturation_of_transfers
 from gpureport.records.features import CurveFeature, Feature, Position
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.levels import DEVICE, Level
@@ -29,6 +30,8 @@ RISING = ((1.5, 2.2, 0.32), (1.1, 1.5, 0.67))
 """Ranges of times, relative to the flat time, and the intercept of a straight line through such times of a smooth
 maximum with p = 3, relative to its latency. Dispatches of the first range are mostly work and rarely beyond the first
 cliff. Those of the second range are not beyond it, but little of their time is work."""
+TRANSFER = "large transfers"
+"""Level of the plateau of transfers."""
 LEAST_SHARE = 0.2
 """A smaller share of launch cost hides no cliff."""
 VARIES = 4.0
@@ -113,10 +116,12 @@ def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[Curv
     """Return the features of a curve, and sentences about missing features."""
     if axis.quantity == "work_group":
         return (_peak(metric, curve),) if len(curve.values) else (), ()
-    sizes = curve.working_set if axis.quantity == "working_set" else curve.work_items
+    sizes = curve.work_items if axis.quantity == "work_items" else curve.working_set
     size, first = np.unique(sizes, return_index=True)
     if len(size) < FEWEST_POINTS:
         return (), (f"A curve with {len(size)} sizes is too short to find features; it needs {FEWEST_POINTS}.",)
+    if axis.quantity == "transfer":
+        return transfer_features(metric, size, curve.at(first)), ()
     return _shape_features(axis, metric, curve.at(first), size)
 
 
@@ -148,6 +153,13 @@ def _shape_features(
         # Rates rise slightly along a plateau. Its end is the reference of n90 and of the next cliff's onset.
         net_plateaus = tuple(beside(u, plateau, end=True) for plateau in net_plateaus)
     return (*found, *_plateau_features(metric, net_copies, net.noise, net_plateaus, measured)), tuple(warnings)
+
+
+def transfer_features(metric: Metric, size: Floats, curve: Curve) -> tuple[CurveFeature, ...]:
+    """Return n90 in bytes and the plateau of rates of transfers, by ascending *size* in bytes."""
+    found = saturation_of_transfers(size, curve.values, curve.noise)
+    n90 = () if found.n90 is None else (_feature("taper", "n90", DEVICE, found.n90, "B"),)
+    return (*n90, _feature("rate", "plateau", Level(name=TRANSFER), found.plateau, metric.value_unit))
 
 
 def without_launch(curve: Curve, plateau: Plateau) -> Curve:

@@ -129,7 +129,7 @@ def _predicted(
         tape.rewind()
         answer = point_time(*model_inputs(device, workload, sweep, parameters, resources))
         key = workload.point(parameters, sweep)
-        occupancies.append(answer.occupancy)
+        occupancies += [answer.occupancy] if answer.occupancy else []
         deviations.append(relative_deviations(answer.time_s, len(facts)))
         points.append(
             PredictedPoint(
@@ -152,7 +152,11 @@ def _predicted(
         metric=workload.metric,
         axis=sweep.axis,
         points=tuple(points),
-        features=with_intervals(found, workload.metric, points, relative, facts) if intervals else found,
+        features=with_intervals(
+            found, workload.metric, points, relative, facts, in_bytes=sweep.axis.quantity == "transfer"
+        )
+        if intervals
+        else found,
         occupancy=tuple({entry.work_group: entry for entry in occupancies}.values()),
         made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         sensitivities=sensitivities(relative, facts, other) if intervals else (),

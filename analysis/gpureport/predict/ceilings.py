@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
+from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.predict.uncertainty.propagation import relative_deviations
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, uncertain
 from gpureport.records.keys import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
 
-Kind = Literal["bandwidth", "latency", "rate", "launch"]
+Kind = Literal["bandwidth", "latency", "rate", "launch", "transfer", "per watt"]
 
 WORD_BYTES = 4
 """Bytes of one lane's access to local memory."""
@@ -23,10 +24,11 @@ class Ceiling(Record):
 
     kind: Kind
     name: str
-    """``DRAM``, the name of a cache, ``local memory``, an instruction class, or the kind of launch."""
+    """``DRAM``, the name of a cache, ``local memory``, an instruction class, the kind of launch, the direction of a
+    transfer of pinned memory, or what is done per watt of the board's listed power limit."""
     value: Compact
     unit: str
-    """``B/s``, ``s``, ``op/s`` (lane operations), ``groups/s``."""
+    """``B/s``, ``s``, ``op/s`` (lane operations), ``groups/s``, ``B/s/W``, ``FLOP/s/W``."""
     ci_low: Compact
     ci_high: Compact
     """95 % interval, from the uncertainties of the device's figures."""
@@ -80,3 +82,14 @@ def _limits(device: Device) -> Iterator[_Limit]:
     yield "launch", "one dispatch", device.launch.single_s, "s"
     yield "launch", "back-to-back dispatch", device.launch.batched_s, "s"
     yield "launch", "work-groups", device.launch.groups_per_cycle * device.clock_hz, "groups/s"
+    if device.host_link.kind != "shared":
+        yield "transfer", "host to device", link_bytes_per_s(device.host_link, "to_device"), "B/s"
+        yield "transfer", "device to host", link_bytes_per_s(device.host_link, "to_host"), "B/s"
+    if device.board_power_w:
+        yield (
+            "per watt",
+            "DRAM per watt",
+            memory.bandwidth_bytes_per_s * memory.efficiency / device.board_power_w,
+            "B/s/W",
+        )
+        yield "per watt", "fp32 per watt", 2.0 * device.rate_per_s("fp32") / device.board_power_w, "FLOP/s/W"

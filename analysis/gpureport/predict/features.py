@@ -22,6 +22,8 @@ def with_level_names(
     cause, where the points show it (:func:`_cause`). A plateau without a cliff is named after the level that serves its
     points (sweeps over working sets) or their bottleneck (sweeps over work-items).
     """
+    if axis.quantity == "transfer":
+        return tuple(features)
     names = {
         feature.level: _cache_near(feature.value, device, of_latency=_is_latency(points))
         or Level.unexplained(feature.value, cause=_cause(feature.value, points))

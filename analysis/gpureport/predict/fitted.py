@@ -16,6 +16,12 @@ _CPUS: tuple[str, ...] = ()
 _POCL = ("architectures/emerald_rapids",)
 """The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU."""
 
+_TRANSFERS = (
+    *("nvidia/p100_pcie_16", "nvidia/v100_sxm2_16", "nvidia/v100_sxm2_32", "nvidia/t4", "nvidia/a10", "nvidia/a40"),
+    *("nvidia/a100_sxm_40", "nvidia/a100_sxm_80", "nvidia/a100_pcie_80", "nvidia/l4", "nvidia/l40s"),
+    *("nvidia/h200_sxm", "nvidia/b200", "nvidia/rtx_pro_6000"),
+)
+
 FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.corner.FEWER_CHANNELS": _STREAMS,
     "predict.corner.MIXED_EXPONENT": _STREAMS,
@@ -49,6 +55,15 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.model.THROUGHPUT_EXPONENT": (*_A100, "nvidia/a40", "nvidia/l40"),
     "predict.residency._AT_END": (),
     "predict.residency._AT_ONSET": (),
+    "predict.power.SHARE": _H200,
+    "predict.power.SHARE_FACTOR": (),
+    "predict.transfers.BOTH_WAYS": _TRANSFERS,
+    "predict.transfers.FROM_STAGING": _H200,
+    "predict.transfers.TO_DEVICE_LATENCY": _H200,
+    "predict.transfers.C2C_REACHED": (),
+    "predict.transfers.OVERHEAD_BYTES": (),
+    "predict.transfers.PAYLOAD_BYTES": _TRANSFERS,
+    "predict.transfers.REACHED": _TRANSFERS,
     "workloads.atomics.family._LOCKED_ADD_CYCLES": (),
     "workloads.bit_transpose.ballot._JOINED": (),
     "workloads.bit_transpose.family._FEWEST_TILES": (),

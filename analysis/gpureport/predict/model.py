@@ -33,10 +33,11 @@ from gpureport.predict import cpu_times, traffic
 from gpureport.predict.corner import memory_exponent, several_dies
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
 from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, latency_levels, staircase
+from gpureport.predict.transfers import transfer_time
 from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
 from gpureport.spec.models import AmdOccupancy, Cache, Device, Transition
-from gpureport.workloads.model import Demand, Stream
+from gpureport.workloads.model import Demand, HostTraffic, Stream
 
 THROUGHPUT_EXPONENT = 4.0
 """p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
@@ -70,7 +71,7 @@ class PointTime:
         ceilings_s: by name.
         bottleneck: the name of the largest ceiling.
         level: the memory level that serves most of the working set.
-        occupancy: of the kernel.
+        occupancy: of the kernel; ``None`` for a transfer.
         operations: arithmetic operations, counted per lane (no memory accesses, no overhead).
         memory_bytes: bytes to and from memory with caches that are empty at the start.
     """
@@ -79,7 +80,7 @@ class PointTime:
     ceilings_s: Mapping[str, float]
     bottleneck: str
     level: Level
-    occupancy: Occupancy
+    occupancy: Occupancy | None
     operations: float
     memory_bytes: float
 
@@ -95,6 +96,8 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
     """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
+    if demand.transfer is not None:
+        return _transfer(device, demand.transfer)
     resident = occupancy(device.architecture, demand.work_group, resources)
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     usable = usable_capacities(device, demand, resident)
@@ -134,6 +137,12 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
         operations=sum(n for name, n in demand.operations.items() if name not in _MEMORY_CLASSES),
         memory_bytes=traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel"),
     )
+
+
+def _transfer(device: Device, traffic: HostTraffic) -> PointTime:
+    found = transfer_time(device, traffic)
+    slowest = max(found.ceilings_s, key=lambda name: found.ceilings_s[name])
+    return PointTime(found.time_s, found.ceilings_s, slowest, Level(), None, 0.0, 0.0)
 
 
 def _core_time_s(groups_s: float, by_pipe: Mapping[str, float]) -> float:

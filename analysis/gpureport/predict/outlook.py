@@ -7,7 +7,7 @@ from gpureport.records.keys import Record
 from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
 from gpureport.records.quantities import Compact
 
-_SIZES = ("working_set", "work_items", "case")
+_SIZES = ("working_set", "work_items", "case", "transfer")
 
 
 class Outlook(Record):

@@ -30,7 +30,8 @@ class CurveFeature(Record):
     value: CompactPositive
     """Position of a cliff or taper, or value of a rate, in *unit*."""
     unit: Name
-    """``B`` for cliffs, ``work-items`` for tapers, the metric's unit (``B/s``, ``s``, ``cells/s``) for rates."""
+    """``B`` for cliffs and for tapers of transfers, ``work-items`` for other tapers, the metric's unit (``B/s``, ``s``,
+    ``cells/s``) for rates."""
     ci_low: CompactPositive | None = None
     """Lower end of the 95 % interval; ``None`` for a prediction without interval."""
     ci_high: CompactPositive | None = None

@@ -37,9 +37,10 @@ class Metric(Record):
 class Axis(Record):
     """What a sweep varies."""
 
-    quantity: Literal["working_set", "work_items", "work_group", "case"]
-    """``working_set``: x in bytes. ``work_items``: x is a count. ``work_group``: x is the index of a work-group shape.
-    ``case``: x is the index of a separate case (an instruction, a stride); each is compared with its own prediction."""
+    quantity: Literal["working_set", "work_items", "work_group", "case", "transfer"]
+    """``working_set``: x in bytes. ``transfer``: x is the bytes of one transfer. ``work_items``: x is a count.
+    ``work_group``: x is the index of a work-group shape. ``case``: x is the index of a separate case (an instruction, a
+    stride); each is compared with its own prediction."""
     label: Name
     """Axis label."""
 

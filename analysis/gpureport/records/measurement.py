@@ -181,6 +181,10 @@ class Reading(Record):
     """Number of other processes with a compute context on the device."""
     throttle_reasons: tuple[Name, ...] | None = None
     """Why the clock is not higher: ``idle``, ``power cap``, …; empty: no reason."""
+    link_generation: Whole | None = None
+    """Generation of PCI Express at which the link to the host runs; idle devices may lower it."""
+    link_lanes: Whole | None = None
+    """Lanes that the link uses."""
     cpu_busy_total_s: Compact | None = None
     """Time in which cores ran anything, this process included."""
     cpu_steal_total_s: Compact | None = None

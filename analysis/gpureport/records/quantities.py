@@ -25,6 +25,7 @@ BOUNDS: dict[Dimension, tuple[float, float]] = {
     "cycles": (1e-6, 1e9),
     "bytes/cycle": (1e-6, 1e9),
     "flop/s": (1.0, 1e24),
+    "watts": (1e-6, 1e6),
     "count": (1e-6, 1e9),
 }
 """Minimum and maximum of a written or measured quantity, in SI base units."""
@@ -113,6 +114,7 @@ BytesPerCycle = Annotated[float, _within("bytes/cycle")]
 Hertz = Annotated[float, _within("hertz")]
 Seconds = Annotated[float, _within("seconds")]
 Cycles = Annotated[float, _within("cycles")]
+Watts = Annotated[float, _within("watts")]
 Number = Annotated[float, _within("count")]
 
 Compact = Annotated[Amount, _digits(9)]

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there, read_json
+from gpureport.records.energy import Energy
 from gpureport.records.finding import AGREEMENT, CodeEvidence, Explanation, Finding, Verdict
 from gpureport.records.keys import Record, SweepKey
 from gpureport.records.measurement import Conditions, Measurement
@@ -229,6 +230,8 @@ class Report(Record):
     """Comparisons of the model's memory traffic with compiled code."""
     explanations: Many[Explanation] = ()
     """Hypotheses about sweeps that differ from their predictions."""
+    energy: Energy | None = None
+    """Power and energy of the device; ``None``: not part of the run."""
     conditions: Many[Conditions] = ()
     """State of device and machine while each workload was measured."""
 

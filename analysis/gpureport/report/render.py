@@ -13,6 +13,7 @@ from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
 from gpureport.findings.key_figures import ComparedValue
+from gpureport.findings.whole_device import link_problem
 from gpureport.glossary import terms
 from gpureport.records.report import Report
 from gpureport.report import Paper
@@ -199,6 +200,7 @@ def _content(report: Report, others: Others, database: Sequence[Device] = ()) ->
         "created": readable_time(report.created_at),
         "wrong": wrong_variants(report, found),
         "load": conditions.load_sentences(report),
+        "slow_link": link_problem(report),
         "restarts": sentence(report.restarts()),
         "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
         "glossary": terms(),

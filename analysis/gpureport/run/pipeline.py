@@ -21,8 +21,10 @@ from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
+from gpureport.records.energy import Energy
 from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.report import Report
+from gpureport.run.power import energy_task
 from gpureport.run.resuming import end_s, later, with_ended
 from gpureport.run.workload_run import WorkloadRun
 from gpureport.spec.models import Device, DeviceMatch
@@ -43,12 +45,14 @@ class Plan:
         workloads: in the order in which they run.
         settings: limits of sweeps.
         requested: the user's settings, as the report stores them.
+        with_power: whether to read power while kernels run, at the end.
     """
 
     match: DeviceMatch
     workloads: tuple[Workload, ...]
     settings: SweepSettings
     requested: document.RunSettings
+    with_power: bool = False
 
 
 def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier: Report | None = None) -> Report:
@@ -73,7 +77,7 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
         save(state.interrupted())
         raise
     report = state.report("partial" if state.stopped else "complete")
-    if not report.has_samples:
+    if not report.has_samples and not (report.energy and report.energy.loads):
         report = state.report("failed")
     save(report)
     return report
@@ -96,6 +100,8 @@ class _Run:
     """When it was continued."""
     measured: tuple[WorkloadRun, Measured] | None = None
     """The workload that was measured last, until its measurements are evaluated."""
+    energy: Energy | None = None
+    """Power and energy, once they were read."""
     started: WorkloadRun | None = None
     """The workload whose measuring started last."""
 
@@ -165,6 +171,11 @@ class _Run:
                 self._start(part)
                 self._evaluate(save)
                 self.measured = part, self.measurer.finish(progress)
+            if self.plan.with_power:
+                self._evaluate(save)
+                with self.stage("power"):
+                    task = energy_task(self.plan.match.device, self.plan.settings.limits, self.plan.settings.seed)
+                    self.energy = self.measurer.energy(task, progress)
         except DeviceError as error:
             self.stopped = str(error)
         self._evaluate(save)
@@ -219,7 +230,7 @@ class _Run:
         Essential microbenchmarks get more of it: calibrated predictions depend on them.
         """
         settings = self.plan.settings
-        weight = _WEIGHT if workload.microbenchmark and workload.essential else 1.0
+        weight = _WEIGHT if workload.calibrates and workload.essential else 1.0
         gaps_s = sum(measurement.gap_s for part in self.parts for measurement in part.measurements)
         share_s = sweep_budget_s(
             self.measurer.device.kind,
@@ -283,6 +294,7 @@ class _Run:
             explanations=tuple(each for part in parts for each in part.explanations),
             evidence=tuple(each for part in parts for each in part.evidence),
             conditions=tuple(self.conditions),
+            energy=self.energy,
             timings=tuple(
                 document.Timing(stage=stage, workload=workload, seconds=round(seconds, 3))
                 for (stage, workload), seconds in self.timings.items()

@@ -7,7 +7,7 @@ from gpureport.records.provenance import Provenance
 from gpureport.spec import reported
 from gpureport.spec.host import HostProcessor, host_values
 from gpureport.spec.host_core import HostCore, with_core
-from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.models import Device, Link, PresentDevice
 from gpureport.spec.names import mig_slice
 from gpureport.spec.resolve import Value, queried
 from gpureport.units import format_bytes, format_frequency
@@ -41,7 +41,7 @@ def corrected(listed: Device, present: PresentDevice, parts: int = 1, *, own: bo
     The user may have changed the clock of an *own* entry on purpose, so it stays.
     """
     part = _part(listed, present, parts)
-    found = [_units(listed, present, part), _memory(listed, present, whole=part is None)]
+    found = [_units(listed, present, part), _memory(listed, present, whole=part is None), _link(listed, present)]
     if part:
         found.append((_shares(listed, part), ""))
     if not own:
@@ -149,6 +149,26 @@ def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> _Found:
         f"The device reports {format_bytes(there)} of memory; {listed.name} has "
         f"{format_bytes(listed.memory.size_bytes)}. It is {which}. Predictions use the listed memory bandwidth."
     )
+
+
+def _link(listed: Device, present: PresentDevice) -> _Found:
+    """Replace the generation and the lanes of the link if the machine supports less than the device."""
+    link = listed.link
+    if link is None or link.kind != "pcie" or link.generation is None or link.lanes is None:
+        return _NOTHING
+    generation = min(link.generation, present.link_generation or link.generation)
+    lanes = min(link.lanes, present.link_lanes or link.lanes)
+    if (generation, lanes) == (link.generation, link.lanes):
+        return _NOTHING
+    there = Link.pcie(generation, lanes)
+    share = there.bandwidth_bytes_per_s / link.bandwidth_bytes_per_s
+    note = (
+        f"The link to the host is {there}; {listed.name} supports {link}. Transfers can reach {share:.0%} of the "
+        "listed bandwidth. Another slot, a cable, or the settings of the machine limit it."
+    )
+    source = "NVML or sysfs, highest link of device and machine"
+    values = {"link.generation": queried(generation, source), "link.lanes": queried(lanes, source)}
+    return {**values, "link.bandwidth": queried(there.bandwidth_bytes_per_s, source)}, note
 
 
 def _clock(listed: Device, present: PresentDevice) -> _Found:

@@ -37,6 +37,7 @@ from gpureport.spec.values import (
     Source,
     Strict,
     Text,
+    Watts,
     WholeBytes,
     WholeBytesOrZero,
 )
@@ -325,6 +326,24 @@ class OpenclFields(Strict):
     """Equal parts (tiles, dies) that may appear as separate devices, each with its part of caches and bandwidth."""
 
 
+class LinkFields(Strict):
+    """The link between device and host."""
+
+    kind: Leaf[models.LinkKind]
+    """``pcie``, ``nvlink_c2c`` or ``shared`` (device and host have the same memory)."""
+    generation: Leaf[Count] | None = None
+    """PCI Express: generation, such as 4."""
+    lanes: Leaf[Count] | None = None
+    """PCI Express: number of lanes that the device uses."""
+    bandwidth: Leaf[BytesPerSecond] | None = None
+    """Listed bandwidth of one direction, if the kind of link does not determine it."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        models.check_link(self.kind.value, bool(self.generation and self.lanes), bool(self.bandwidth))
+        return self
+
+
 class DeviceFile(File):
     """``devices/<vendor>/<device>.yaml``: one device."""
 
@@ -338,6 +357,10 @@ class DeviceFile(File):
     clock."""
     rates: PrecisionRates = PrecisionRates()
     """Rates that differ from those of the architecture, such as those of limited product lines."""
+    link: LinkFields | None = None
+    """The link to the host, with the generation and lanes of the device's data sheet."""
+    board_power: Leaf[Watts] | None = None
+    """Listed power limit of the whole board (TDP, TBP)."""
     opencl: OpenclFields = OpenclFields()
     pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
     """``vendor:device`` in lower-case hexadecimal."""

@@ -29,6 +29,7 @@ from gpureport.records.quantities import (
     Seconds,
     Share,
     Table,
+    Watts,
     Whole,
     WholeBytes,
 )
@@ -141,6 +142,61 @@ class Launch(Record):
     """Time per dispatch of back-to-back dispatches of an empty kernel."""
     groups_per_cycle: Number
     """Work-groups that the whole device starts per cycle."""
+
+
+def check_link(kind: str, lanes: bool, bandwidth: bool) -> None:
+    """Check that generation and *lanes*, or the *bandwidth*, are known where the kind of a link needs them.
+
+    Raises:
+        ValueError: they are not.
+    """
+    if kind == "pcie" and not lanes:
+        raise ValueError("needs generation and lanes for kind pcie")
+    if kind == "nvlink_c2c" and not bandwidth:
+        raise ValueError("needs bandwidth for kind nvlink_c2c")
+
+
+_LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130, 5: 32e9 / 8 * 128 / 130}
+"""Rate of a lane of PCI Express in one direction without its line code (8b/10b; from generation 3 on 128b/130b); later
+generations: 64 GT/s, of which 236 of 256 bytes are packets (PCI Express Base Specification, sections 4.2 and 3.3)."""
+LinkKind = Literal["pcie", "nvlink_c2c", "shared"]
+
+
+class Link(Record):
+    """The link between device and host."""
+
+    kind: LinkKind
+    """``pcie``; ``nvlink_c2c``: a coherent link on the module; ``shared``: device and host have the same memory."""
+    generation: Count | None = None
+    """PCI Express only."""
+    lanes: Count | None = None
+    """PCI Express only."""
+    bandwidth_bytes_per_s: Amount = 0.0
+    """Listed bandwidth of one direction; of PCI Express the rate of its lanes without the line code; 0 if shared."""
+    latency_s: Seconds = 1.45e-6
+    """Fixed time of a copy of pinned memory to the host, between the device's time stamps. Assumed for all: 1.45
+    us on an H200. A read of the host's memory takes 0.6 to 1 us (Neugebauer et al., SIGCOMM 2018)."""
+    call_s: Seconds = 16.5e-6
+    """Time of the smallest copy for the host, from the call to the arrival of the data. Assumed for all: 16.5 us with
+    NVIDIA's OpenCL and an H200."""
+    host_copy_bytes_per_s: BytesPerSecond = 10e9
+    """Rate at which one core of the host copies. Assumed: 11.6 GB/s in the host of an H200; servers of 2012 to 2017
+    move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""
+
+    @classmethod
+    def pcie(cls, generation: int, lanes: int) -> "Link":
+        """Return a link of PCI Express."""
+        return cls(
+            kind="pcie",
+            generation=generation,
+            lanes=lanes,
+            bandwidth_bytes_per_s=lanes * _LANE_BYTES_PER_S.get(generation, 7.56e9),
+        )
+
+    def __str__(self) -> str:
+        """``PCIe 5.0 x16``, ``NVLink-C2C``, ``shared memory``."""
+        names = {"nvlink_c2c": "NVLink-C2C", "shared": "shared memory"}
+        return names.get(self.kind) or f"PCIe {self.generation}.0 x{self.lanes}"
 
 
 class NvidiaOccupancy(Record):
@@ -378,7 +434,11 @@ class Architecture(Record):
     turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
     store_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
-    """Cycles for which a wave keeps its place after its last store, without load; default 0: it does not wait."""
+    """Cycles for which a wave stays resident after its last store, without load; default 0: it does not wait."""
+    core: CoreType | None = None
+    """CPUs only; transfers use it."""
+    streams: StreamType | None = None
+    """CPUs only; transfers use it."""
 
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
@@ -398,6 +458,7 @@ _UNITS: Mapping[str, Dimension] = {
     "_bytes_per_s": "bytes/s",
     "_bytes": "bytes",
     "_cycles": "cycles",
+    "_w": "watts",
     "_s": "seconds",
     "": "count",
 }
@@ -428,6 +489,10 @@ class Device(Record):
     """Nearest first; only caches that OpenCL global loads and stores use."""
     memory: Memory
     launch: Launch
+    link: Link | None = None
+    """``None``: not known."""
+    board_power_w: Watts | None = None
+    """Listed power limit of the whole board; ``None``: not known."""
     opencl_names: Many[Name] = ()
     opencl_compute_units: Count | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS`` where it differs (AMD work-group processors, Intel vector engines)."""
@@ -440,6 +505,18 @@ class Device(Record):
     def is_cpu(self) -> bool:
         """Whether work-groups run on the cores of a CPU, one after the other on each."""
         return self.kind == "cpu"
+
+    @property
+    def host_link(self) -> Link:
+        """The link to the host. Of a CPU: none; a device without a listed one is assumed to have PCIe 4.0 x16."""
+        if self.link is not None:
+            return self.link
+        if not self.is_cpu:
+            return Link.pcie(4, 16)
+        streams = self.architecture.streams
+        line_s = streams.memory_line_s if streams else 3e-9
+        # A core reads a line, fetches the line that it overwrites, and writes that back.
+        return Link(kind="shared", call_s=6e-6, host_copy_bytes_per_s=min(64 / (3 * line_s), 20e9))
 
     @property
     def cache_levels(self) -> tuple[Level, ...]:
@@ -496,6 +573,10 @@ class PresentDevice(Record):
     """Warp or wavefront size, if an extension reports it."""
     compute_capability: Name | None = None
     """NVIDIA only, e.g. ``9.0``."""
+    link_generation: Whole | None = None
+    """Highest PCI Express generation that device and machine support together, as the system reports it."""
+    link_lanes: Whole | None = None
+    """Lanes that device and machine have together."""
     board: Name | None = None
     """AMD only: the board's name, where the device name is that of the instruction set."""
 

@@ -17,10 +17,13 @@ from gpureport.spec.models import (
     TRANSITIONS,
     Architecture,
     Cache,
+    CoreType,
     Device,
     Launch,
+    Link,
     Memory,
     OccupancyRules,
+    StreamType,
     Transition,
     yaml_values,
 )
@@ -112,6 +115,8 @@ def resolve(
     if lacking is not None:
         raise InputError(f"{entry_id}: {lacking} is missing in both the device and its architecture")
     kept = {path: v for path, v in values.items() if _belongs(path, names)}
+    if link := _link(_part(kept, "link.")):
+        kept.setdefault("link.bandwidth", Value(link.bandwidth_bytes_per_s, kept["link.kind"].provenance))
     return Device(
         id=entry_id,
         name=file.name,
@@ -123,6 +128,8 @@ def resolve(
         caches=tuple(_cache(name, kept) for name in names),
         memory=Memory(**_fields(Memory, _part(kept, "memory."))),
         launch=Launch(**_fields(Launch, _part(kept, "launch."))),
+        link=link,
+        board_power_w=kept["board_power"].value if "board_power" in kept else None,
         opencl_names=file.opencl.names,
         opencl_compute_units=_opencl_units(architecture, kept),
         pci_ids=file.pci_ids,
@@ -159,6 +166,14 @@ def _cache(name: str, values: Layer) -> Cache:
     return Cache(name=name, **_fields(Cache, part | positions))
 
 
+def _link(part: Mapping[str, Any]) -> Link | None:
+    if not part:
+        return None
+    if part["kind"] == "pcie":
+        return Link.pcie(part["generation"], part["lanes"])
+    return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0))
+
+
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:
     rules = _OCCUPANCY[file.occupancy.rule]
     return Architecture(
@@ -171,6 +186,8 @@ def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architect
         latency_cycles=_part(values, "latencies."),
         pipes=_part(values, "pipes."),
         write_allocate=values["write_allocate"].value,
+        core=record_of(CoreType, file.core),
+        streams=record_of(StreamType, file.streams),
         **{name: values[name].value for name in SCALARS if name in values},
     )
 

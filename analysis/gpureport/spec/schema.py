@@ -20,9 +20,19 @@ def device_schema() -> Schema:
 def architecture_schema() -> Schema:
     """Return the schema of an architecture file; one that extends another need not have all of its fields."""
     schema = _titled(ArchitectureFile.model_json_schema(schema_generator=Documented), "gpureport architecture")
-    whole = schema.pop("required")
-    extended = {"if": {"required": ["extends"]}, "then": {"required": list(_ALWAYS)}, "else": {"required": whole}}
-    return schema | extended
+    parts = {name: _required(schema, part) for name, part in schema["properties"].items()}
+    whole = {
+        "required": schema.pop("required"),
+        "properties": {name: {"required": of} for name, of in parts.items() if of},
+    }
+    return schema | {"if": {"required": ["extends"]}, "then": {"required": list(_ALWAYS)}, "else": whole}
+
+
+def _required(schema: Schema, part: Schema) -> list[str]:
+    """Remove from a *part* of all fields which of its fields are required, and return them."""
+    definition = schema["$defs"].get(part.get("$ref", "").removeprefix("#/$defs/"), {})
+    required: list[str] = definition.pop("required", [])
+    return required
 
 
 def _titled(schema: Schema, title: str) -> Schema:

@@ -75,6 +75,7 @@ Seconds = Annotated[float, Quantity("seconds")]
 Cycles = Annotated[float, Quantity("cycles")]
 BytesPerCycle = Annotated[float, Quantity("bytes/cycle")]
 OperationsPerSecond = Annotated[float, Quantity("flop/s")]
+Watts = Annotated[float, Quantity("watts")]
 Number = Annotated[float, Quantity("count")]
 Count = Annotated[int, Quantity("count")]
 Share = Annotated[float, Quantity("count", most=1)]
@@ -86,6 +87,7 @@ QUANTITIES: Mapping[Dimension, object] = {
     "cycles": Cycles,
     "bytes/cycle": BytesPerCycle,
     "flop/s": OperationsPerSecond,
+    "watts": Watts,
     "count": Number,
 }
 """The type of a number of each dimension."""

@@ -9,6 +9,9 @@ from gpureport.spec.mistakes import nearest
 from gpureport.text import quoted
 from gpureport.workloads.model import Workload
 
+POWER = "power"
+"""Selects, among names of workloads, that power is read while some of them run."""
+
 
 @cache
 def all_workloads() -> tuple[Workload, ...]:
@@ -28,7 +31,7 @@ def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ..
         return tuple(workload for workload in all_workloads() if workload.essential or not quick)
     known = {name for workload in all_workloads() for name in (workload.family, workload.name)}
     for name in names:
-        if name not in known:
+        if name not in {*known, POWER}:
             raise InputError(f"no workload is called {quoted(name)}; {_suggestion(name)}")
     return tuple(w for w in all_workloads() if w.family in names or w.name in names)
 

@@ -22,18 +22,25 @@ REPEATS = ("repeats", "passes", "rounds")
 """The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
 
 
+Place = Literal["device", "mappable", "pinned", "pageable"]
+"""Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); or in memory of the
+host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR`` buffer) or ordinary."""
+
+
 @dataclass(frozen=True)
 class Buffer:
-    """A buffer of global memory.
+    """A buffer of global memory, or of the host's memory.
 
     Attributes:
         nbytes: its size.
         contents: initial data, repeated up to *nbytes* (a large buffer then needs little random data); ``None``: the
             buffer is not initialised.
+        place: where it is.
     """
 
     nbytes: int
     contents: NDArray[np.generic] | None = None
+    place: Place = "device"
 
     def filled(self) -> NDArray[np.generic]:
         """Return the initial data of the whole buffer, as one array of the contents' type.
@@ -66,6 +73,54 @@ class Dispatch:
     global_size: tuple[int, ...]
     local_size: tuple[int, ...]
     arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the first *nbytes* of one buffer to another; one of them is on the host."""
+
+    source: str
+    target: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Transfer(Dispatch):
+    """Copies between host and device, in place of a kernel.
+
+    Attributes:
+        copies: one, or one for each direction; then they run at the same time, in two queues.
+        mapped: whether the device's buffer is mapped, and the host copies; otherwise a copy command is queued.
+        by_host: whether it is timed by the host's clock, from the call to its end; otherwise by the device's time
+            stamps of the copy commands.
+    """
+
+    copies: tuple[Copy, ...] = ()
+    mapped: bool = False
+    by_host: bool = False
+
+    @classmethod
+    def of(cls, *copies: Copy, mapped: bool = False, by_host: bool = False) -> "Transfer":
+        """Return the transfer of *copies*."""
+        names = tuple(name for copy in copies for name in (copy.source, copy.target))
+        return cls("", (1,), (1,), names, copies, mapped, by_host)
+
+
+@dataclass(frozen=True)
+class HostTraffic:
+    """The data that a transfer moves between host and device.
+
+    Attributes:
+        to_device: bytes from host to device.
+        to_host: bytes from device to host, at the same time.
+        memory: kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer.
+        by_host: whether the host's clock times it, see :class:`Transfer`.
+    """
+
+    to_device: float
+    to_host: float
+    memory: Literal["pinned", "pageable", "mapped"]
+    by_host: bool = True
 
 
 @dataclass(frozen=True)
@@ -154,6 +209,7 @@ class Demand:
         one_buffer: whether only the largest buffer occupies the caches.
         idle_items: work-items that only pad work-groups and access no memory.
         isolated: whether the dispatch is timed by itself instead of back-to-back with others.
+        transfer: what it moves between host and device, if it is no kernel; all else is then meaningless.
     """
 
     work_items: int
@@ -181,6 +237,7 @@ class Demand:
     one_buffer: bool = False
     idle_items: int = 0
     isolated: bool = False
+    transfer: HostTraffic | None = None
 
     @property
     def writes(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.buildlog import compilation, first_error, tidy
 from gpureport.measure.backends.describe import DeviceQuery, describe, kind
+from gpureport.measure.backends.link import with_link
 from gpureport.measure.backends.linker import provide_linker
+from gpureport.measure.backends.main_memory import free_bytes
 from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
 from gpureport.measure.backends.protocol import (
     AllocationError,
@@ -35,7 +37,7 @@ from gpureport.measure.backends.protocol import (
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
-from gpureport.workloads.model import Argument, Buffer, Dispatch, Local
+from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Transfer
 
 # A cached binary has no compiler log, in which NVIDIA reports registers. The variables are read once, on loading.
 os.environ["PYOPENCL_NO_CACHE"] = "1"
@@ -46,6 +48,7 @@ import pyopencl as cl
 warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of each build is stored
 
 _T = TypeVar("_T")
+_Array = NDArray[np.uint8]
 _BUILDERS = 8  # threads: more do not compile faster on 16 cores
 _POCL = "Portable Computing Language"
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
@@ -74,7 +77,7 @@ def list_devices() -> tuple[PresentDevice, ...]:
         DeviceError: there is none.
     """
     return tuple(
-        describe(index, device.platform.name, device.platform.version, _query(device))
+        with_link(describe(index, device.platform.name, device.platform.version, _query(device)))
         for index, device in enumerate(_devices())
     )
 
@@ -114,6 +117,14 @@ class _Launch:
     dispatch: Dispatch
 
 
+@dataclass(frozen=True)
+class _Transfer:
+    """Copies (target, source), where arrays are memory of the host."""
+
+    dispatch: Transfer
+    copies: tuple[tuple[cl.Buffer | _Array, cl.Buffer | _Array], ...]
+
+
 class OpenCLBackend:
     """One open device, with an in-order queue that records time stamps; see :class:`~.protocol.Backend`."""
 
@@ -139,7 +150,10 @@ class OpenCLBackend:
         self._built: dict[tuple[str, str], ProgramId | BuildError] = {}
         self._programs: dict[ProgramId, _Program] = {}
         self._buffers: dict[BufferId, cl.Buffer] = {}
+        self._arrays: dict[BufferId, _Array] = {}
+        """Memory of the host; of pinned memory, ``_buffers`` contains the buffer that is mapped there."""
         self._launches: dict[LaunchId, _Launch] = {}
+        self._transfers: dict[LaunchId, _Transfer] = {}
         self._binaries: dict[tuple[_Program, str], bytes] = {}
 
     @property
@@ -204,16 +218,44 @@ class OpenCLBackend:
 
     def allocate(self, buffer: Buffer) -> BufferId:
         """Allocate and initialise a buffer; waits, because drivers allocate the memory only then."""
+        identity = BufferId(next(self._ids))
+        if buffer.place in ("pinned", "pageable"):
+            self._allocate_on_host(identity, buffer)
+            return identity
+        mappable = cl.mem_flags.ALLOC_HOST_PTR if buffer.place == "mappable" else 0
         with _errors_as(AllocationError, f"a buffer of {buffer.nbytes} bytes cannot be allocated"):
-            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, buffer.nbytes)
+            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | mappable, buffer.nbytes)
             try:
                 self._fill(memory, buffer)
             except cl.Error:
                 memory.release()
                 raise
-        identity = BufferId(next(self._ids))
         self._buffers[identity] = memory
         return identity
+
+    def _allocate_on_host(self, identity: BufferId, buffer: Buffer) -> None:
+        """Allocate memory of the host; pinned memory is a buffer that stays mapped until it is freed."""
+        failure = f"{buffer.nbytes} bytes of {buffer.place} memory cannot be allocated"
+        if buffer.nbytes > free_bytes():
+            raise AllocationError(f"{failure}: the machine has too little free memory")
+        if buffer.place == "pageable":
+            array = np.empty(buffer.nbytes, np.uint8)
+        else:
+            with _errors_as(AllocationError, failure):
+                flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+                memory = self._buffers[identity] = cl.Buffer(self._context, flags, buffer.nbytes)
+                array = self._mapped(memory, cl.map_flags.READ | cl.map_flags.WRITE, buffer.nbytes)
+        data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
+        contents = np.ascontiguousarray(data).view(np.uint8).ravel()
+        for begin in range(0, buffer.nbytes, len(contents)):  # all pages are touched
+            array[begin : begin + len(contents)] = contents[: buffer.nbytes - begin]
+        self._arrays[identity] = array
+
+    def _mapped(self, memory: cl.Buffer, flags: int, nbytes: int) -> _Array:
+        """Map the first *nbytes* of a buffer, and wait."""
+        queue, shape, flag = self._queue, (nbytes,), cast("cl.map_flags", flags)
+        answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))
+        return cast("_Array", answer[0])
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
         # Each copy doubles the initialised part, also for the pattern: drivers' own fill takes minutes for gigabytes.
@@ -228,22 +270,36 @@ class OpenCLBackend:
         self._queue.finish()
 
     def read(self, buffer: BufferId, nbytes: int) -> NDArray[np.uint8]:
+        if buffer in self._arrays:
+            return self._arrays[buffer][:nbytes].copy()
         data = np.empty(nbytes, np.uint8)
         with _errors_as(LaunchError, "results cannot be read back"):
             cl.enqueue_copy(self._queue, data, self._buffers[buffer])
         return data
 
     def free(self, buffer: BufferId) -> None:
-        self._buffers.pop(buffer).release()
+        array, memory = self._arrays.pop(buffer, None), self._buffers.pop(buffer, None)
+        if memory is not None:
+            self._unmap(array)
+            memory.release()
+
+    def _unmap(self, array: _Array | None) -> None:
+        """Unmap pinned memory."""
+        if array is not None:
+            cast("cl.MemoryMap", array.base).release(self._queue)
+            self._queue.finish()
 
     def prepare(self, program: ProgramId, dispatch: Dispatch, buffers: Mapping[str, BufferId]) -> LaunchId:
-        """Create a kernel object for this launch and set its arguments."""
+        """Create a kernel object for this launch and set its arguments; a transfer needs none."""
+        identity = LaunchId(next(self._ids))
+        if isinstance(dispatch, Transfer):
+            self._transfers[identity] = self._transfer(dispatch, buffers)
+            return identity
         built = self._programs[program]
         with _errors_as(LaunchError, f"{dispatch.kernel} cannot be launched"):
             kernel = cl.Kernel(built.program, dispatch.kernel)
             for position, argument in enumerate(dispatch.arguments):
                 kernel.set_arg(position, self._argument(argument, buffers))  # type: ignore[arg-type]
-        identity = LaunchId(next(self._ids))
         self._launches[identity] = _Launch(built, kernel, dispatch)
         return identity
 
@@ -301,9 +357,58 @@ class OpenCLBackend:
     def run(self, launches: Sequence[LaunchId]) -> None:
         with _errors_as(LaunchError, "a kernel failed"):
             for launch in launches:
-                self._enqueue(launch)
+                if launch in self._transfers:
+                    self._run_transfer(self._transfers[launch])
+                else:
+                    self._enqueue(launch)
             self._queue.finish()
-        self._note_libraries(launches)
+        self._note_libraries([launch for launch in launches if launch in self._launches])
+
+    def _transfer(self, dispatch: Transfer, buffers: Mapping[str, BufferId]) -> _Transfer:
+        def side(name: str, nbytes: int) -> cl.Buffer | _Array:
+            array = self._arrays.get(buffers[name])
+            return self._buffers[buffers[name]] if array is None else array[:nbytes]
+
+        copies = ((side(each.target, each.nbytes), side(each.source, each.nbytes)) for each in dispatch.copies)
+        return _Transfer(dispatch, tuple(copies))
+
+    def _run_transfer(self, ready: _Transfer) -> float:
+        """Run a transfer and wait for its end; return its seconds, by the clock that it asks for.
+
+        Time stamps of a CPU's copies are those of the host, without the cost of the call.
+        """
+        began = time.perf_counter()
+        if ready.dispatch.mapped:
+            for target, source in ready.copies:
+                self._copy_mapped(target, source)
+            return time.perf_counter() - began
+        queues = (self._queue, self._other_queue)
+        events = []
+        for queue, (target, source) in zip(queues, ready.copies, strict=False):
+            events.append(cl.enqueue_copy(queue, cast("cl.Buffer", target), cast("_Array", source), is_blocking=False))
+            queue.flush()
+        cl.wait_for_events(events)
+        elapsed = time.perf_counter() - began
+        if ready.dispatch.by_host or self._present.is_cpu:
+            return elapsed
+        return (max(each.profile.end for each in events) - min(each.profile.start for each in events)) * 1e-9
+
+    def _copy_mapped(self, target: cl.Buffer | _Array, source: cl.Buffer | _Array) -> None:
+        """Map the device's buffer, copy on the host, and unmap it."""
+        if isinstance(target, cl.Buffer):
+            assert isinstance(source, np.ndarray)  # noqa: S101 - one side is the host's
+            mapped = self._mapped(target, cl.map_flags.WRITE_INVALIDATE_REGION, source.nbytes)
+            np.copyto(mapped, source)
+        else:
+            assert isinstance(source, cl.Buffer)  # noqa: S101
+            mapped = self._mapped(source, cl.map_flags.READ, target.nbytes)
+            np.copyto(target, mapped)
+        self._unmap(mapped)
+
+    @cached_property
+    def _other_queue(self) -> cl.CommandQueue:
+        """A second queue, for transfers in the other direction."""
+        return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
     def time(self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId]) -> float:
         """Run both batches and return the device time of the second, in seconds.
@@ -312,6 +417,9 @@ class OpenCLBackend:
         kernel, which accesses no memory, occupies the device. If that kernel ended before all dispatches were queued,
         the batches run again behind a longer one.
         """
+        if timed[0] in self._transfers:
+            self.run(untimed)
+            return sum(seconds for _, seconds in self.trace(timed))
         blocking_s = 0.0
         if len(timed) > 1:
             blocking_s = _SHORTEST_BLOCKING_S + _BLOCKING_MARGIN * len(timed) * self._enqueue_s
@@ -324,6 +432,8 @@ class OpenCLBackend:
         return seconds
 
     def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
+        if launches[0] in self._transfers:
+            return self._trace_transfers(launches)
         stamps = []
         with _errors_as(LaunchError, f"{self._launches[launches[0]].dispatch.kernel} failed"):
             for launch in launches:
@@ -332,6 +442,15 @@ class OpenCLBackend:
                 stamps.append((event.profile.start, event.profile.end))
         first = stamps[0][0]
         return [((start - first) * 1e-9, (end - start) * 1e-9) for start, end in stamps]
+
+    def _trace_transfers(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
+        """Run transfers, each after the end of the one before; starts are by the host's clock."""
+        began, stamps = time.perf_counter(), []
+        with _errors_as(LaunchError, "a transfer failed"):
+            for launch in launches:
+                start = time.perf_counter() - began
+                stamps.append((start, self._run_transfer(self._transfers[launch])))
+        return stamps
 
     def rest(self, most_s: float) -> None:
         """Sleep until the vendor's interface reports lower clocks; for all of *most_s* if there is no interface."""
@@ -399,9 +518,9 @@ class OpenCLBackend:
 
     def clear(self) -> None:
         self._launches.clear()
-        for memory in self._buffers.values():
-            memory.release()
-        self._buffers.clear()
+        self._transfers.clear()
+        for identity in {*self._buffers, *self._arrays}:
+            self.free(identity)
 
 
 @contextlib.contextmanager

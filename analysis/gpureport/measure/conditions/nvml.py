@@ -55,6 +55,9 @@ class Nvml:
             "others_utilisation": others_share(uses, self._own),
             "other_processes": others(pids),
             "throttle_reasons": None if mask is None else reasons(mask),
+            "link_generation": query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrPcieLinkGeneration(handle)))
+            or None,
+            "link_lanes": query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrPcieLinkWidth(handle))) or None,
         }
         return {name: value for name, value in found.items() if value is not None}
 

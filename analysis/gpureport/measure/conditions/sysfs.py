@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from gpureport.measure.backends.link import in_folder
 from gpureport.measure.backends.pci import DEVICES
 from gpureport.measure.conditions.nvml import share
 from gpureport.measure.conditions.processor import frequency, read_or_empty, whole
@@ -22,7 +23,13 @@ class Sysfs:
         if clock_hz is None:
             actual = next(iter(sorted(self._folder.glob("drm/card*/gt_act_freq_mhz"))), None)
             clock_hz = frequency(read_or_empty(actual), 1e6) if actual else None
-        found = {"clock_hz": clock_hz, "utilisation": share(whole(read_or_empty(self._folder / "gpu_busy_percent")))}
+        link = in_folder(self._folder)
+        found = {
+            "clock_hz": clock_hz,
+            "utilisation": share(whole(read_or_empty(self._folder / "gpu_busy_percent"))),
+            "link_generation": link.generation,
+            "link_lanes": link.lanes,
+        }
         return {name: value for name, value in found.items() if value is not None}
 
 

@@ -38,6 +38,8 @@ def with_intervals(
     points: Sequence[PredictedPoint],
     relative: Floats,
     facts: Sequence[Fact],
+    *,
+    in_bytes: bool = False,
 ) -> tuple[CurveFeature, ...]:
     """Give each feature of a predicted curve its 95 % interval.
 
@@ -45,10 +47,11 @@ def with_intervals(
     range of its cache. A taper moves with the time of small dispatches and the rate of large ones, n90 also with the
     shape of the curve.
 
-    *relative* are the relative deviations of the points' times, shape (points, facts).
+    *relative* are the relative deviations of the points' times, shape (points, facts). Tapers are in work-items or, of
+    transfers, *in_bytes*.
     """
     order = sorted(range(len(points)), key=lambda i: points[i].point.x)
-    curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts})
+    curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts}, in_bytes)
     return tuple(_with_interval(feature, curve.factor(feature)) for feature in features)
 
 
@@ -65,6 +68,13 @@ class _Curve:
     points: Sequence[PredictedPoint]
     relative: Floats
     facts: Mapping[str, Fact]
+    in_bytes: bool
+
+    @property
+    def work(self) -> Floats:
+        """Logarithms of the quantity of a taper: work-items, or bytes of a transfer."""
+        points = [point.point for point in self.points]
+        return np.log([float(point.working_set_bytes if self.in_bytes else point.work_items) for point in points])
 
     def factor(self, feature: CurveFeature) -> float:
         """Return the half-width of the 95 % interval of *feature*, as a factor."""
@@ -95,7 +105,7 @@ class _Curve:
 
     def _of_taper(self, feature: CurveFeature) -> Floats:
         """Return the relative deviations of a taper's position."""
-        work = np.log([float(point.point.work_items) for point in self.points])
+        work = self.work
         times = np.log([point.time_s for point in self.points])
         u, first = np.unique(work, return_index=True)
         place = min(max(log(feature.value), float(u[0])), float(u[-1]))
@@ -114,7 +124,7 @@ class _Curve:
         An error of the rate near n90 relative to the peak moves n90 by this error / slope. Predicted and observed
         curve each have the uncertainty of a smooth curve through a staircase (taken from the predicted one).
         """
-        work = np.log([float(point.point.work_items) for point in self.points])
+        work = self.work
         rates = work - np.log([point.time_s for point in self.points])
         order = np.argsort(work, kind="stable")
         noise = np.full(len(work), max(_EXACT, curve_noise(rates[order])))

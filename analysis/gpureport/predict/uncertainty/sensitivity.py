@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Launch, Memory, Transition
+from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Launch, Link, Memory, Transition
 
 Floats = NDArray[np.float64]
 
-R = TypeVar("R", Cache, Memory, Launch)
+R = TypeVar("R", Cache, Memory, Launch, Link)
 
 MEDIAN_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution / median of its absolute errors."""
@@ -109,6 +109,28 @@ RULES = (
         0.28,
         GUESS,
         "3.4 to 9.3 µs on 17 NVIDIA cards (krrishnarraj/clpeak logs)",
+    ),
+    Rule(
+        "bandwidth of the link to the host",
+        r"link\.bandwidth",
+        0.07,
+        GUESS,
+        "pinned copies on 150 cloud machines, by model of GPU: 5 % to the host, 8 % to the device (root mean square; "
+        "SpareCores/sc-inspector-data)",
+    ),
+    Rule(
+        "cost of a transfer",
+        r"link\.(latency|call)",
+        0.4,
+        0.4,
+        "one value for all runtimes and machines (assumed)",
+    ),
+    Rule(
+        "rate at which a core of the host copies",
+        r"link\.host_copy",
+        0.35,
+        0.35,
+        "6 to 17 GB/s on 15 machines (RRZE-HPC/kerncraft @5d1cc67, streams of one core)",
     ),
     Rule("instruction issue rate", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
     Rule(
@@ -280,6 +302,7 @@ def mapped_facts(device: Device, number: Callable[[str, float], float]) -> Devic
             "caches": tuple(map(of_cache, device.caches)),
             "memory": part(device.memory, "memory", _OF_MEMORY),
             "launch": part(device.launch, "launch", _OF_LAUNCH),
+            "link": part(device.host_link, "link", _OF_LINK),
             "architecture": architecture.model_copy(
                 update={
                     "rates_per_cycle": rates,
@@ -294,6 +317,12 @@ def mapped_facts(device: Device, number: Callable[[str, float], float]) -> Devic
 _OF_CACHE = {"capacity": "capacity_bytes", "latency": "latency_cycles", "bandwidth": "bandwidth_bytes_per_cycle"}
 _OF_MEMORY = {"bandwidth": "bandwidth_bytes_per_s", "efficiency": "efficiency", "latency": "latency_cycles"}
 _OF_LAUNCH = {"single": "single_s", "batched": "batched_s", "groups_per_cycle": "groups_per_cycle"}
+_OF_LINK = {
+    "bandwidth": "bandwidth_bytes_per_s",
+    "latency": "latency_s",
+    "call": "call_s",
+    "host_copy": "host_copy_bytes_per_s",
+}
 """Fields with uncertain figures, by the last part of their paths."""
 
 

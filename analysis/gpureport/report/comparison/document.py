@@ -12,6 +12,7 @@ from gpureport.compare.summary import SEVERAL, What, best_of, families, mean_spe
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
+from gpureport.report.comparison.power import CAPTION, per_watt_table
 from gpureport.report.comparison.tables import (
     by_rank,
     condition_table,
@@ -111,6 +112,8 @@ def content(comparison: Comparison) -> Content:
         "differences_left": differences_left(comparison),
         "outliers": None if few else outliers_table(comparison),
         "deviating_sweeps": None if few else deviating_sweeps_table(comparison),
+        "per_watt": per_watt_table(comparison),
+        "per_watt_caption": CAPTION,
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,

@@ -265,7 +265,7 @@ def _bottlenecks(
     return tuple(found.get(place, "") for place in places) if found else ()
 
 
-_X_UNITS = {"working_set": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
+_X_UNITS = {"working_set": "B", "transfer": "B", "work_items": "work-items", "work_group": "work-items", "case": ""}
 
 
 def _place(point: Point | CurvePoint) -> Place:

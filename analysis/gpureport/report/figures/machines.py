@@ -77,7 +77,8 @@ def _draw(
     _draw_curves(values, curves, machines)
     x = [point.x for curve in curves for point in curve.points]
     for axis in axes:
-        binary_axis(axis, format_bytes if first.axis.quantity == "working_set" else power_text, most_ticks)
+        in_bytes = first.axis.quantity in ("working_set", "transfer")
+        binary_axis(axis, format_bytes if in_bytes else power_text, most_ticks)
         axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
     value_axis(values, first.metric.value_unit, zero=first.metric.kind == "rate")
     write_title(values, fitted(first.key.variant, (inches(values)[0] + 0.3) / 1.1, FONT_PT), _TITLE_IN)

@@ -123,8 +123,10 @@ def cliffs_text(outlook: Outlook) -> str:
 
 
 def taper_text(outlook: Outlook) -> str:
-    """Write n90, if there is a taper."""
-    return format_value(outlook.taper.value, "").strip() if outlook.taper else ""
+    """Write n90, if there is a taper: work-items, of transfers bytes."""
+    if outlook.taper is None:
+        return ""
+    return format_value(outlook.taper.value, "B" if outlook.taper.unit == "B" else "").strip()
 
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:

@@ -26,6 +26,7 @@ _LIMITS = {
     "barrier": "latency",
     "launch": "launch cost",
     "groups": "launch cost",
+    **dict.fromkeys(("call", "link", "host copy"), "transfers to and from the host"),
 }
 """Kinds of limits by bottleneck; other bottlenecks are caches or classes of instructions."""
 

@@ -16,7 +16,7 @@ from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_ratio, format_value
 
-_KINDS = ("bandwidth", "latency", "rate", "launch")
+_KINDS = ("bandwidth", "latency", "rate", "launch", "transfer", "per watt")
 _WIDE = 1.5  # half-width from which on an interval is written as a factor
 
 
@@ -132,7 +132,7 @@ def _of_cases(points: Sequence[RatioPoint]) -> str:
 
 def size_text(axis: Axis, x: float) -> str:
     """Write a position on the axis of a sweep over sizes."""
-    return format_bytes(x) if axis.quantity == "working_set" else format_value(x, "").strip()
+    return format_bytes(x) if axis.quantity in ("working_set", "transfer") else format_value(x, "").strip()
 
 
 def stretch_table(first: Side, other: Beside) -> Table:

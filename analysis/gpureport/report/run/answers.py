@@ -79,7 +79,7 @@ def _transitions(report: Report, found: Sequence[Finding]) -> str:
 
 def work(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     """Report the work for 90 % of the peak over kernels, and compare it with the predictions."""
-    curves = [curve for curve in found if not curve.is_work_group]
+    curves = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     tapers = specified_values(curves, "n90")
     first = amount_of_work(report, found) if tapers or not any(curve.observation for curve in curves) else ""
     agree = f"{agreement((f.verdict for f in tapers), 'tapers')}." if tapers else ""

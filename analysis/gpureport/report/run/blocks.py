@@ -8,6 +8,7 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
 from gpureport.report.figures.charts import roofline_charts
+from gpureport.report.figures.clocks import clock_figure, clock_readings, trace_spans
 from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
@@ -198,6 +199,18 @@ def _ratios(report: Report) -> Picture | None:
     seen = seen_in(report)
     caption = f"Each mark is one value; to the right of 1, the {seen} value is higher than predicted."
     return Picture(partial(overview_figure, rows, seen), caption) if rows else None
+
+
+def clock_blocks(report: Report) -> list[Block]:
+    """Return the clock during the run, to be read with the traces of frames; nothing without traces or readings."""
+    readings, spans = clock_readings(report), trace_spans(report)
+    if len(readings) < _FEWEST_CLOCKS or not spans:
+        return []
+    caption = "Core clock, read while the run measured; grey: while frames were traced."
+    return [Block("clocks", "Core clock during the run", (Picture(partial(clock_figure, readings, spans), caption),))]
+
+
+_FEWEST_CLOCKS = 10
 
 
 def trust_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:

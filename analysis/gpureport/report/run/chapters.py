@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.run import answers, trust, unexpected
+from gpureport.report.run import answers, trust, unexpected, whole_device
 from gpureport.report.run.blocks import (
     as_predicted,
     cliff_blocks,
+    clock_blocks,
     expected_blocks,
     limit_blocks,
     peak_blocks,
@@ -58,13 +59,19 @@ def chapters(
     shapes = [*([size] if size else []), *(advice_sentence(family_name(report, a.family), a) for a in advice)]
     caches, work = answers.caches(report, found), answers.work(report, found)
     limits = (*peak_blocks(report), *limit_blocks(report, found, drawn["limits"]), *expected)
-    trusted = (*trust_blocks(report, found), *drawn["trust"])
+    trusted = (*trust_blocks(report, found), *drawn["trust"], *clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
         ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
         ("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
         ("limits", "Efficiency and bottlenecks", answers.near_limits(report, found), limits),
+        (
+            "device",
+            "The whole device: transfers, power and energy",
+            whole_device.answers(report),
+            (*whole_device.blocks(report, found), *drawn["device"]),
+        ),
         ("unexpected", "Unexpected results", unexpected.answers(report), unexpected_blocks(report, found)),
         ("trust", reliability, trust.answers(report), trusted),
     )
@@ -76,6 +83,8 @@ def _chapter_of(curve: CurveRecords) -> str:
     """Return the anchor of the chapter that shows a curve."""
     if curve.key.sweep == "frames":
         return "trust"
+    if curve.key.family == "transfer":
+        return "device"
     return {"working_set": "caches", "work_items": "work", "work_group": "groups", "case": "limits"}[
         curve.axis.quantity
     ]
@@ -83,6 +92,6 @@ def _chapter_of(curve: CurveRecords) -> str:
 
 def selections(kinds: Kinds) -> dict[str, Selection]:
     """Return the curves that each chapter draws, by its anchor."""
-    empty = dict.fromkeys(("caches", "work", "groups", "limits", "trust"), Selection())
+    empty = dict.fromkeys(("caches", "work", "groups", "limits", "device", "trust"), Selection())
     found = grouped((_chapter_of(curve), curve) for members in kinds.values() for curve in members)
     return {**empty, **{name: selection(curves) for name, curves in found.items()}}

@@ -96,6 +96,11 @@ class CurveRecords:
         return self.axis.quantity == "work_group"
 
     @property
+    def is_transfer(self) -> bool:
+        """Whether the sweep is over sizes of transfers, of which n90 is in bytes."""
+        return self.axis.quantity == "transfer"
+
+    @property
     def value_unit(self) -> str:
         """Unit of the curve's values: ``B/s``, ``cells/s``, or ``s``."""
         return self.metric.value_unit

@@ -296,7 +296,8 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
 
 def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
     """Return the work for 90 % of the peak of each sweep over sizes, with the kernel's name."""
-    curves = [curve for curve in found if not curve.is_work_group and curve.key.family != "launch"]
+    kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
+    curves = [curve for curve in kernels if curve.key.family != "launch"]
     if report.observations:
         values = ((f.key, f.observed) for f in specified_values(curves, "n90"))
         return [(value, kernel_name(report, key)) for key, value in values if value]

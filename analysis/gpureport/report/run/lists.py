@@ -100,7 +100,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     """List the range of work that kernels of a family need for 90 % of their peak."""
-    families = grouped((f.key.family, f) for f in specified_values(found, "n90"))
+    families = grouped((f.key.family, f) for f in specified_values((c for c in found if not c.is_transfer), "n90"))
     seen = seen_in(report)
     columns = ("family", "curves", "predicted", seen, "agree", "largest that is off")
     rows = (

@@ -290,8 +290,9 @@ def _row(figure: KeyFigure) -> FigureRow:
     return FigureRow(
         name=figure.name,
         workload=figure.origin.key.workload if figure.origin else "",
-        specification=_span([each.specification for each in (figure.nearer, figure) if each], figure.unit),
-        predicted=_prediction(figure) if predicted else UNKNOWN if figure.origin else "exact",
+        specification=("≤ " if figure.at_most else "")
+        + _span([each.specification for each in (figure.nearer, figure) if each], figure.unit),
+        predicted=_prediction(figure) if predicted else UNKNOWN if figure.origin or figure.measured else "exact",
         measured=f"{MARKS[Verdict.OFF]} {value}" if unusual else value,
         efficiency=UNKNOWN if figure.efficiency is None else format_percent(figure.efficiency),
         others=_range(figure),

@@ -14,6 +14,7 @@ _SUFFIXES = {
     "_bytes_per_s": "B/s",
     "_bytes": "B",
     "_hz": "Hz",
+    "_w": "W",
     "_s": "s",
     "_cycles": "cycles",
     "": "",

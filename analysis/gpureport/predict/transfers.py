@@ -1,0 +1,118 @@
+"""Time of a transfer between host and device, from the link between them.
+
+Memory of the host is pinned, ordinary or mapped::
+
+    pinned     T = latency + max over directions of ( bytes / B )
+    ordinary   T = call + bytes x ( 1 / B + 1 / C )        to the host with 1.7 C
+    mapped     T = calls + bytes x ( 1 / B + 1 / C )
+
+B is the rate of the link for the direction, C the rate at which one core of the host copies. A driver copies ordinary
+memory through pinned memory of its own, and the program copies mapped memory. Where device and host share their memory,
+a transfer is one copy by a core: T = call + bytes / C.
+
+PCI Express sends packets (PCI Express Base Specification 5.0, sections 2.2, 3.6 and 4.2). Each has a payload and an
+overhead: framing and sequence number (4 B), header and checksum (4 B). A write to the host has a header of 16 B. Data
+for the device answer its read requests, with a header of 12 B. Machines with links of generation 3 and 4 have a maximum
+payload of 128 B: :data:`REACHED` is then almost 1 to the host, on all 14 models. With generation 5, 256 B fit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gpureport.predict.cpu_memory import PRIVATE_EXPONENT, SHARED_EXPONENT, level_rates, streamed_hits
+from gpureport.spec.models import Device, Link
+from gpureport.workloads.model import HostTraffic
+
+Direction = Literal["to_device", "to_host"]
+
+PAYLOAD_BYTES = (128.0, 256.0)
+"""Usual maximum payload of a packet: up to generation 4 of PCI Express, and later."""
+OVERHEAD_BYTES = (20.0, 24.0)
+"""Overhead of a packet: to the device, to the host."""
+REACHED = (0.94, 0.99)
+"""Rate that copies reach / rate of the payloads: to the device, to the host.
+
+Medians of the models of GPUs P4, P100, V100, T4, A10, A16, A40, A100, L4, L40S, H200, B200 and RTX PRO 6000 in 150
+cloud machines, nvbandwidth (SpareCores/sc-inspector-data, commit 804d3c7). The other 5 % are acknowledgements, flow
+control and waiting. To the device, the models range from 0.75 to 0.99; to the host, from 0.84 to 1.0. H100 is left
+out; there, 0.91 and 0.95 follow."""
+BOTH_WAYS = 0.9
+"""Rate of each direction while the other one is busy, too / rate of one direction alone. Median of both directions of
+the same models and machines, which range from 0.8 to 1.0."""
+C2C_REACHED = 0.85
+"""The same for NVLink-C2C (assumed: no machine with such a link is among these)."""
+
+
+TO_DEVICE_LATENCY = 1.8
+"""Fixed time of a copy to the device / to the host, from 64 KiB on: 2.6 and 1.45 us on an H200."""
+FROM_STAGING = 1.7
+"""Rate at which the driver copies to ordinary memory / rate at which it copies from it: what it reads has just arrived
+in a cache. Of 1 and 1.7, the latter fits 13 to 17 GB/s of an H200 at 64 MiB to 1 GiB (to the device: 9.4)."""
+
+
+@dataclass(frozen=True)
+class TransferTime:
+    """The predicted time of a transfer.
+
+    Attributes:
+        time_s: of the transfer.
+        ceilings_s: time if only the ``call``, the ``link`` or the ``host copy`` limited it.
+    """
+
+    time_s: float
+    ceilings_s: Mapping[str, float]
+
+
+def transfer_time(device: Device, traffic: HostTraffic) -> TransferTime:
+    """Predict a transfer."""
+    link, moved = device.host_link, traffic.to_device + traffic.to_host
+    shared = link.kind == "shared"
+    copied_s = 0.0
+    if shared:
+        copied_s = moved / (link.host_copy_bytes_per_s * _faster(device, moved))
+    elif traffic.memory != "pinned":
+        faster = FROM_STAGING if traffic.memory == "pageable" else 1.0
+        copied_s = (traffic.to_device + traffic.to_host / faster) / link.host_copy_bytes_per_s
+    calls = 2.0 if traffic.memory == "mapped" else 1.0
+    of_device_s = link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
+    first_s = link.call_s * calls if traffic.by_host or device.is_cpu else of_device_s
+    ceilings = {"call": first_s, "host copy": copied_s}
+    linked_s = 0.0
+    if not shared:
+        both = BOTH_WAYS if traffic.to_device and traffic.to_host else 1.0
+        linked_s = max(
+            traffic.to_device / (link_bytes_per_s(link, "to_device") * both),
+            traffic.to_host / (link_bytes_per_s(link, "to_host") * both),
+        )
+        ceilings["link"] = linked_s
+    return TransferTime(first_s + linked_s + copied_s, ceilings)
+
+
+def link_bytes_per_s(link: Link, direction: Direction) -> float:
+    """Return the rate of copies of pinned memory through a link."""
+    if link.kind != "pcie":
+        return link.bandwidth_bytes_per_s * C2C_REACHED
+    payload, way = PAYLOAD_BYTES[(link.generation or 0) > 4], direction == "to_host"
+    return link.bandwidth_bytes_per_s * (payload / (payload + OVERHEAD_BYTES[way])) * REACHED[way]
+
+
+def _faster(device: Device, moved: float) -> float:
+    """Return the factor by which a core of a CPU copies faster between its caches than in memory."""
+    core = device.architecture.core
+    if core is None or not device.is_cpu or not device.caches:
+        return 1.0
+    slowest, size = float(device.host_link.host_copy_bytes_per_s), 2.0 * moved
+    levels = (
+        (core.l1_bytes, PRIVATE_EXPONENT),
+        (core.l2_bytes, PRIVATE_EXPONENT),
+        (device.caches[-1].capacity_bytes, SHARED_EXPONENT),
+    )
+    served, relative = 0.0, 1.0
+    for rate, (capacity, exponent) in zip(level_rates(core, "copy"), levels, strict=False):
+        share = max(served, float(streamed_hits(float(capacity), np.asarray(size), exponent)))
+        relative += (share - served) * (slowest / max(rate, slowest) - 1.0)
+        served = share
+    return 1.0 / relative

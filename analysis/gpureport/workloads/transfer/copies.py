@@ -1,0 +1,207 @@
+"""Transfers of 4 B to 1 GiB in each direction, from and to pinned, ordinary and mapped memory of the host."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes
+from gpureport.workloads import grid
+from gpureport.workloads.model import (
+    Buffer,
+    Copy,
+    Demand,
+    Dispatch,
+    HostTraffic,
+    Job,
+    Limits,
+    Parameters,
+    Place,
+    Sweep,
+    Transfer,
+    Workload,
+)
+
+Memory = Literal["pinned", "pageable", "mapped"]
+
+SIZE = Axis(quantity="transfer", label="transfer size")
+_LEAST, _MOST, _MOST_QUICK, _MOST_ON_CPU = 2**2, 2**30, 2**26, 2**26
+_DIRECTIONS = {
+    "to_device": ("host to device", ("to_device",)),
+    "to_host": ("device to host", ("to_host",)),
+    "both_ways": ("both directions at once", ("to_device", "to_host")),
+}
+"""Title, and parameters with the size, by sweep."""
+_HOST: Mapping[Memory, Place] = {"pinned": "pinned", "pageable": "pageable", "mapped": "pageable"}
+
+
+class _Copies(Workload):
+    """Base of all transfers; the parameters ``to_device`` and ``to_host`` are the bytes in each direction, or zero."""
+
+    family = "transfer"
+    source = "transfer.cl"
+    metric = Metric(kind="rate", unit="B", label="transfer bandwidth")
+    microbenchmark = True
+    memory: ClassVar[Memory]
+    by_host: ClassVar[bool] = True
+    """Whether the host's clock times it."""
+    most: ClassVar[int] = _MOST
+    """Largest transfer, bytes."""
+    directions: ClassVar[tuple[str, ...]] = ("to_device", "to_host")
+    verification_dispatches = 3
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The size of one transfer, in each direction."""
+        most = min(self.most, _MOST_QUICK if limits.quick else _MOST, _MOST_ON_CPU if device.is_cpu else _MOST)
+        most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
+        sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]
+        directions = self.directions[:2] if device.is_cpu else self.directions  # its copies are the same either way
+        return tuple(self._sweep(name, sizes, limits) for name in directions)
+
+    def _sweep(self, name: str, sizes: Sequence[int], limits: Limits) -> Sweep:
+        title, used = _DIRECTIONS[name]
+        points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
+        return Sweep(name, SIZE, points, title, coarse=3 if limits.quick else 2, isolated=True)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
+        """The size is that of one direction; the work is that of both."""
+        size = max(_sizes(parameters))
+        return grid.key(parameters, format_bytes(size), work=sum(_sizes(parameters)), items=1, nbytes=size)
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+        to_device, to_host = map(float, _sizes(parameters))
+        traffic = HostTraffic(to_device, to_host, self.kind(parameters), self.by_host)
+        return Demand(work_items=1, work_group=(1,), isolated=True, transfer=traffic)
+
+    def kind(self, parameters: Parameters) -> Memory:  # noqa: ARG002 - one for all points
+        """Return the kind of the host's memory at a point."""
+        return self.memory
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random data on both sides."""
+        memory, (to_device, to_host) = self.kind(parameters), _sizes(parameters)
+        buffers: dict[str, Buffer] = {}
+        copies = []
+        for source, target, size in (("from_host", "to", to_device), ("from", "to_host", to_host)):
+            if size:
+                buffers[source] = self._buffer(memory, source, size, grid.random_words(rng, size))
+                buffers[target] = self._buffer(memory, target, size)
+                copies.append(Copy(source, target, size))
+        return Job(buffers, (Transfer.of(*copies, mapped=memory == "mapped", by_host=self.by_host),))
+
+    def _buffer(self, memory: Memory, name: str, size: int, contents: NDArray[np.generic] | None = None) -> Buffer:
+        of_device: Place = "mappable" if memory == "mapped" else "device"
+        return Buffer(size, contents, _HOST[memory] if name.endswith("host") else of_device)
+
+    def verification(self) -> Sequence[Parameters]:
+        """One word, and a size that is no multiple of anything."""
+        return tuple({"to_device": 4 * words, "to_host": 4 * words} for words in (1, 12347))
+
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """To the device, where a kernel increments each word, and back into other memory."""
+        memory, size = self.kind(parameters), parameters["to_host"]
+        buffers = {
+            "from_host": self._buffer(memory, "from_host", size, grid.random_words(rng, size)),
+            "data": self._buffer(memory, "data", size),
+            "to_host": self._buffer(memory, "to_host", size),
+        }
+        mapped = memory == "mapped"
+        there = Transfer.of(Copy("from_host", "data", size), mapped=mapped)
+        back = Transfer.of(Copy("data", "to_host", size), mapped=mapped)
+        return Job(buffers, (there, Dispatch("increment", (size // 4,), (1,), ("data",)), back))
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """The words, incremented."""
+        words = job.buffers["from_host"].filled().astype(np.uint32, copy=False)
+        return {"to_host": words + np.uint32(1)}
+
+
+def _sizes(parameters: Parameters) -> tuple[int, int]:
+    return parameters["to_device"], parameters["to_host"]
+
+
+class Pinned(_Copies):
+    """Pinned memory, timed by the device."""
+
+    variant = "pinned"
+    title = "Transfer, pinned memory"
+    description = (
+        "Copies between a buffer of the device and pinned memory of the host (a mapped buffer with "
+        "CL_MEM_ALLOC_HOST_PTR). The time is that between the device's time stamps of the copy command, without the "
+        "cost of the call; on CPUs it is the host's. In both directions at once, two queues work at the same time. "
+        "Counted: bytes copied, of both directions together."
+    )
+    memory = "pinned"
+    by_host = False
+    essential = True
+    directions = ("to_device", "to_host", "both_ways")
+
+
+class Pageable(_Copies):
+    """Ordinary memory, timed by the host."""
+
+    variant = "pageable"
+    title = "Transfer, ordinary memory"
+    description = (
+        "Blocking copies between a buffer of the device and ordinary (pageable) memory of the host. The driver copies "
+        "the data through pinned memory of its own. The time is that of the host, from the call to its return. "
+        "Counted: bytes copied."
+    )
+    memory = "pageable"
+
+
+class Mapped(_Copies):
+    """A mapped buffer, timed by the host."""
+
+    variant = "mapped"
+    title = "Transfer, mapped buffer"
+    description = (
+        "The host maps a buffer of the device (made with CL_MEM_ALLOC_HOST_PTR), copies between it and ordinary "
+        "memory, and unmaps it. The time is that of the host, for all three steps. Counted: bytes copied."
+    )
+    memory = "mapped"
+    most = 2**28
+
+
+class Smallest(_Copies):
+    """Four bytes, timed by the host."""
+
+    variant = "latency"
+    title = "Transfer, latency"
+    description = (
+        "Copies of 4 B in each direction, from and to each kind of host memory. The time is that of the host, from the "
+        "call to the arrival of the data. Counted: transfers."
+    )
+    metric = Metric(kind="time", unit="transfers", label="time of a transfer")
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        """A case for each kind of memory and direction."""
+        points = tuple(
+            {"to_device": to_device, "to_host": _LEAST - to_device, "memory": number}
+            for number in range(len(_KINDS))
+            for to_device in (_LEAST, 0)
+        )
+        axis = Axis(quantity="case", label="memory and direction")
+        return (Sweep("smallest", axis, points, "transfers of 4 B", isolated=True),)
+
+    def kind(self, parameters: Parameters) -> Memory:
+        """The kind with the point's number."""
+        return _KINDS[parameters["memory"]]
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """A case; the work is one transfer."""
+        direction = "to device" if parameters["to_device"] else "to host"
+        label, x = f"{self.kind(parameters)}, {direction}", sweep.points.index(parameters)
+        return grid.key(parameters, label, work=1, items=1, nbytes=_LEAST, x=x)
+
+    def verification(self) -> Sequence[Parameters]:
+        """One word in each kind of memory."""
+        return tuple({"to_device": 4, "to_host": 4, "memory": number} for number in range(len(_KINDS)))
+
+
+_KINDS: tuple[Memory, ...] = ("pinned", "pageable", "mapped")
+
+WORKLOADS = (Pinned(), Pageable(), Mapped(), Smallest())

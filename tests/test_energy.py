@@ -1,0 +1,207 @@
+"""Power and energy: sensors from fake folders, the counter, loads on a toy sensor, and performance per watt."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpureport.cli.summary import print_energy
+from gpureport.findings.key_figures import key_figures
+from gpureport.findings.whole_device import MEASURED, OF_LIMIT, per_watt, predicted_energy_j
+from gpureport.measure import energy as measuring
+from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.conditions.power import Hwmon, Rapl, hwmon_folders, rapl, sensor_of
+from gpureport.measure.energy import EnergyTask, Load, counter_power_w, measure_energy
+from gpureport.predict.power import most_energy_j
+from gpureport.records.energy import IDLE, Energy, PowerLoad, PowerReading
+from gpureport.report.run import whole_device
+from gpureport.run.power import energy_task
+from gpureport.spec.database import load_database
+from gpureport.workloads import select
+from gpureport.workloads.model import Limits
+from tests.fake_backend import PRESENT, Steps
+from tests.make_report import make_report
+from tests.test_measure_machine import GPU, FakeNvml
+from tests.toy import TOY
+
+LIMITS = Limits(2**26, 2**25, 64)
+
+
+@pytest.mark.parametrize("tick_s", [0.02, 0.1])
+def test_the_counter_gives_the_power_after_it_has_settled(tick_s: float) -> None:
+    """The counter changes every *tick_s*; power is 100 W for the first tenth of a second, then 400 W."""
+    at = np.arange(0.0, 1.0, 0.01)
+    shown = np.floor(at / tick_s + 1e-9) * tick_s
+    energy = np.where(shown < 0.1, 100 * shown, 10 + 400 * (shown - 0.1))
+
+    assert counter_power_w(list(zip(at.tolist(), energy.tolist(), strict=True))) == pytest.approx(400, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "readings", [[], [(0.0, 1.0)], [(0.0, 5.0), (1.0, 5.0)], [(0.0, 9.0), (0.5, 10.0), (1.0, 2.0)]]
+)
+def test_a_counter_that_stands_still_or_starts_again_gives_no_power(readings: list[tuple[float, float]]) -> None:
+    assert counter_power_w(readings) is None
+
+
+def test_a_gpu_in_hwmon(tmp_path: Path) -> None:
+    folder = tmp_path / "0000:03:00.0" / "hwmon" / "hwmon3"
+    folder.mkdir(parents=True)
+    assert hwmon_folders("0000:03:00.0", tmp_path) == []
+    for name, text in (("power1_average", "211000000"), ("power1_cap", "300000000"), ("temp1_input", "61000")):
+        (folder / name).write_text(f"{text}\n")
+    (found,) = hwmon_folders("0000:03:00.0", tmp_path)
+    sensor = Hwmon(found)
+
+    assert sensor.state() == {"power_w": pytest.approx(211), "temperature_c": pytest.approx(61)}
+    assert sensor.limit_w() == pytest.approx(300)
+    assert sensor.energy_j() is None
+
+
+def test_packages_of_rapl_are_added(tmp_path: Path) -> None:
+    assert isinstance(rapl(tmp_path), str)
+    for number, energy in enumerate((1_000_000, 2_500_000)):
+        for name in (f"intel-rapl:{number}", f"intel-rapl:{number}:0"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "energy_uj").write_text(str(energy))
+    sensor = rapl(tmp_path)
+
+    assert isinstance(sensor, Rapl)
+    assert sensor.energy_j() == pytest.approx(3.5)
+    assert sensor.limit_w() is None
+    (tmp_path / "intel-rapl:1" / "energy_uj").write_text("")
+    assert "administrator" in str(rapl(tmp_path))
+
+
+def test_a_device_without_sensors_says_so() -> None:
+    with ExitStack() as stack:
+        assert str(sensor_of(PRESENT, stack)).endswith(".")
+
+
+@dataclass
+class _Toy:
+    """A sensor whose counter grows by 2 J for each reading."""
+
+    name: str = "toy"
+    scope: str = "board"
+    readings: "count[int]" = field(default_factory=count)
+
+    def limit_w(self) -> float | None:
+        return 300.0
+
+    def energy_j(self) -> float | None:
+        return 2.0 * next(self.readings)
+
+    def state(self) -> dict[str, object]:
+        return {"power_w": 100.0, "clock_hz": 1e9, "temperature_c": 50.0}
+
+
+def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "sensor_of", lambda *_: _Toy())
+    (copy,) = select(("memory/copy",))
+    sweep = copy.sweeps(TOY, LIMITS)[0]
+    point = copy.point(sweep.points[0], sweep)
+    steps = Steps()
+    task = EnergyTask((Load("copy", copy, point, "B", 2.0),), LIMITS, load_s=0.3)
+    found = measure_energy(backend, task, steps)
+
+    assert [load.name for load in found.loads] == [IDLE, "copy"]
+    assert (found.sensor, found.limit_w, found.missing) == ("toy", 300.0, "")
+    loaded = found.load("copy")
+    assert loaded is not None
+    assert loaded.by_counter
+    assert loaded.duration_s >= 0.3
+    assert loaded.work / (2 * point.work) == pytest.approx(round(loaded.work / (2 * point.work)))
+    assert loaded.work > 0
+    assert loaded.energy_per_work_j == pytest.approx(loaded.power_w * loaded.duration_s / loaded.work)  # type: ignore[operator]
+    assert loaded.readings[0].at_s > found.loads[0].readings[0].at_s
+    assert [label for label, _ in steps.seen] == ["power: idle", "power: copy"]
+
+
+@pytest.mark.parametrize("entry", ["nvidia/h200_sxm", "amd/mi300x", "intel/arc_b580", "apple/m1", "cpu/x86_64"])
+def test_loads_of_all_kinds_of_devices(entry: str) -> None:
+    """Memory, the caches that all compute units share, multiply-adds and cells."""
+    device = load_database().device(entry)
+    names = {load.name for load in energy_task(device, LIMITS, 0).loads}
+
+    assert {"memory read", "fp32 FMA", "Game of Life"} <= names
+
+
+def _energy(power_w: float = 350.0) -> Energy:
+    reading = PowerReading(at_s=0.0, power_w=power_w, clock_hz=1.98e9, throttle_reasons=())
+    idle = PowerLoad(name=IDLE, duration_s=1.0, power_w=100.0, readings=(reading,))
+    read = PowerLoad(
+        name="memory read", unit="B", work=3e12, duration_s=1.0, power_w=power_w, by_counter=True, readings=(reading,)
+    )
+    lost = PowerLoad(name="fp32 FMA", skipped="it did not build")
+    return Energy(sensor="NVML", scope="board", limit_w=700.0, loads=(idle, read, lost))
+
+
+def test_measured_power_comes_before_the_limit_of_the_board() -> None:
+    device = load_database().device("nvidia/h200_sxm")
+    found = {each.name: each for each in per_watt(device, _energy())}
+
+    assert found["memory read"].basis == MEASURED
+    assert found["memory read"].value == pytest.approx(3e12 / 350)
+    assert found["fp32 FMA"].basis == OF_LIMIT
+    assert found["fp32 FMA"].value == pytest.approx(2 * device.rate_per_s("fp32") / 700)
+    assert per_watt(device.model_copy(update={"board_power_w": None}), None) == ()
+
+
+def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
+    device = load_database().device("nvidia/h200_sxm")
+    most = most_energy_j(device, "memory read")
+
+    assert most == pytest.approx(700 / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency))
+    found = predicted_energy_j(device, "memory read")
+    assert found is not None
+    assert found.low < found.value < found.high == pytest.approx(most)  # type: ignore[operator]
+    assert predicted_energy_j(device, "Game of Life") is None
+    assert most_energy_j(device.model_copy(update={"board_power_w": None}), "memory read") is None
+
+
+def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
+    report = make_report().model_copy(update={"device": load_database().device("nvidia/h200_sxm"), "energy": _energy()})
+    figures = {figure.name: figure for figure in key_figures(report) if figure.at_most}
+    table = whole_device.energy_table(report)
+
+    assert figures["Power, idle"].measured.value == 100  # type: ignore[union-attr]
+    assert figures["Energy of a byte from memory"].measured.value == pytest.approx(350 / 3e12)  # type: ignore[union-attr]
+    assert len(figures) == 2
+    assert [row[0] for row in table.rows] == [IDLE, "memory read", "fp32 FMA"]
+    assert "117 pJ/B" in table.rows[1]
+    assert "it did not build" in table.rows[2]
+    assert whole_device.answers(report)
+    missing = report.model_copy(update={"energy": Energy(missing="There is no sensor.")})
+    assert "There is no sensor." in whole_device.answers(missing)
+
+
+def test_the_terminal_shows_power_or_why_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    print_energy(None)
+    assert not "".join(capsys.readouterr())
+    print_energy(_energy())
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("memory read", "350 W", "117 pJ/B", "it did not build"))
+    print_energy(Energy(missing="There is no sensor."))
+    assert "There is no sensor." in capsys.readouterr().err
+
+
+def test_nvml_reports_what_the_driver_supports(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = FakeNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    with ExitStack() as stack:
+        sensor = sensor_of(GPU, stack)
+        assert not isinstance(sensor, str)
+        assert sensor.state() == {
+            "power_w": pytest.approx(118.4),
+            "clock_hz": pytest.approx(1.98e9),
+            "memory_clock_hz": pytest.approx(3.201e9),
+        }
+        assert sensor.energy_j() is None
+        assert sensor.limit_w() is None
+    assert library.open == 0
