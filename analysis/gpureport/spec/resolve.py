@@ -23,6 +23,7 @@ from gpureport.spec.models import (
     Memory,
     OccupancyRules,
     StreamType,
+    Tlb,
     Transition,
     yaml_values,
 )
@@ -52,6 +53,7 @@ _REQUIRED = (
     *(f"memory.{key}" for name, (key, _) in yaml_values(Memory).items() if Memory.model_fields[name].is_required()),
     *(f"launch.{key}" for key, _ in yaml_values(Launch).values()),
 )
+_REQUIRED_OF_A_TLB = tuple(key for name, (key, _) in yaml_values(Tlb).items() if Tlb.model_fields[name].is_required())
 REQUIRED_OF_A_CACHE = tuple(
     key for name, (key, _) in yaml_values(Cache).items() if Cache.model_fields[name].is_required()
 )
@@ -86,11 +88,21 @@ def levels(architecture: ArchitectureFile, device: DeviceFile) -> tuple[str, ...
     return tuple(name for name in names if device.caches.get(name, architecture.caches.get(name)) is not None)
 
 
+def tlb_levels(architecture: ArchitectureFile, device: DeviceFile) -> tuple[str, ...]:
+    """Return the levels of translation lookaside buffers, nearest first, as :func:`levels`."""
+    names = dict.fromkeys((*architecture.tlb, *device.tlb))
+    return tuple(name for name in names if device.tlb.get(name, architecture.tlb.get(name)) is not None)
+
+
 def missing(values: Layer, names: tuple[str, ...]) -> Iterator[str]:
     """Yield the required paths that have no value."""
     yield from (path for path in _REQUIRED if path not in values)
     for name in names:
         yield from (p for key in REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
+    for name in [
+        path.split(".")[1] for path in values if path.startswith("tlb.") and path.endswith((".entries", ".reach"))
+    ]:
+        yield from (p for key in _REQUIRED_OF_A_TLB if (p := f"tlb.{name}.{key}") not in values)
 
 
 def resolve(
@@ -122,6 +134,7 @@ def resolve(
         compute_units=kept["compute_units"].value,
         clock_hz=kept["clock"].value,
         caches=tuple(_cache(name, kept) for name in names),
+        tlb=tuple(_tlb(name, kept) for name in tlb_levels(architecture, file)),
         memory=Memory(**_fields(Memory, _part(kept, "memory."))),
         launch=Launch(**_fields(Launch, _part(kept, "launch."))),
         opencl_names=file.opencl.names,
@@ -158,6 +171,12 @@ def _cache(name: str, values: Layer) -> Cache:
     part = _part(values, f"caches.{name}.")
     positions = {key: dict(zip(Transition.model_fields, part[key], strict=True)) for key in TRANSITIONS if key in part}
     return Cache(name=name, **_fields(Cache, part | positions))
+
+
+def _tlb(name: str, values: Layer) -> Tlb:
+    part = _part(values, f"tlb.{name}.")
+    positions = dict(zip(Transition.model_fields, part["transition"], strict=True))
+    return Tlb(name=name, **_fields(Tlb, part | {"transition": positions}))
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:

@@ -153,6 +153,8 @@ class Demand:
         one_buffer: whether only the largest buffer occupies the caches.
         idle_items: work-items that only pad work-groups and access no memory.
         isolated: whether the dispatch is timed by itself instead of back-to-back with others.
+        span_bytes: range of addresses whose pages dependent loads access in random order; 0: latencies of caches and
+            memory include address translation.
     """
 
     work_items: int
@@ -179,6 +181,7 @@ class Demand:
     one_buffer: bool = False
     idle_items: int = 0
     isolated: bool = False
+    span_bytes: float = 0.0
 
     @property
     def writes(self) -> bool:
