@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from gpureport.findings.residency import most_counted
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
@@ -124,7 +125,7 @@ class _Wanted:
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones."""
     found = (_figure(report, wanted) for wanted in _wanted(report))
-    return (*(each for each in found if each.predicted or each.measured), *_exact(report.device))
+    return (*(each for each in found if each.predicted or each.measured), *_exact(report))
 
 
 def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
@@ -234,7 +235,8 @@ def _rates(device: Device) -> Iterator[_Wanted]:
         yield _Wanted("Local memory read", "B/s", "local_memory/bandwidth", "", "case", level, bandwidth)
 
 
-def _exact(device: Device) -> Iterator[KeyFigure]:
-    count = resident_work_items(device)
+def _exact(report: Report) -> Iterator[KeyFigure]:
+    count, counted = resident_work_items(report.device), most_counted(report)
     if count:
-        yield KeyFigure("Resident capacity", "work-items", count)
+        measured = Estimate(counted) if counted else None
+        yield KeyFigure("Resident capacity", "work-items", count, limit=True, measured=measured)

@@ -304,6 +304,8 @@ class Workload(ABC):
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: bool = False
     """Whether a quick run includes it."""
+    counter: ClassVar[tuple[str, int] | None] = None
+    """A count that the kernel makes: first letters of a buffer's name, and the index of a 32-bit word in it."""
 
     @property
     def name(self) -> str:

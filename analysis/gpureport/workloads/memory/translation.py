@@ -76,7 +76,9 @@ class Translation(Workload):
         size, part = parameters["bytes"], parameters["part"]
         pages = size // parameters["page"]
         order = f"order{size}"
-        buffers = {name: Buffer(min(part, size - start)) for name, start in zip(_NAMES, range(0, size, part))}
+        buffers = {
+            name: Buffer(min(part, size - start)) for name, start in zip(_NAMES, range(0, size, part), strict=False)
+        }
         places = tuple(name if name in buffers else _NAMES[0] for name in _NAMES)
         link = Dispatch("link", (pages,), (1,), (*places, order, "state", np.uint32(pages)))
         visit = Dispatch("visit", (1,), (1,), (*places, "state", "reached", np.uint32(parameters["steps"])))
