@@ -484,7 +484,9 @@ def isolated_group(
     if device.is_cpu and demand.loaded:
         load_cycles = near_cycles = 0.0  # prefetched
     cycles = load_cycles * loaded * (SEVERAL_LOADS if several else 1.0)
-    loads_s = device.cycles(demand.memory_chain * cycles + demand.cached_chain * near_cycles)
+    nearest_cycles = device.caches[0].latency_cycles if device.caches else 0.0
+    rounds = demand.memory_chain * cycles + demand.cached_chain * near_cycles + demand.nearest_chain * nearest_cycles
+    loads_s = device.cycles(rounds)
     return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))
 
 

@@ -133,6 +133,7 @@ class Demand:
         memory_chain: dependent rounds of global loads of one work-item (independent loads count once).
         cached_chain: further rounds whose data other work-items have already brought into the nearest cache shared by
             all compute units.
+        nearest_chain: further rounds whose data the work-group itself has just brought into the nearest cache.
         registers: estimated 32-bit registers per work-item, used until the compiler reports them.
         local_memory_bytes: local memory of one work-group.
         lines_per_access: cache lines that one access of a wave touches; the load/store unit handles one at a time.
@@ -164,6 +165,7 @@ class Demand:
     chain: Mapping[str, float] = field(default_factory=dict)
     memory_chain: float = 0.0
     cached_chain: float = 0.0
+    nearest_chain: float = 0.0
     registers: int = 32
     local_memory_bytes: int = 0
     lines_per_access: float = 1.0
