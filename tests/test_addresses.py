@@ -10,13 +10,17 @@ from gpureport.findings.residency import most_counted, resident_groups
 from gpureport.predict import predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
+from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
-from gpureport.records.measurement import MeasuredPoint
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.report import Report
+from gpureport.report.run.residency_blocks import residency_blocks
 from gpureport.spec.database import load_database
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.models import PAGE_WALK, Device, Tlb, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Limits
+from tests.make_report import make_report
 
 GIB = 2.0**30
 LIMITS = Limits(max_bytes=48 * GIB, max_buffer_bytes=19 * GIB, max_work_group=1024)
@@ -121,3 +125,57 @@ def test_loads_after_stores_take_longer_unless_stores_allocate() -> None:
 
     assert workload.demand(stores, device).cached_chain == stores["lines"]
     assert workload.demand(stores, other).nearest_chain == stores["lines"]
+
+
+@pytest.fixture(scope="module")
+def counted() -> Report:
+    """A report in which a kernel counted 132 x 16 work-groups of 128 work-items, and ran no others."""
+    report = make_report()
+    device = load_database().device("nvidia/h200_sxm")
+    workload = WORKLOADS["residency/work_groups"]
+    (sweep,) = workload.sweeps(device, LIMITS)
+    keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+    points = tuple(MeasuredPoint(point=k, counted=132 * 16 if k.label == "groups of 128" else None) for k in keys)
+    sweep_key = SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name)
+    measured = Measurement(key=sweep_key, metric=workload.metric, axis=sweep.axis, points=points)
+    return report.model_copy(update={"device": device, "measurements": (*report.measurements, measured)})
+
+
+def test_counted_groups_are_compared_with_the_rules(counted: Report) -> None:
+    """The rules of Hopper: 64 waves and 32 groups of a multiprocessor, 228 KiB of local memory, 64 Ki registers."""
+    rows = {row.label: row for row in resident_groups(counted)}
+
+    assert {label: row.predicted // 132 for label, row in rows.items() if "local" in label or "," not in label} == {
+        "groups of 32": 32,
+        "groups of 64": 32,
+        "groups of 128": 16,
+        "groups of 256": 8,
+        "groups of 512": 4,
+        "groups of 1024": 2,
+        "groups of 128, 4 KiB local": 16,
+        "groups of 128, 12 KiB local": 16,
+        "groups of 128, 30 KiB local": 7,
+    }
+    assert rows["groups of 128"].counted == 132 * 16
+    assert rows["groups of 64"].counted is None
+
+
+def test_the_resident_capacity_is_a_measured_key_figure(counted: Report) -> None:
+    """In work-items, next to that of the rules."""
+    figure = next(figure for figure in key_figures(counted) if figure.name == "Resident capacity")
+
+    assert figure.specification == 132 * 2048
+    assert figure.measured
+    assert figure.measured.value == most_counted(counted) == 132 * 16 * 128
+    assert figure.efficiency == 1
+
+
+def test_the_report_lists_counted_groups(counted: Report) -> None:
+    """One row for each case; the ratio where there is one."""
+    (block,) = residency_blocks(counted)
+
+    assert block.table is not None
+    by_case = {row[0]: row for row in block.table.rows}
+    assert len(by_case) == 11
+    assert by_case["groups of 128"][-3:] == ("2,112", "2,112", "1.000")
+    assert not list(residency_blocks(make_report()))
