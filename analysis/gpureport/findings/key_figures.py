@@ -239,4 +239,4 @@ def _exact(report: Report) -> Iterator[KeyFigure]:
     count, counted = resident_work_items(report.device), most_counted(report)
     if count:
         measured = Estimate(counted) if counted else None
-        yield KeyFigure("Resident capacity", "work-items", count, limit=True, measured=measured)
+        yield KeyFigure("Resident capacity", "work-items", count, limit=counted is not None, measured=measured)

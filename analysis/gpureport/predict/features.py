@@ -77,16 +77,14 @@ def _cause(size_bytes: float, points: Sequence[PredictedPoint]) -> str:
 def _translation_near(size_bytes: float, device: Device, points: Sequence[PredictedPoint]) -> Level | None:
     """Return the translation lookaside buffer that ends nearest to a cliff in the range of addresses, or the cache.
 
-    Caches contain one line of each page.
+    Caches contain one line of each page. Such a cliff is no working set of the cache, and so has a name of its own.
     """
     parameters = points[0].point.parameters
     lines = parameters["page"] / parameters["line"]
     ends = {tlb.level: tlb.covered_bytes * tlb.transition.midpoint for tlb in device.tlb}
     for cache in device.caches:
         end = cache.capacity_bytes * lines * _usable(cache, of_latency=True)
-        ends[Level(name=cache.name)] = end
-        if cache.partitions > 1:
-            ends[Level(name=cache.name, near=True)] = end / cache.partitions
+        ends[Level(name=f"{cache.name} data")] = end / cache.partitions
     nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])))
     return None if abs(log(size_bytes / ends[nearest])) > _FAR else nearest
 

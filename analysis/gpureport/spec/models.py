@@ -484,9 +484,12 @@ class Device(Record):
 
     @property
     def cache_levels(self) -> tuple[Level, ...]:
-        """The levels that can have a cliff, innermost first: the near partition comes before the whole cache."""
+        """The levels that can have a cliff, innermost first: the near partition comes before the whole cache.
+
+        Translation lookaside buffers come last.
+        """
         near_first = ((Level(name=cache.name, near=True), Level(name=cache.name)) for cache in self.caches)
-        return tuple(chain.from_iterable(near_first))
+        return (*chain.from_iterable(near_first), *(tlb.level for tlb in self.tlb))
 
     @property
     def shared_cache(self) -> Cache | None:

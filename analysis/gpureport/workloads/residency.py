@@ -15,6 +15,8 @@ _MOST_ITEMS = 2560
 """No compute unit of the database keeps more work-items resident."""
 _WAIT_S = 50e-6
 """Wait of a work-group: much longer than the device takes to start all groups that are resident at once."""
+_USUAL_CYCLES = 4.0
+"""Latency of a multiplication for the length of the wait, if the entry lists none."""
 _FEWEST_BYTES = 4
 _ONE_REGISTER = 1
 
@@ -54,7 +56,7 @@ class Residency(Workload):
 
     def _shape(self, device: Device, local: int, kept: int, used: int) -> dict[str, int]:
         """Twice as many work-groups as any compute unit keeps resident."""
-        cycles = device.architecture.latency_cycles["int32_mul"]
+        cycles = device.architecture.latency_cycles.get("int32_mul", _USUAL_CYCLES)
         groups = device.compute_units * min(80, 2 * -(-_MOST_ITEMS // local))
         steps = round(_WAIT_S * device.clock_hz / cycles)
         return {"local": local, "kept": kept, "used": used, "groups": groups, "steps": steps}
