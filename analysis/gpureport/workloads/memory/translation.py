@@ -18,7 +18,8 @@ _UNKNOWN_PAGE = {"cpu": 4096, "gpu": 2 << 20, "accelerator": 2 << 20}
 """Page size of devices whose entries list no translation lookaside buffers: typical of Linux and of GPU drivers."""
 _BEYOND = 4
 """The range of addresses on a CPU ends at this multiple of the last reach; a GPU's at its memory."""
-_STEPS = 4096
+_STEPS = {"cpu": 1 << 15, "gpu": 1 << 12, "accelerator": 1 << 12}
+"""Loads of a dispatch: enough to make the launch cost small."""
 
 
 class Translation(Workload):
@@ -43,7 +44,7 @@ class Translation(Workload):
         line = max((cache.line_bytes for cache in device.caches), default=64)
         part = int(min(limits.max_buffer_bytes, limits.max_bytes / _PARTS)) // page * page
         high = _largest_bytes(device, limits, page, line, part)
-        shape = {"page": page, "line": line, "part": part, "steps": _STEPS}
+        shape = {"page": page, "line": line, "part": part, "steps": _STEPS[device.kind]}
         points = tuple({"bytes": size, **shape} for size in grid.sizes(4 * page, high, grid.multiple(page)))
         points = tuple(point for point in points if point["bytes"] <= _PARTS * part)
         return (Sweep("span", _AXIS, points, _AXIS.label, coarse=grid.coarse(limits)),) if points else ()
