@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from gpureport.findings.residency import most_counted
 from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
@@ -160,7 +161,7 @@ class _Wanted:
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones."""
     found = [figure for wanted in _wanted(report) if (figure := _figure(report, wanted)).predicted or figure.measured]
-    return (*_joined(found), *_energy(report), *_exact(report.device))
+    return (*_joined(found), *_energy(report), *_exact(report))
 
 
 def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
@@ -340,7 +341,8 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
             yield KeyFigure(title, unit, most, predicted=predicted, measured=measured, at_most=True, main=False)
 
 
-def _exact(device: Device) -> Iterator[KeyFigure]:
-    count = resident_work_items(device)
+def _exact(report: Report) -> Iterator[KeyFigure]:
+    count, counted = resident_work_items(report.device), most_counted(report)
     if count:
-        yield KeyFigure("Resident capacity", "work-items", count)
+        measured = Estimate(counted) if counted else None
+        yield KeyFigure("Resident capacity", "work-items", count, limit=counted is not None, measured=measured)

@@ -32,6 +32,7 @@ class Point:
         failed: whether one of its kernels did not build or could not be launched.
         late: whether it is skipped because a sample would take too long.
         s_per_work: first estimate of the seconds per unit of work; ``None`` before its pilot run.
+        counted: what the kernel counted, if it does.
     """
 
     workload: Workload
@@ -50,6 +51,7 @@ class Point:
     samples_s: list[float] = field(default_factory=list)
     taken_at_s: list[float] = field(default_factory=list)
     skipped: str | None = None
+    counted: int | None = None
 
     def skip(self, error: DeviceError) -> None:
         """Skip the point because of a device error."""
@@ -68,6 +70,7 @@ class Point:
             late=self.late,
             discarded=self.discarded,
             drifted=self.drifted,
+            counted=self.counted,
         )
 
 
@@ -105,7 +108,16 @@ class Bench:
         warm_up = prepared.cycle[-1:] if prepared.has_run else prepared.cycle
         seconds = self._backend.time((*prepared.before, *warm_up), prepared.batch(dispatches))
         prepared.has_run = True
+        point.counted = self._count(point, prepared)
         return seconds / dispatches
+
+    def _count(self, point: Point, prepared: _Prepared) -> int | None:
+        """Return what the kernel has counted so far; ``None`` if it does not count."""
+        if point.workload.counter is None:
+            return None
+        name, word = point.workload.counter
+        buffer = next(each for key, each in prepared.buffers.items() if key.startswith(name))
+        return int(self._backend.read(buffer, 4 * word + 4).view("uint32")[word])
 
     def trace(self, point: Point, dispatches: int) -> list[tuple[float, float]]:
         """Return start and duration of each of several successive dispatches, in device seconds after the first start.

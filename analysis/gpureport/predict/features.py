@@ -24,8 +24,13 @@ def with_level_names(
     """
     if axis.quantity == "transfer":
         return tuple(features)
+    translated = {tlb.level for tlb in device.tlb} & {point.level for point in points}
     names = {
-        feature.level: _cache_near(feature.value, device, of_latency=_is_latency(points))
+        feature.level: (
+            _translation_near(feature.value, device, points)
+            if translated
+            else _cache_near(feature.value, device, of_latency=_is_latency(points))
+        )
         or Level.unexplained(feature.value, cause=_cause(feature.value, points))
         for feature in features
         if feature.position == "midpoint"
@@ -69,6 +74,21 @@ def _cause(size_bytes: float, points: Sequence[PredictedPoint]) -> str:
     return (
         "change of bottleneck" if len({bottlenecks[size] for size in sizes_around(size_bytes, bottlenecks)}) > 1 else ""
     )
+
+
+def _translation_near(size_bytes: float, device: Device, points: Sequence[PredictedPoint]) -> Level | None:
+    """Return the translation lookaside buffer that ends nearest to a cliff in the range of addresses, or the cache.
+
+    Caches contain one line of each page. Such a cliff is no working set of the cache, and so has a name of its own.
+    """
+    parameters = points[0].point.parameters
+    lines = parameters["page"] / parameters["line"]
+    ends = {tlb.level: tlb.covered_bytes * tlb.transition.midpoint for tlb in device.tlb}
+    for cache in device.caches:
+        end = cache.capacity_bytes * lines * _usable(cache, of_latency=True)
+        ends[Level(name=f"{cache.name} data")] = end / cache.partitions
+    nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])))
+    return None if abs(log(size_bytes / ends[nearest])) > _FAR else nearest
 
 
 def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level | None:

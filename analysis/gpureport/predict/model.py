@@ -32,7 +32,14 @@ from math import ceil, inf, prod
 from gpureport.predict import cpu_times, traffic
 from gpureport.predict.corner import memory_exponent, several_dies
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
-from gpureport.predict.residency import NO_TRANSITION, Misses, ServingLevel, latency_levels, staircase
+from gpureport.predict.residency import (
+    NO_TRANSITION,
+    Misses,
+    ServingLevel,
+    latency_levels,
+    staircase,
+    translation_levels,
+)
 from gpureport.predict.transfers import transfer_time
 from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
@@ -102,6 +109,8 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     usable = usable_capacities(device, demand, resident)
     load_cycles, level = staircase(footprint, latency_levels(device, usable))
+    if demand.span_bytes and device.tlb:
+        load_cycles, level = staircase(demand.span_bytes, translation_levels(device, load_cycles))
     class_times = instruction_class_times(device, demand)
     by_class = with_uneven_schedulers(device, class_times, _waves_per_compute_unit(device, demand))
     by_pipe = pipe_times(device, by_class)
@@ -483,7 +492,9 @@ def isolated_group(
     if device.is_cpu and demand.loaded:
         load_cycles = near_cycles = 0.0  # prefetched
     cycles = load_cycles * loaded * (SEVERAL_LOADS if several else 1.0)
-    loads_s = device.cycles(demand.memory_chain * cycles + demand.cached_chain * near_cycles)
+    nearest_cycles = device.caches[0].latency_cycles if device.caches else 0.0
+    rounds = demand.memory_chain * cycles + demand.cached_chain * near_cycles + demand.nearest_chain * nearest_cycles
+    loads_s = device.cycles(rounds)
     return _IsolatedGroup(loads_s, chain_s, max(chain_s, issue_time_s(device, demand, class_times)))
 
 

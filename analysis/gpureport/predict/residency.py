@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from gpureport.predict.uncertainty.propagation import clamped, exp, log
 from gpureport.records.levels import DRAM, Level
-from gpureport.spec.models import Device, Transition
+from gpureport.spec.models import PAGE_WALK, Device, Transition
 
 T = TypeVar("T")
 
@@ -116,3 +116,15 @@ def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[Servi
             cycles = cache.far_latency_cycles
         levels.append(ServingLevel(Level(name=cache.name), usable, transition, cycles))
     return (*levels, ServingLevel(DRAM, inf, NO_TRANSITION, device.memory.latency_cycles))
+
+
+def translation_levels(device: Device, load_cycles: float) -> tuple[ServingLevel[Level], ...]:
+    """Return the levels of address translation of a dependent load, whose data take *load_cycles* to arrive.
+
+    A miss in one level adds the latency of that miss; the last level is the walk through the page tables.
+    """
+    levels, cycles = [], load_cycles
+    for tlb in device.tlb:
+        levels.append(ServingLevel(tlb.level, tlb.covered_bytes, tlb.transition, cycles))
+        cycles = cycles + tlb.miss_cycles
+    return (*levels, ServingLevel(PAGE_WALK, inf, NO_TRANSITION, cycles))

@@ -43,6 +43,8 @@ class MeasuredPoint(Record):
     """Number of samples that were discarded because of other load on the device."""
     drifted: Whole = 0
     """Number of samples that were discarded because the point's times drifted."""
+    counted: Whole | None = None
+    """Largest number of work-groups that the kernel counted as resident at once; ``None``: it does not count."""
 
     @model_validator(mode="after")
     def _paired(self) -> Self:

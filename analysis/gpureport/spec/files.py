@@ -100,6 +100,13 @@ class CacheFields(FromRecord, record=models.Cache, layered=True):
 Levels = Annotated[dict[Key, CacheFields | None], Field(max_length=16)]
 
 
+class TlbFields(FromRecord, record=models.Tlb, layered=True):
+    """A level of the translation lookaside buffers."""
+
+
+TlbLevels = Annotated[dict[Key, TlbFields | None], Field(max_length=8)]
+
+
 class MemoryFields(FromRecord, record=models.Memory, layered=True):
     """Device memory."""
 
@@ -155,6 +162,8 @@ class File(Strict):
     """The key used for values without their own source."""
     caches: Levels = Field(default_factory=dict)
     """By level, nearest first; ``null`` removes a level of the architecture."""
+    tlb: TlbLevels = Field(default_factory=dict)
+    """Translation lookaside buffers by level, nearest first; ``null`` removes a level of the architecture."""
     memory: MemoryFields = MemoryFields()
     launch: LaunchFields = LaunchFields()
     notes: tuple[str, ...] = ()

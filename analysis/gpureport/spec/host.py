@@ -13,6 +13,7 @@ from gpureport.spec.resolve import Value, assumed, queried
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _ARM = "0x41"
@@ -46,6 +47,8 @@ class HostProcessor:
     """Instruction set as the operating system names it."""
     facts: ProcessorFacts | None = None
     """What identifies its type of core; ``None``: the generic one."""
+    huge_page_bytes: int | None = None
+    """Size of the pages of large buffers if the system makes all of them huge; ``None``: it does not, or not known."""
 
     @property
     def family(self) -> Literal["aarch64", "x86_64"]:
@@ -58,7 +61,7 @@ class HostProcessor:
         return ("L3",) if self.caches and all(cache.level < 3 for cache in self.caches) else ()
 
 
-def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> HostProcessor:
+def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path = _HUGE_PAGES) -> HostProcessor:
     """Query the operating system; the arguments are the paths on Linux."""
     import psutil
 
@@ -71,6 +74,7 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO) -> HostProcessor
         caches=found,
         machine=platform.machine(),
         facts=_facts(cpuinfo, found),
+        huge_page_bytes=_huge_page_bytes(huge_pages),
     )
 
 
@@ -91,6 +95,9 @@ def host_values(
         "memory.bandwidth": assumed(bandwidth, f"25 GB/s per core for {cores} cores, at most 200 GB/s"),
         "launch.groups_per_cycle": assumed(0.025 * cores, f"about 40 cycles per group on each of {cores} cores"),
     }
+    if host.huge_page_bytes:
+        source = f"{_HUGE_PAGES}: always"
+        values |= {f"tlb.{level}.page": queried(host.huge_page_bytes, source) for level in ("L1", "L2")}
     return values | _cache_values(host, cores)
 
 
@@ -121,6 +128,19 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
         note = "not reported by the operating system; 2 MiB per core"
         values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
     return values
+
+
+def _huge_page_bytes(root: Path) -> int | None:
+    """Return the size of huge pages if Linux uses them for all large buffers; ``None`` if programs must ask for them.
+
+    OpenCL runtimes do not ask for them.
+    """
+    try:
+        if "[always]" not in (root / "enabled").read_text():
+            return None
+        return int((root / "hpage_pmd_size").read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | None:

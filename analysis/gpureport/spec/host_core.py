@@ -119,6 +119,7 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
         "caches.L1.latency": latency(core.l1_latency_s),
         "caches.L2.latency": latency(core.l2_latency_s),
         "caches.L3.latency": latency(core.l3_latency_s + core.tlb_latency_s + walk_s),
+        **({"tlb.L2.miss": latency(walk_s)} if walk_s else {}),
         "caches.L2.bandwidth": rate(core.l2_read_bytes_per_s),
         "caches.L3.bandwidth": rate(core.l3_read_bytes_per_s),
         "caches.L3.latency_transition": derived(

@@ -7,6 +7,7 @@ sources.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
+from math import inf
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -115,6 +116,45 @@ class Cache(Record):
     def transition_of_ping_pong(self) -> Transition:
         """Transition of the bandwidth of kernels that read what the previous dispatch wrote."""
         return self.ping_pong_transition or self.transition_of_writes
+
+
+class Tlb(Record):
+    """One level of the translation lookaside buffers of a compute unit; cycles are those of the device's clock."""
+
+    name: Name
+    """``L1``, ``L2``, …, nearest first."""
+    entries: Count | None = None
+    """Number of entries; their pages together are the reach."""
+    huge_entries: Count | None = None
+    """Number of entries for huge pages, if it differs."""
+    reach_bytes: Bytes | None = None
+    """Range of addresses that all entries together cover, where it is not entries times page size."""
+    page_bytes: WholeBytes
+    """Page size of memory that OpenCL allocates."""
+    miss_cycles: Cycles
+    """Additional latency of a load that misses this level and hits the next one (after the last: page table walk)."""
+    transition: Transition
+    """Onset, midpoint and end of the cliff in latency, as fractions of the reach."""
+
+    @property
+    def level(self) -> Level:
+        """The level of curves."""
+        return Level(name=f"{self.name} TLB")
+
+    @property
+    def covered_bytes(self) -> float:
+        """Range of addresses whose translations fit; infinite if neither entries nor reach are known."""
+        if self.reach_bytes:
+            return self.reach_bytes
+        huge = self.huge_entries if self.page_bytes >= HUGE_PAGE_BYTES else None
+        entries = huge or self.entries
+        return entries * self.page_bytes if entries else inf
+
+
+HUGE_PAGE_BYTES = 2 << 20
+"""Size of a huge page on x86-64 and aarch64."""
+PAGE_WALK = Level(name="page table walk")
+"""Address translation beyond all translation lookaside buffers."""
 
 
 class Memory(Record):
@@ -487,6 +527,8 @@ class Device(Record):
     """Clock that the model uses: the listed boost clock unless a better value is known."""
     caches: Many[Cache]
     """Nearest first; only caches that OpenCL global loads and stores use."""
+    tlb: Many[Tlb] = ()
+    """Translation lookaside buffers, nearest first; empty: not known."""
     memory: Memory
     launch: Launch
     link: Link | None = None
@@ -520,9 +562,12 @@ class Device(Record):
 
     @property
     def cache_levels(self) -> tuple[Level, ...]:
-        """The levels that can have a cliff, innermost first: the near partition comes before the whole cache."""
+        """The levels that can have a cliff, innermost first: the near partition comes before the whole cache.
+
+        Translation lookaside buffers come last.
+        """
         near_first = ((Level(name=cache.name, near=True), Level(name=cache.name)) for cache in self.caches)
-        return tuple(chain.from_iterable(near_first))
+        return (*chain.from_iterable(near_first), *(tlb.level for tlb in self.tlb))
 
     @property
     def shared_cache(self) -> Cache | None:

@@ -24,6 +24,7 @@ from gpureport.spec.models import (
     Memory,
     OccupancyRules,
     StreamType,
+    Tlb,
     Transition,
     yaml_values,
 )
@@ -54,6 +55,7 @@ _REQUIRED = (
     *(f"memory.{key}" for name, (key, _) in yaml_values(Memory).items() if Memory.model_fields[name].is_required()),
     *(f"launch.{key}" for key, _ in yaml_values(Launch).values()),
 )
+_REQUIRED_OF_A_TLB = tuple(key for name, (key, _) in yaml_values(Tlb).items() if Tlb.model_fields[name].is_required())
 REQUIRED_OF_A_CACHE = tuple(
     key for name, (key, _) in yaml_values(Cache).items() if Cache.model_fields[name].is_required()
 )
@@ -88,11 +90,21 @@ def levels(architecture: ArchitectureFile, device: DeviceFile) -> tuple[str, ...
     return tuple(name for name in names if device.caches.get(name, architecture.caches.get(name)) is not None)
 
 
+def tlb_levels(architecture: ArchitectureFile, device: DeviceFile) -> tuple[str, ...]:
+    """Return the levels of translation lookaside buffers, nearest first, as :func:`levels`."""
+    names = dict.fromkeys((*architecture.tlb, *device.tlb))
+    return tuple(name for name in names if device.tlb.get(name, architecture.tlb.get(name)) is not None)
+
+
 def missing(values: Layer, names: tuple[str, ...]) -> Iterator[str]:
     """Yield the required paths that have no value."""
     yield from (path for path in _REQUIRED if path not in values)
     for name in names:
         yield from (p for key in REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
+    for name in [
+        path.split(".")[1] for path in values if path.startswith("tlb.") and path.endswith((".entries", ".reach"))
+    ]:
+        yield from (p for key in _REQUIRED_OF_A_TLB if (p := f"tlb.{name}.{key}") not in values)
 
 
 def resolve(
@@ -126,6 +138,7 @@ def resolve(
         compute_units=kept["compute_units"].value,
         clock_hz=kept["clock"].value,
         caches=tuple(_cache(name, kept) for name in names),
+        tlb=tuple(_tlb(name, kept) for name in tlb_levels(architecture, file)),
         memory=Memory(**_fields(Memory, _part(kept, "memory."))),
         launch=Launch(**_fields(Launch, _part(kept, "launch."))),
         link=link,
@@ -172,6 +185,12 @@ def _link(part: Mapping[str, Any]) -> Link | None:
     if part["kind"] == "pcie":
         return Link.pcie(part["generation"], part["lanes"])
     return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0))
+
+
+def _tlb(name: str, values: Layer) -> Tlb:
+    part = _part(values, f"tlb.{name}.")
+    positions = dict(zip(Transition.model_fields, part["transition"], strict=True))
+    return Tlb(name=name, **_fields(Tlb, part | {"transition": positions}))
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:

@@ -188,6 +188,7 @@ class Demand:
         memory_chain: dependent rounds of global loads of one work-item (independent loads count once).
         cached_chain: further rounds whose data other work-items have already brought into the nearest cache shared by
             all compute units.
+        nearest_chain: further rounds whose data the work-group itself has just brought into the nearest cache.
         registers: estimated 32-bit registers per work-item, used until the compiler reports them.
         local_memory_bytes: local memory of one work-group.
         lines_per_access: cache lines that one access of a wave touches; the load/store unit handles one at a time.
@@ -210,6 +211,8 @@ class Demand:
         idle_items: work-items that only pad work-groups and access no memory.
         isolated: whether the dispatch is timed by itself instead of back-to-back with others.
         transfer: what it moves between host and device, if it is no kernel; all else is then meaningless.
+        span_bytes: range of addresses whose pages dependent loads access in random order; 0: latencies of caches and
+            memory include address translation.
     """
 
     work_items: int
@@ -219,6 +222,7 @@ class Demand:
     chain: Mapping[str, float] = field(default_factory=dict)
     memory_chain: float = 0.0
     cached_chain: float = 0.0
+    nearest_chain: float = 0.0
     registers: int = 32
     local_memory_bytes: int = 0
     lines_per_access: float = 1.0
@@ -238,6 +242,7 @@ class Demand:
     idle_items: int = 0
     isolated: bool = False
     transfer: HostTraffic | None = None
+    span_bytes: float = 0.0
 
     @property
     def writes(self) -> bool:
@@ -360,6 +365,8 @@ class Workload(ABC):
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: bool = False
     """Whether a quick run includes it."""
+    counter: ClassVar[tuple[str, int] | None] = None
+    """A count that the kernel makes: first letters of a buffer's name, and the index of a 32-bit word in it."""
 
     @property
     def name(self) -> str:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Launch, Link, Memory, Transition
+from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Launch, Link, Memory, Tlb, Transition
 
 Floats = NDArray[np.float64]
 
-R = TypeVar("R", Cache, Memory, Launch, Link)
+R = TypeVar("R", Cache, Memory, Launch, Link, Tlb)
 
 MEDIAN_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution / median of its absolute errors."""
@@ -296,10 +296,17 @@ def mapped_facts(device: Device, number: Callable[[str, float], float]) -> Devic
         far = {"far_latency": "far_latency_cycles"} if cache.far_latency_cycles else {}
         return part(made.model_copy(update=moved), path, far)
 
+    def of_tlb(tlb: Tlb) -> Tlb:
+        """Replace the figures of a translation lookaside buffer; its entries move its reach."""
+        path, reach = f"tlb.{tlb.name}", "reach" if tlb.reach_bytes else "entries"
+        moved = {"reach_bytes": number(f"{path}.{reach}", tlb.covered_bytes)}
+        return part(tlb.model_copy(update=moved), path, {"miss": "miss_cycles"})
+
     return device.model_copy(
         update={
             "clock_hz": number("clock", device.clock_hz),
             "caches": tuple(map(of_cache, device.caches)),
+            "tlb": tuple(map(of_tlb, device.tlb)),
             "memory": part(device.memory, "memory", _OF_MEMORY),
             "launch": part(device.launch, "launch", _OF_LAUNCH),
             "link": part(device.host_link, "link", _OF_LINK),

@@ -22,6 +22,7 @@ from gpureport.report.run.blocks import (
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.decisions import work_group_size
 from gpureport.report.run.numbers import Kinds
+from gpureport.report.run.residency_blocks import residency_blocks
 from gpureport.report.run.selection import Selection, selection
 from gpureport.report.run.sweep_blocks import Block, chapter_blocks
 from gpureport.report.text.words import advice_sentence, family_name
@@ -64,7 +65,12 @@ def chapters(
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
         ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
-        ("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),
+        (
+            "groups",
+            "Work-group shapes",
+            shapes,
+            (*shape_blocks(report, advice), *residency_blocks(report), *drawn["groups"]),
+        ),
         ("limits", "Efficiency and bottlenecks", answers.near_limits(report, found), limits),
         (
             "device",

@@ -1,0 +1,200 @@
+"""Lines, sectors and write policy of caches, from the latency of dependent loads."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.workloads import grid
+from gpureport.workloads.model import (
+    Buffer,
+    Demand,
+    Dispatch,
+    Features,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
+
+_STRIDE = 1024
+"""Bytes from one element of a cycle to the next: at least two of the longest lines."""
+_DISTANCES = (4, 28, 32, 60, 64, 124, 128, 256)
+_MOST_BYTES = 2**28
+_PAIRS = 2048
+_LINES = 512
+
+
+class _Loads(Workload):
+    """Base of the workloads."""
+
+    family = "memory"
+    source = "memory/lines.cl"
+    metric = Metric(kind="time", unit="loads", label="latency")
+    microbenchmark = True
+
+    def missing(self, features: Features) -> str | None:
+        """Processors keep written lines, and fetch neighbours of lines ahead."""
+        return "The entries of processors list the lines of their caches." if features.kind == "cpu" else None
+
+    def build_options(self, parameters: Parameters) -> str:
+        """All macros of the source file; those that a kernel does not use have any value."""
+        return grid.macros(parameters, "distance", "first_loads", "stores")
+
+
+class Sectors(_Loads):
+    """Pairs of loads with a distance."""
+
+    variant = "sectors"
+    title = "Latency of a second load nearby"
+    description = (
+        "One work-item follows a random cycle through a buffer that is larger than the caches. After each element it "
+        "loads a word at a distance of 4 to 256 bytes. The pair takes longer as soon as the second word is not in the "
+        "sector that the first load brought into the nearest cache, and longer still if memory must be accessed again. "
+        "Counted: the time of a pair."
+    )
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """A case for each distance, in a buffer of four last caches; none on a CPU."""
+        if device.is_cpu:
+            return ()
+        size = int(min(limits.max_buffer_bytes, _MOST_BYTES, 4 * grid.last_cache_bytes(device))) // _STRIDE * _STRIDE
+        points = tuple({"distance": d // 4, "bytes": size, "steps": _PAIRS} for d in _DISTANCES)
+        return (Sweep("distance", Axis(quantity="case", label="distance"), points, "distance of the second load"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is pairs."""
+        size, x = parameters["bytes"], sweep.points.index(parameters)
+        return grid.key(
+            parameters, f"{4 * parameters['distance']} B", work=parameters["steps"], items=1, nbytes=size, x=x
+        )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """The first load comes from memory; the second from the nearest cache, the shared cache or memory."""
+        steps, distance, size = parameters["steps"], 4 * parameters["distance"], parameters["bytes"]
+        records = size / _STRIDE
+        near = device.caches[0].sector_bytes if device.caches else 1
+        memory = max(near, device.memory.access_bytes)
+        served = (distance < near, near <= distance < memory, distance >= memory)
+        return Demand(
+            work_items=1,
+            work_group=(1,),
+            streams=(Stream("next", records, _STRIDE, 8, passes=steps / records, outer_passes=steps / records),),
+            chain={"int32": 4.0 * steps},
+            memory_chain=steps * (1 + served[2]),
+            cached_chain=steps * served[1],
+            nearest_chain=steps * served[0],
+            in_step=False,
+            loaded=False,
+            reused="never",
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """A random cycle; all other words are zero."""
+        size, words = parameters["bytes"], _STRIDE // 4
+        order = (rng.permutation(size // _STRIDE) * words).astype(np.uint32)
+        following = np.zeros(size // 4, dtype=np.uint32)
+        following[order] = np.roll(order, -1)
+        pairs = Dispatch("pairs", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"])))
+        buffers = {f"next{size}": Buffer(size, following), f"state{size}": Buffer(4, order[:1].copy())}
+        return Job(buffers, (pairs,))
+
+    verification_dispatches = 2
+
+    def verification(self) -> Sequence[Parameters]:
+        """Fewer and more pairs than one traversal."""
+        return (
+            {"distance": 1, "bytes": 37 * _STRIDE, "steps": 11},
+            {"distance": 64, "bytes": 19 * _STRIDE, "steps": 45},
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """Follow the cycle."""
+        size = parameters["bytes"]
+        following, state = job.buffers[f"next{size}"].filled(), job.buffers[f"state{size}"].filled()
+        at = int(state[0])
+        for _ in range(parameters["steps"] * dispatches):
+            at = int(following[at])
+        return {f"state{size}": np.array([at], dtype=np.uint32)}
+
+
+class SecondAccess(_Loads):
+    """Loads after loads or stores."""
+
+    variant = "second_access"
+    title = "Latency of loads after loads or stores"
+    description = (
+        "One work-item accesses each line of a small buffer, then loads each line again; each load depends on the "
+        "previous one. The latency shows whether the cache of the compute unit keeps data that were loaded, and data "
+        "that were stored. Counted: the dependent loads."
+    )
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
+        """Three cases; none on a CPU."""
+        if device.is_cpu:
+            return ()
+        line = max((cache.line_bytes for cache in device.caches), default=64)
+        points = tuple({"first_loads": a, "stores": b, "lines": _LINES, "line": line} for a, b in _CASES)
+        return (Sweep("first_access", Axis(quantity="case", label="accesses"), points, "kind of the first access"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is dependent loads."""
+        label, lines = _CASES[parameters["first_loads"], parameters["stores"]], parameters["lines"]
+        size, x = lines * parameters["line"], sweep.points.index(parameters)
+        return grid.key(parameters, label, work=_loads(parameters), items=1, nbytes=size, x=x)
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """First loads come from the shared cache if the nearest one is empty when a dispatch starts.
+
+        A cache that does not allocate on writes passes them on; then the loads after stores come from the next cache.
+        """
+        lines, line = parameters["lines"], parameters["line"]
+        kept = bool(device.caches) and device.caches[0].persistent
+        hits = _loads(parameters) if kept or device.architecture.write_allocate else lines * parameters["first_loads"]
+        return Demand(
+            work_items=1,
+            work_group=(1,),
+            streams=(Stream("next", lines, line, 4, passes=_loads(parameters) / lines),),
+            operations={"memory": float(lines * parameters["stores"])},
+            chain={"int32": 2.0 * _loads(parameters)},
+            cached_chain=_loads(parameters) - hits,
+            nearest_chain=hits,
+            in_step=False,
+            loaded=False,
+            reused="kernel",
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """A random cycle through all lines."""
+        lines, words = parameters["lines"], parameters["line"] // 4
+        order = (rng.permutation(lines) * words).astype(np.uint32)
+        following = np.zeros(lines * words, dtype=np.uint32)
+        following[order] = np.roll(order, -1)
+        name = f"next{lines}x{words}"
+        scalars = tuple(map(np.uint32, (lines, words, order[0])))
+        again = Dispatch("again", (1,), (1,), (name, "state", *scalars))
+        return Job({name: Buffer(following.nbytes, following), "state": Buffer(4)}, (again,))
+
+    def verification(self) -> Sequence[Parameters]:
+        """An odd number of lines."""
+        return tuple({"first_loads": a, "stores": b, "lines": 31, "line": 64} for a, b in _CASES)
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+        """The cycle ends where it starts."""
+        return {"state": np.array([job.dispatches[0].arguments[-1]], dtype=np.uint32)}
+
+
+_CASES = {(1, 0): "load, load", (0, 1): "store, load", (1, 1): "load, store, load"}
+"""Labels of the cases: whether loads and stores come before the last loads."""
+
+
+def _loads(parameters: Parameters) -> int:
+    """Return the number of dependent loads."""
+    return parameters["lines"] * (1 + parameters["first_loads"])
+
+
+WORKLOADS = (Sectors(), SecondAccess())

@@ -1,0 +1,127 @@
+"""Latency of dependent loads from different pages: address translation."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes
+from gpureport.workloads import grid
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+
+_PARTS = 4
+"""Buffers that form the range of addresses."""
+_UNKNOWN_PAGE = {"cpu": 4096, "gpu": 2 << 20, "accelerator": 2 << 20}
+"""Page size of devices whose entries list no translation lookaside buffers: typical of Linux and of GPU drivers."""
+_BEYOND = 4
+"""The range of addresses on a CPU ends at this multiple of the last reach; a GPU's at its memory."""
+_STEPS = {"cpu": 1 << 15, "gpu": 1 << 12, "accelerator": 1 << 12}
+"""Loads of a dispatch: enough to make the launch cost small."""
+
+
+class Translation(Workload):
+    """One work-item follows a random cycle with one element per page."""
+
+    family = "memory"
+    variant = "translation"
+    title = "Load latency, one load per page"
+    description = (
+        "One work-item follows a random cycle that visits each page of a range of addresses once; the address of each "
+        "load depends on the previous load. The data of all pages together fit in the caches. The latency therefore "
+        "rises where the pages exceed the reach of a translation lookaside buffer (TLB). GPUs read past the cache of "
+        "the compute unit. An untimed traversal comes first. Counted: the time of one load."
+    )
+    source = "memory/translation.cl"
+    metric = Metric(kind="time", unit="loads", label="latency")
+    microbenchmark = True
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The range of addresses, from a few pages to most of the memory; on a CPU to a few times the last reach."""
+        page = min((tlb.page_bytes for tlb in device.tlb), default=_UNKNOWN_PAGE[device.kind])
+        line = max((cache.line_bytes for cache in device.caches), default=64)
+        part = int(min(limits.max_buffer_bytes, limits.max_bytes / _PARTS)) // page * page
+        high = _largest_bytes(device, limits, page, line, part)
+        shape = {"page": page, "line": line, "part": part, "steps": _STEPS[device.kind]}
+        points = tuple({"bytes": size, **shape} for size in grid.sizes(4 * page, high, grid.multiple(page)))
+        points = tuple(point for point in points if point["bytes"] <= _PARTS * part)
+        return (Sweep("span", _AXIS, points, _AXIS.label, coarse=grid.coarse(limits)),) if points else ()
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
+        """Work is loads; the working set is the range of addresses."""
+        size = parameters["bytes"]
+        return grid.key(parameters, format_bytes(size), work=parameters["steps"], items=1, nbytes=size)
+
+    def build_options(self, parameters: Parameters) -> str:
+        """The sizes of a page, a line and a buffer are constants."""
+        return " ".join(f"-D{name.upper()}={parameters[name]}ul" for name in ("page", "line", "part"))
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+        """A chain of loads without address arithmetic; caches of compute units do not serve it (``reused``)."""
+        steps, page, size = parameters["steps"], parameters["page"], parameters["bytes"]
+        pages = size / page
+        return Demand(
+            work_items=1,
+            work_group=(1,),
+            streams=(Stream("pages", pages, page, 8, passes=steps / pages, outer_passes=steps / pages),),
+            memory_chain=steps,
+            in_step=False,
+            loaded=False,
+            span_bytes=size,
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """A random cycle through all pages."""
+        size, part = parameters["bytes"], parameters["part"]
+        pages = size // parameters["page"]
+        order = f"order{size}"
+        buffers = {
+            name: Buffer(min(part, size - start)) for name, start in zip(_NAMES, range(0, size, part), strict=False)
+        }
+        places = tuple(name if name in buffers else _NAMES[0] for name in _NAMES)
+        link = Dispatch("link", (pages,), (1,), (*places, order, "state", np.uint32(pages)))
+        visit = Dispatch("visit", (1,), (1,), (*places, "state", "reached", np.uint32(parameters["steps"])))
+        warm_up = Dispatch("visit", (1,), (1,), (*places, "state", "reached", np.uint32(pages)))
+        return Job(
+            buffers={
+                **buffers,
+                order: Buffer(4 * pages, rng.permutation(pages).astype(np.uint32)),
+                "state": Buffer(8),
+                "reached": Buffer(4),
+            },
+            dispatches=(visit,),
+            before=(link, warm_up),
+        )
+
+    verification_dispatches = 3
+
+    def verification(self) -> Sequence[Parameters]:
+        """Cycles of odd lengths in one buffer and in three."""
+        return (
+            {"bytes": 37 * 4096, "page": 4096, "line": 64, "part": 64 * 4096, "steps": 50},
+            {"bytes": 29 * 4096, "page": 4096, "line": 128, "part": 11 * 4096, "steps": 91},
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """Follow the cycle."""
+        order = job.buffers[f"order{parameters['bytes']}"].filled()
+        return {"reached": order[[parameters["steps"] * dispatches % len(order)]]}
+
+
+def _largest_bytes(device: Device, limits: Limits, page: int, line: int, part: int) -> float:
+    """Return the largest range of addresses: most of a GPU's memory; its elements fit in half of the last cache."""
+    largest = float(min(_PARTS * part, page / line * grid.last_cache_bytes(device) / 2))
+    reaches = [tlb.covered_bytes for tlb in device.tlb if isfinite(tlb.covered_bytes)]
+    if device.is_cpu:
+        largest = min(largest, _BEYOND * max(reaches, default=_LAST_REACH_BYTES))
+    return min(largest, limits.max_bytes)
+
+
+_LAST_REACH_BYTES = 16 * 2.0**20
+"""On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
+_NAMES = tuple(f"pages{number}" for number in range(_PARTS))
+_AXIS = Axis(quantity="working_set", label="range of addresses")
+
+WORKLOADS = (Translation(),)

@@ -1,0 +1,122 @@
+"""How many work-groups are resident at once, by work-group size and resources; the kernel counts them."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes
+from gpureport.workloads import grid
+from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Local, Parameters, Sweep, Workload
+
+_MOST_ITEMS = 2560
+"""No compute unit of the database keeps more work-items resident."""
+_WAIT_S = 50e-6
+"""Wait of a work-group: much longer than the device takes to start all groups that are resident at once."""
+_USUAL_CYCLES = 4.0
+"""Latency of a multiplication for the length of the wait, if the entry lists none."""
+_FEWEST_BYTES = 4
+_ONE_REGISTER = 1
+
+
+class Residency(Workload):
+    """Work-groups count themselves while they wait."""
+
+    family = "residency"
+    variant = "work_groups"
+    title = "Resident work-groups"
+    description = (
+        "Each work-group counts itself when it starts, waits for a chain of dependent multiplications, and leaves the "
+        "count. The largest count is the number of work-groups that are resident at once. Groups never wait for each "
+        "other. The cases differ in work-group size, local memory and values that work-items keep in registers. "
+        "Counted: work-items that finish."
+    )
+    source = "residency.cl"
+    metric = Metric(kind="rate", unit="work-items", label="finished work-items")
+    microbenchmark = True
+    counter = ("counts", 2)
+
+    def missing(self, features: Features) -> str | None:
+        """A processor has nothing to count."""
+        return "A processor's core runs one work-group at a time." if features.kind == "cpu" else None
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """Sizes of work-groups; then more local memory, and more registers. None on a CPU."""
+        if device.is_cpu:
+            return ()
+        sizes = grid.work_groups(device, limits)
+        middle = min(128, limits.max_work_group)
+        cases = [(size, _ONE_REGISTER, _FEWEST_BYTES) for size in sizes]
+        cases += [(middle, _ONE_REGISTER, kib * 1024) for kib in (4, 12, 30)]
+        cases += [(middle, registers, _FEWEST_BYTES) for registers in (64, 128)]
+        points = tuple(self._shape(device, *case) for case in cases)
+        return (Sweep("resources", Axis(quantity="case", label="work-group"), points, "work-groups and resources"),)
+
+    def _shape(self, device: Device, local: int, kept: int, used: int) -> dict[str, int]:
+        """Twice as many work-groups as any compute unit keeps resident."""
+        cycles = device.architecture.latency_cycles.get("int32_mul", _USUAL_CYCLES)
+        groups = device.compute_units * min(80, 2 * -(-_MOST_ITEMS // local))
+        steps = round(_WAIT_S * device.clock_hz / cycles)
+        return {"local": local, "kept": kept, "used": used, "groups": groups, "steps": steps}
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        """Work is work-items."""
+        kept, used = parameters["kept"], parameters["used"]
+        extra = f", {format_bytes(used)} local" if used > _FEWEST_BYTES else ""
+        extra += f", {kept} values kept" if kept > _ONE_REGISTER else ""
+        items = parameters["groups"] * parameters["local"]
+        label, x = f"groups of {parameters['local']}{extra}", sweep.points.index(parameters)
+        return grid.key(parameters, label, work=items, items=items, nbytes=_data_bytes(parameters), x=x)
+
+    def build_options(self, parameters: Parameters) -> str:
+        """The number of values is a constant, so that they stay in registers."""
+        return grid.macros(parameters, "kept")
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """One wave of each work-group computes a chain; the others wait at a barrier."""
+        local, groups, steps = parameters["local"], parameters["groups"], parameters["steps"]
+        return Demand(
+            work_items=groups * local,
+            work_group=(local,),
+            operations={"int32_mul": float(steps) * groups * device.architecture.wave_size},
+            chain={"int32_mul": float(steps), "barrier": 1.0},
+            registers=parameters["kept"] + 12,
+            local_memory_bytes=parameters["used"],
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Random values; counts begin at zero."""
+        counts = "counts{local}_{kept}_{used}".format_map(parameters)
+        buffers = {
+            counts: Buffer(12, np.zeros(3, dtype=np.uint32)),
+            "data": Buffer(_data_bytes(parameters), grid.random_words(rng, 4096)),
+            "result": Buffer(4),
+        }
+        local, steps = parameters["local"], np.uint32(parameters["steps"])
+        items = parameters["groups"] * local
+        return Job.of(
+            buffers, "reside", (items,), (local,), (counts, "data", steps, Local(parameters["used"]), "result")
+        )
+
+    verification_dispatches = 3
+
+    def verification(self) -> Sequence[Parameters]:
+        """Odd numbers of groups and work-items."""
+        return (
+            {"local": 33, "kept": 1, "used": 4, "groups": 7, "steps": 19},
+            {"local": 8, "kept": 5, "used": 1024, "groups": 13, "steps": 3},
+        )
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """No group is resident after the end, and all have run."""
+        name = next(name for name in job.buffers if name.startswith("counts"))
+        return {name: np.array([0, parameters["groups"] * dispatches], dtype=np.uint32)}
+
+
+def _data_bytes(parameters: Parameters) -> int:
+    return 4 * (parameters["local"] + parameters["kept"])
+
+
+WORKLOADS = (Residency(),)

@@ -1,0 +1,181 @@
+"""Address translation, lines of caches and resident work-groups: specification, prediction, results."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpureport.findings.key_figures import key_figures
+from gpureport.findings.residency import most_counted, resident_groups
+from gpureport.predict import predict
+from gpureport.predict.model import point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.records.keys import SweepKey
+from gpureport.records.levels import Level
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.report import Report
+from gpureport.report.run.residency_blocks import residency_blocks
+from gpureport.spec.database import load_database
+from gpureport.spec.host import HostProcessor, host_values, read_host
+from gpureport.spec.models import PAGE_WALK, Device, Tlb, Transition
+from gpureport.workloads import all_workloads
+from gpureport.workloads.model import Demand, Limits
+from tests.make_report import make_report
+
+GIB = 2.0**30
+LIMITS = Limits(max_bytes=48 * GIB, max_buffer_bytes=19 * GIB, max_work_group=1024)
+SHARP = Transition(onset=1, midpoint=1, end=1)
+WORKLOADS = {workload.name: workload for workload in all_workloads()}
+
+
+@pytest.fixture(scope="module")
+def device() -> Device:
+    """A device with two levels of 10 and 1000 pages."""
+    levels = (
+        Tlb(name="L1", entries=10, page_bytes=4096, miss_cycles=50, transition=SHARP),
+        Tlb(name="L2", reach_bytes=1000 * 4096, page_bytes=4096, miss_cycles=500, transition=SHARP),
+    )
+    return load_database().device("nvidia/h200_sxm").model_copy(update={"tlb": levels})
+
+
+@pytest.mark.parametrize(("pages", "added", "level"), [(5, 0, "L1 TLB"), (100, 50, "L2 TLB"), (5000, 550, "")])
+def test_misses_add_their_latency_to_a_load(device: Device, pages: int, added: float, level: str) -> None:
+    """Each level whose reach the range of addresses exceeds."""
+    demand = Demand(1, (1,), memory_chain=1e6, in_step=False, loaded=False)
+    resources = Resources(32)
+
+    plain = point_time(device, demand, resources)
+    spread = point_time(device, replace(demand, span_bytes=4096.0 * pages), resources)
+
+    assert (spread.time_s - plain.time_s) * device.clock_hz / 1e6 == pytest.approx(added, rel=1e-3, abs=1e-3)
+    assert spread.level == (Level(name=level) if level else PAGE_WALK)
+
+
+def test_predicted_cliffs_have_the_names_of_the_buffers(device: Device) -> None:
+    """At their reach; the last plateau is that of page table walks."""
+    workload = WORKLOADS["memory/translation"]
+
+    (prediction,) = predict(device, workload, LIMITS)
+    features = prediction.features
+    middles = {f.level.name: f.value for f in features if f.position == "midpoint"}
+    plateaus = [f.level.name for f in features if f.feature == "rate"]
+
+    assert middles == {"L1 TLB": pytest.approx(10 * 4096, rel=0.2), "L2 TLB": pytest.approx(1000 * 4096, rel=0.2)}
+    assert plateaus == ["L1 TLB", "L2 TLB", "page table walk"]
+
+
+def test_large_ranges_of_addresses_use_several_buffers(device: Device) -> None:
+    """None is larger than permitted, together they have the range's size."""
+    pages = tuple(level.model_copy(update={"page_bytes": 2 << 20}) for level in device.tlb)
+    workload = WORKLOADS["memory/translation"]
+    (sweep,) = workload.sweeps(device.model_copy(update={"tlb": pages}), LIMITS)
+    largest = sweep.points[-1]
+
+    assert 40 * GIB < largest["bytes"] <= LIMITS.max_bytes
+    assert largest["part"] <= LIMITS.max_buffer_bytes
+
+
+def test_huge_pages_extend_the_reach() -> None:
+    """With as many entries as there are for huge pages."""
+    level = Tlb(name="L1", entries=64, huge_entries=32, page_bytes=4096, miss_cycles=7, transition=SHARP)
+
+    assert level.covered_bytes == 64 * 4096
+    assert level.model_copy(update={"page_bytes": 2 << 20}).covered_bytes == 32 * (2 << 20)
+
+
+@pytest.mark.parametrize(("enabled", "size"), [("[always] madvise never", 2 << 20), ("always [madvise] never", None)])
+def test_the_system_decides_on_huge_pages(tmp_path: Path, enabled: str, size: int | None) -> None:
+    """Programs do not ask for them."""
+    (tmp_path / "enabled").write_text(enabled)
+    (tmp_path / "hpage_pmd_size").write_text(str(2 << 20))
+
+    host = read_host(huge_pages=tmp_path)
+
+    assert host.huge_page_bytes == size
+    assert read_host(huge_pages=tmp_path / "absent").huge_page_bytes is None
+
+
+def test_huge_pages_become_the_page_size_of_a_processor() -> None:
+    """As a queried value."""
+    values = host_values(HostProcessor("cpu", 4, 2**34, huge_page_bytes=2 << 20))
+
+    assert values["tlb.L1.page"].value == 2 << 20
+    assert values["tlb.L1.page"].provenance.kind == "queried"
+
+
+@pytest.mark.parametrize(("distance", "cycles"), [(4, 32), (32, 280), (64, 680)])
+def test_a_second_load_comes_from_where_its_sector_is(distance: int, cycles: float) -> None:
+    """The nearest cache, the cache that fetched it from memory, or memory."""
+    device = load_database().device("nvidia/h200_sxm")
+    workload = WORKLOADS["memory/sectors"]
+    (prediction,) = predict(device, workload, LIMITS)
+    (point,) = (p for p in prediction.points if p.point.label == f"{distance} B")
+
+    assert point.value * device.clock_hz == pytest.approx(680 + cycles + 16, rel=0.05)
+
+
+def test_loads_after_stores_take_longer_unless_stores_allocate() -> None:
+    """A cache that passes stores on does not contain their data."""
+    device = load_database().device("nvidia/h200_sxm")
+    workload = WORKLOADS["memory/second_access"]
+    (sweep,) = workload.sweeps(device, LIMITS)
+    stores = next(point for point in sweep.points if not point["first_loads"])
+    allocating = device.architecture.model_copy(update={"write_allocate": True})
+    other = device.model_copy(update={"architecture": allocating})
+
+    assert workload.demand(stores, device).cached_chain == stores["lines"]
+    assert workload.demand(stores, other).nearest_chain == stores["lines"]
+
+
+@pytest.fixture(scope="module")
+def counted() -> Report:
+    """A report in which a kernel counted 132 x 16 work-groups of 128 work-items, and ran no others."""
+    report = make_report()
+    device = load_database().device("nvidia/h200_sxm")
+    workload = WORKLOADS["residency/work_groups"]
+    (sweep,) = workload.sweeps(device, LIMITS)
+    keys = [workload.point(parameters, sweep) for parameters in sweep.points]
+    points = tuple(MeasuredPoint(point=k, counted=132 * 16 if k.label == "groups of 128" else None) for k in keys)
+    sweep_key = SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name)
+    measured = Measurement(key=sweep_key, metric=workload.metric, axis=sweep.axis, points=points)
+    return report.model_copy(update={"device": device, "measurements": (*report.measurements, measured)})
+
+
+def test_counted_groups_are_compared_with_the_rules(counted: Report) -> None:
+    """The rules of Hopper: 64 waves and 32 groups of a multiprocessor, 228 KiB of local memory, 64 Ki registers."""
+    rows = {row.label: row for row in resident_groups(counted)}
+
+    assert {label: row.predicted // 132 for label, row in rows.items() if "local" in label or "," not in label} == {
+        "groups of 32": 32,
+        "groups of 64": 32,
+        "groups of 128": 16,
+        "groups of 256": 8,
+        "groups of 512": 4,
+        "groups of 1024": 2,
+        "groups of 128, 4 KiB local": 16,
+        "groups of 128, 12 KiB local": 16,
+        "groups of 128, 30 KiB local": 7,
+    }
+    assert rows["groups of 128"].counted == 132 * 16
+    assert rows["groups of 64"].counted is None
+
+
+def test_the_resident_capacity_is_a_measured_key_figure(counted: Report) -> None:
+    """In work-items, next to that of the rules."""
+    figure = next(figure for figure in key_figures(counted) if figure.name == "Resident capacity")
+
+    assert figure.specification == 132 * 2048
+    assert figure.measured
+    assert figure.measured.value == most_counted(counted) == 132 * 16 * 128
+    assert figure.efficiency == 1
+
+
+def test_the_report_lists_counted_groups(counted: Report) -> None:
+    """One row for each case; the ratio where there is one."""
+    (block,) = residency_blocks(counted)
+
+    assert block.table is not None
+    by_case = {row[0]: row for row in block.table.rows}
+    assert len(by_case) == 11
+    assert by_case["groups of 128"][-3:] == ("2,112", "2,112", "1.000")
+    assert not list(residency_blocks(make_report()))
