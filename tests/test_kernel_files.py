@@ -325,8 +325,10 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
     with pytest.raises(FieldError, match="expect_from"):
         workload.expected(workload.verification()[0], job, 1)
-    with pytest.raises(InputError, match=r":16: expect_from"):
-        load_kernels([file])
+    for wrong in ("    raise ValueError('no')\n", "    return {'y_new': 1}\n"):
+        (tmp_path / "own.py").write_text(f"def right(**all):\n{wrong}")
+        with pytest.raises(InputError, match=r":16: expect_from"):
+            load_kernels([file])
 
 
 # Signatures and drafts

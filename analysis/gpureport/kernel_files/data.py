@@ -86,15 +86,16 @@ def expected_results(
         known[argument.name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled
     known |= {f"{name}_": value for name, value in known.items() if iskeyword(name)}
     found = _called(fields.expect_from, folder, known) if fields.expect_from else _evaluated(fields, known)
-    results = {}
+    results, buffers = {}, {argument.name: argument for argument in formulas.buffers}
     for name, values in found.items():
-        argument = next(each for each in formulas.buffers if each.name == name)
-        handle = str(handles[name])
+        if name not in buffers:
+            what = f"returns {name!r}, which is not a buffer; the buffers are {', '.join(buffers) or 'none'}"
+            raise FieldError("expect_from", what)
         right = np.broadcast_to(values, known[name].shape) if np.ndim(values) == 0 else np.asarray(values)
         if right.size != known[name].size:
             what = f"has {right.size} values, but the buffer has {known[name].size}"
             raise FieldError(f"expect.{name}" if fields.expect else "expect_from", what)
-        results[handle] = right.ravel().astype(argument.dtype)
+        results[str(handles[name])] = right.ravel().astype(buffers[name].dtype)
     return results
 
 

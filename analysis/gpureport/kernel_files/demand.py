@@ -8,6 +8,7 @@ from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.workloads import grid
 from gpureport.workloads.atomics.family import waiting_cycles
 from gpureport.workloads.model import Demand, Parameters, Stream
 
@@ -126,9 +127,8 @@ def _streams(
     passes, outer = _passes(formulas, argument, names, parameters, device)
     if argument.gather or argument.atomic:
         each = formulas.number("gather", argument.gather or argument.atomic or "0", names) / count
-        sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
         # Each access without order moves a whole sector.
-        passes, outer = each, each * max(1.0, sector / record) if argument.gather else each
+        passes, outer = each, each * max(1.0, grid.last_sector_bytes(device) / record) if argument.gather else each
     if argument.access != "write" or argument.atomic:
         yield Stream(argument.name, count, record, used, passes=passes, outer_passes=outer)
     if argument.access != "read" or argument.atomic:

@@ -249,12 +249,10 @@ class KernelFileWorkload(Workload):
             ends = range_of(written)
             most = min(4 * grid.last_cache_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
             value = min(self._value_of(most, self._shape()), ends[1] if ends else _MOST_SIZE)
-            least = prod(_MULTIPLES[:1])
+            least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple() == 0 else 0
         points = [point for shape in shapes if self._divides(point := self._with(value, shape))]
-        label = f"work-group size at {self._size_label(points[0])}" if points else ""
-        axis = grid.by_group_size((), "").axis
-        return Sweep("work_group", axis, tuple(self._possible(points, limits)), label)
+        return grid.by_group_size(self._possible(points, limits), self._size_label(points[0]) if points else "")
 
     def _divides(self, parameters: Parameters) -> bool:
         try:

@@ -1,5 +1,8 @@
 """The verification of a workload alone, before anything is measured."""
 
+from collections.abc import Iterable
+
+from gpureport.errors import GpuReportError
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress
@@ -22,3 +25,15 @@ def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> 
     wrong = checked.verification is not None and not checked.verification.passed
     missing = checked.verification is None
     return checked.skipped if checked.failed or wrong or missing else None
+
+
+def refuse_faulty(measurer: Measurer, workloads: Iterable[Workload], progress: Progress) -> None:
+    """Check workloads, each as :func:`check_kernel` does.
+
+    Raises:
+        GpuReportError: one does not build, cannot be launched, or gives wrong results.
+        DeviceError: the device was lost.
+    """
+    for workload in workloads:
+        if problem := check_kernel(measurer, workload, progress):
+            raise GpuReportError(f"{workload.title}: {problem}")
