@@ -27,12 +27,12 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
-from gpureport.records.measurement import MachineCode
+from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
-from gpureport.workloads.model import Features, Limits
+from gpureport.workloads.model import Demand, Features, Limits
 from tests.toy import MIB, TOY
 
 EXAMPLES = sorted((data_dir("kernels_cl") / "examples").glob("*.yaml"))
@@ -176,10 +176,59 @@ def test_a_stencil_reads_its_neighbours_from_the_first_cache() -> None:
     """Five loads of each cell, of which memory serves about one."""
     workload = example("stencil_5_point")
     point = workload.sweeps(TOY, limits_of(TOY))[0].points[-1]
-    read = next(stream for stream in workload.demand(point, TOY).streams if not stream.write)
+    read = [stream for stream in workload.demand(point, TOY).streams if not stream.write]
 
-    assert read.passes == 5
-    assert 1 < read.outer_passes < 2
+    assert sum(stream.passes for stream in read) == 5
+    assert 1 < sum(stream.outer_passes for stream in read) < 2
+
+
+def demand_of(name: str, device: Device = TOY, **others: object) -> Demand:
+    """Return the demand of an example at its largest size, with *others* as fields of all buffers."""
+    fields = yaml.safe_load((SAXPY.parent / f"{name}.yaml").read_text())
+    for each in fields["arguments"]:
+        each.update(others if "elements" in each else {})
+    (workload,) = described(fields, SAXPY.parent)
+    return workload.demand(workload.sweeps(TOY, limits_of(TOY))[0].points[-1], device)
+
+
+def test_patterns_of_access_touch_lines_and_sectors() -> None:
+    """A wave touches more lines of runs; the accesses of a wave to one element are one access of the cache."""
+    lanes = TOY.architecture.wave_size
+    plain, runs, uniform = demand_of("saxpy"), demand_of("saxpy", run="16"), demand_of("saxpy", uniform=True)
+
+    assert plain.lines_per_access == 1 < runs.lines_per_access <= lanes
+    assert uniform.operations["memory"] == plain.operations["memory"]
+    assert uniform.streams[0].passes * lanes == plain.streams[0].passes
+
+
+@pytest.mark.parametrize(("local_x", "local_y"), [(1, 64), (64, 1)])
+def test_narrow_groups_touch_more_lines(local_x: int, local_y: int) -> None:
+    """The rows of a wave are apart in memory."""
+    workload = example("stencil_5_point")
+    demand = workload.demand({"n": 3072, "local_x": local_x, "local_y": local_y, "local_z": 1}, TOY)
+    written = next(stream for stream in demand.streams if stream.write)
+
+    assert (demand.lines_per_access > 2) is (local_x == 1)
+    assert (written.outer_passes > 2) is (local_x == 1)
+
+
+def test_atomic_operations_wait_for_each_other() -> None:
+    """On a GPU in the cache; on a CPU, work-groups wait for their own."""
+    gpu, cpu = demand_of("histogram"), demand_of("histogram", CPU)
+
+    assert gpu.waiting_cycles > 0 == cpu.waiting_cycles
+    assert cpu.chain["int32"] > gpu.chain["int32"]
+
+
+def test_an_array_that_fits_into_the_cache_is_read_once() -> None:
+    """The traffic of accesses without order with memory."""
+    workload = example("csr_spmv")
+    small, large = (
+        workload.demand({"rows": rows, "each": 16, "local_x": 256, "local_y": 1, "local_z": 1}, TOY).reused
+        for rows in (10**3, 10**8)
+    )
+
+    assert (small, large) == ("dispatch", "kernel")
 
 
 def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
@@ -201,6 +250,23 @@ def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
     assert set(bare.completed(looping).demand(point, TOY).operations) == names
     assert example("saxpy").completed(code).demand(point, TOY).operations["fp32"] == point["n"]
+
+
+def test_a_compiled_loop_has_the_iterations_of_its_loads() -> None:
+    """Operations and rounds of loads; a description that declares them has priority."""
+    workload = example("n_body")
+    point = {"n": 1024, "local_x": 64, "local_y": 1, "local_z": 1}
+    loop = LoopCode(counts={"fp32": 52, "special": 4, "global load": 4}, loads=4, rounds=1, outside={"global load": 1})
+    code = MachineCode(form="PTX", counts={}, global_loads={16: 5}, global_stores={}, loops=True, loop=loop)
+    declared = workload.demand(point, TOY)
+    workload.formulas.fields = workload.fields.model_copy(update={"operations": {}})
+    derived = workload.completed(code).demand(point, TOY)
+
+    assert derived.operations["fp32"] == pytest.approx(13 * 1023 * 1024)
+    assert derived.operations["transcendental"] == pytest.approx(1023 * 1024)
+    assert derived.memory_chain == pytest.approx(1 + 1023 / 4)
+    assert declared.operations["fp32"] == 13 * 1024 * 1024
+    assert declared.memory_chain == 1024 / 4
 
 
 def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from math import prod
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -68,7 +69,18 @@ Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | 
 Identifier = Annotated[str, AfterValidator(_identifier)]
 OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
 Class = Literal[
-    "fp32", "int32", "int32_mul", "add", "fp32_three", "ternary", "shift", "shuffle", "ballot", "local", "barrier"
+    "fp32",
+    "int32",
+    "int32_mul",
+    "add",
+    "fp32_three",
+    "ternary",
+    "shift",
+    "transcendental",
+    "shuffle",
+    "ballot",
+    "local",
+    "barrier",
 ]
 """An instruction class of the model."""
 
@@ -76,10 +88,16 @@ Class = Literal[
 class Pattern(Strict):
     """How work-items access an array, if not each its own element."""
 
-    stencil: tuple[Annotated[int, Field(ge=0, le=64)], ...] = ()
+    stencil: tuple[Annotated[int, Field(ge=0, le=64)], ...] = Field(min_length=1)
     """Radius of a stencil in each dimension of the array, slowest first: ``[1, 1]`` has five points."""
     shape: Literal["cross", "box"] = "cross"
     """``cross``: neighbours along the axes. ``box``: all neighbours within the radii."""
+
+    @property
+    def points(self) -> int:
+        """Elements that a work-item reads."""
+        wide = [2 * radius + 1 for radius in self.stencil]
+        return prod(wide) if self.shape == "box" else 1 + sum(each - 1 for each in wide)
 
 
 class ArgumentFields(Strict):
@@ -104,6 +122,10 @@ class ArgumentFields(Strict):
     """How often one dispatch accesses each element."""
     outer_passes: Formula | None = None
     """How often one dispatch moves the array beyond the first cache; default 1."""
+    run: Formula | None = None
+    """Consecutive elements that one work-item accesses, one after the other; default 1: neighbours access neighbours."""
+    uniform: bool = False
+    """Whether all work-items of a wave read the same element at the same time."""
     pattern: Annotated[Pattern, BeforeValidator(_stencil, json_schema_input_type=Pattern | str)] | None = None
     gather: Formula | None = None
     """Number of accesses at addresses without order."""

@@ -213,7 +213,7 @@ def memory_traffic_time(
         "compute_unit": busy_fraction(device, demand),
         "device": min(1.0, ceil(demand.groups) / _group_places(device)),
     }
-    writes_s = write_time_s(device, demand, resident)
+    writes_s = max(write_time_s(device, demand, resident), device.cycles(demand.waiting_cycles))
     in_flight = bytes_in_flight(device, demand, resident)
     overlapping = in_flight > footprint
     levels: list[ServingLevel[str]] = []

@@ -139,6 +139,8 @@ class Demand:
         line_conflicts: maximum number of these lines that map to the same bank.
         stores_per_sector: number of stores that together write one sector.
         line_writes: lines written, summed over all stores of all waves; ``None``: the lines that the streams cover.
+        waiting_cycles: clock cycles for which atomic operations of all work-groups wait for each other, in the busiest
+            slice of the cache.
         branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
         maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
@@ -168,6 +170,7 @@ class Demand:
     line_conflicts: float = 1.0
     stores_per_sector: float = 1.0
     line_writes: float | None = None
+    waiting_cycles: float = 0.0
     branches: bool = False
     maskable: bool = False
     local_conflicts: float = 1.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.game_of_life.tiling import Tiling
+from gpureport.workloads.tiling import Tiling
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Sweep
 
 _PAGE_BYTES = 4096
