@@ -59,10 +59,10 @@ class Traffic:
     def _counts(self) -> Mapping[tuple[str, bool], float]:
         """Accesses of all work-items, by buffer and whether they are stores."""
         found: dict[tuple[str, bool], float] = {}
-        served = {each.name: self._served(each) for each in self.formulas.buffers}
+        served = {(each.name, False): self._served(each) for each in self.formulas.buffers}
         for stream in self.streams:
-            key, count = (stream.buffer, stream.write), stream.elements * stream.passes * served[stream.buffer]
-            found[key] = found.get(key, 0.0) + count
+            key = stream.buffer, stream.write
+            found[key] = found.get(key, 0.0) + stream.elements * stream.passes * served.get(key, 1.0)
         return found
 
     @property
@@ -119,7 +119,7 @@ class Traffic:
         return self.formulas.number(field, getattr(argument, field) or "0", self.names)
 
     def _served(self, argument: ArgumentFields) -> float:
-        """Return how many work-items get their data from one access of the first cache."""
+        """Return how many work-items get their data from one load from the first cache."""
         return float(self.device.architecture.wave_size) if argument.uniform and not self.device.is_cpu else 1.0
 
     def _streams(self, argument: ArgumentFields) -> tuple[Stream, ...]:
@@ -139,8 +139,9 @@ class Traffic:
         written = Stream(argument.name, count, record, used, True, own, self._written(argument))
         if argument.access == "write":
             return (written,)
-        rows = self._other_rows(argument)
-        read = Stream(argument.name, count, record, used, False, (passes - rows) / self._served(argument), outer)
+        served = self._served(argument)
+        passes, rows = passes / served, self._other_rows(argument) / served
+        read = Stream(argument.name, count, record, used, False, passes - rows, outer)
         # Independent loads from other rows; the work-group's other work-items bring their data.
         others = (Stream(argument.name, count, record, used, False, rows, 0.0),) if rows else ()
         return (read, *others, *((written,) if argument.access == "read_write" else ()))
