@@ -27,6 +27,8 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
+from gpureport.predict.advice import advice
+from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
 from gpureport.results.opening import predicted_report
@@ -184,10 +186,7 @@ def test_a_stencil_reads_its_neighbours_from_the_first_cache() -> None:
 
 def demand_of(name: str, device: Device = TOY, **others: object) -> Demand:
     """Return the demand of an example at its largest size, with *others* as fields of all buffers."""
-    fields = yaml.safe_load((SAXPY.parent / f"{name}.yaml").read_text())
-    for each in fields["arguments"]:
-        each.update(others if "elements" in each else {})
-    (workload,) = described(fields, SAXPY.parent)
+    workload = changed_fields(name, **others)
     return workload.demand(workload.sweeps(TOY, limits_of(TOY))[0].points[-1], device)
 
 
@@ -395,6 +394,55 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
         (tmp_path / "own.py").write_text(f"def right(**all):\n{wrong}")
         with pytest.raises(InputError, match=r":16: expect_from"):
             load_kernels([file])
+
+
+# Advice
+
+
+def changed_fields(name: str, **others: object) -> KernelFileWorkload:
+    """Return an example with other fields of all its buffers."""
+    fields = yaml.safe_load((SAXPY.parent / f"{name}.yaml").read_text())
+    for each in fields["arguments"]:
+        each.update(others if "elements" in each else {})
+    (workload,) = described(fields, SAXPY.parent)
+    return workload
+
+
+def advice_on(workload: KernelFileWorkload, device: Device = TOY) -> tuple[Advice, ...]:
+    """Return the advice on a kernel, from its specification prediction."""
+    return advice(workload, device, workload.sweeps(device, limits_of(device)))
+
+
+def test_a_structure_of_arrays_moves_fewer_bytes() -> None:
+    """Records of eight numbers of which one is used: the gain is the ratio of the moved bytes."""
+    records = changed_fields("saxpy", stride=8, elements="8 * n")
+    found = {each.change: each.gain for each in advice_on(records)}
+
+    gains = [gain for change, gain in found.items() if "structure of arrays" in change]
+    assert len(gains) == 2
+    assert all(1.5 < gain < 8 for gain in gains)
+
+
+def test_advice_has_gains_of_at_least_five_percent() -> None:
+    """Largest first; microbenchmarks and our own kernels get none."""
+    for name in ("csr_spmv", "histogram", "reduction", "saxpy"):
+        gains = [each.gain for each in advice_on(example(name))]
+        assert gains == sorted(gains, reverse=True)
+        assert all(gain >= 1.05 for gain in gains)
+    (copy_,) = select(("memory/copy",))
+    assert advice(copy_, TOY, copy_.sweeps(TOY, limits_of(TOY))) == ()
+
+
+def test_the_report_shows_advice(tmp_path: Path) -> None:
+    """With its gain, in a chapter about the kernels of the user."""
+    report = predicted_report(TOY, [changed_fields("saxpy", stride=8, elements="8 * n")])
+    save_report(report, tmp_path / "report.json")
+
+    assert report.workloads["saxpy/saxpy"].described
+    assert main(["render", str(tmp_path / "report.json"), "--no-pdf"]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "Your kernels" in text
+    assert "structure of arrays" in text
 
 
 # Signatures and drafts

@@ -13,7 +13,7 @@ from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, described, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
-from gpureport.cli.summary import print_findings, print_unexpected
+from gpureport.cli.summary import print_advice, print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
@@ -272,6 +272,7 @@ def _summarise(report: Report, path: Path) -> None:
         note(f"gpureport: {nothing}")
     print_findings(report.findings)
     print_unexpected(report.explanations)
+    print_advice(report.advice)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:

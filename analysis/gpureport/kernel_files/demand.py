@@ -1,6 +1,6 @@
 """The demand of a described kernel: declared accesses and operations, completed by assumptions."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 
 from gpureport.kernel_files.expressions import Value
@@ -8,6 +8,7 @@ from gpureport.kernel_files.formulas import Formulas
 from gpureport.kernel_files.traffic import Traffic
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.spec.models import Device
+from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.model import Demand, Parameters
 
 _INSTRUCTIONS = 6.0
@@ -24,6 +25,8 @@ _ATOMIC_CYCLES = 20.0
 
 _CLASSES: Mapping[str, str] = {
     "fp32": "fp32",
+    "fp64": "fp64",
+    "fp16": "fp16",
     "int": "int32",
     "logic": "int32",
     "shift": "int32",
@@ -56,6 +59,15 @@ def _compiled_operations(code: MachineCode | None, loads: float) -> dict[str, fl
     return found
 
 
+def _listed(counts: Mapping[str, float], listed: Collection[str]) -> dict[str, float]:
+    """Return *counts* by the classes that an architecture has *listed*; those without a known rate stay as they are."""
+    found: dict[str, float] = {}
+    for name, count in counts.items():
+        known = listed_class(name, listed)
+        found[known] = found.get(known, 0.0) + count
+    return found
+
+
 def _iterations(loop: LoopCode, loads: float) -> float:
     """Return the iterations of a compiled loop in which a work-item has *loads* altogether."""
     if loop.iterations is not None:
@@ -84,13 +96,18 @@ def demand_of(
         chain["int32"] += _atomic_chain(formulas, names, items / prod(local), device)
     if in_local := formulas.number("local_atomics", fields.local_atomics, names):
         operations["local"] = operations.get("local", 0.0) + in_local
+    rates = device.architecture.rates_per_cycle
     around = _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * traffic.accesses
     return Demand(
         work_items=items,
         work_group=local,
         streams=traffic.streams,
-        operations={**operations, "memory": traffic.accesses, "instruction": around + sum(operations.values())},
-        chain=chain,
+        operations={
+            **_listed(operations, rates),
+            "memory": traffic.accesses,
+            "instruction": around + sum(operations.values()),
+        },
+        chain=_listed(chain, device.architecture.latency_cycles),
         memory_chain=_memory_chain(formulas, traffic, code, loops=loops),
         registers=fields.registers or 32,
         local_memory_bytes=formulas.local_memory_bytes(parameters),

@@ -70,13 +70,18 @@ Identifier = Annotated[str, AfterValidator(_identifier)]
 OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
 Class = Literal[
     "fp32",
+    "fp64",
+    "fp16",
+    "fp16x2",
     "int32",
+    "int64",
     "int32_mul",
     "add",
     "fp32_three",
     "ternary",
     "shift",
     "transcendental",
+    "conversion",
     "shuffle",
     "ballot",
     "local",
@@ -123,7 +128,7 @@ class ArgumentFields(Strict):
     outer_passes: Formula | None = None
     """How often one dispatch moves the array beyond the first cache; default 1."""
     run: Formula | None = None
-    """Consecutive elements that one work-item accesses, one after the other; default 1: neighbours access neighbours."""
+    """Consecutive elements that one work-item accesses in turn; default 1: neighbours access neighbours."""
     uniform: bool = False
     """Whether all work-items of a wave read the same element at the same time."""
     pattern: Annotated[Pattern, BeforeValidator(_stencil, json_schema_input_type=Pattern | str)] | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
 from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import RESERVED, KernelFields, range_of
@@ -54,6 +55,7 @@ class KernelFileWorkload(Workload):
     """One variant of a described kernel. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
 
     essential = True
+    described = True
     _most_verified: int | None = None
     _code: MachineCode | None = None
 
@@ -282,6 +284,15 @@ class KernelFileWorkload(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations."""
         return demand_of(self.formulas, parameters, device, self._code, loops=self.loops)
+
+    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
+        """Return changes of layout, order and width of accesses, each with the demand that results."""
+        demand = self.demand(parameters, device)
+        for what, changed in changed_demands(self.formulas, demand, device, loops=self.loops):
+            if isinstance(changed, Demand):
+                yield what, changed
+            else:
+                yield what, demand_of(changed, parameters, device, self._code, loops=self.loops)
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
         """Return the kernel with what its compiled code shows and its description does not declare."""

@@ -22,7 +22,7 @@ def main_loop(every: Sequence[Statement], code: Sequence[Instruction]) -> LoopCo
         every: the statements of a kernel.
         code: the same statements as instructions, statement i at addresses 2 i and 2 i + 1.
     """
-    inner = [sorted({one.address // 2 for one in loop}) for loop in loops.innermost(code)]
+    inner = [sorted({one.address // 2 for one in loop}) for loop in loops.innermost(list(code))]
     bodies = [[every[index] for index in loop] for loop in inner]
     body = max(bodies, key=_loads, default=[])
     if not _loads(body):
@@ -67,7 +67,9 @@ def _iterations(body: Sequence[Statement], every: Sequence[Statement]) -> int | 
         return None
     end, by = _number(test), _number(step)
     names = {*step.registers[0], *step.registers[1]}
-    starts = [each for each in every if each.parts[:1] == ("mov",) and names & {*each.registers[0]} and each not in body]
+    starts = [
+        each for each in every if each.parts[:1] == ("mov",) and names & {*each.registers[0]} and each not in body
+    ]
     start = _number(starts[0]) if len(starts) == 1 else None
     if end is None or by is None or start is None or by == 0:
         return None

@@ -52,6 +52,7 @@ class Statement:
 
     @property
     def type(self) -> str:
+        """The last type of the instruction: ``u32``; empty if it has none."""
         return next((part for part in reversed(self.parts[1:]) if _TYPE.fullmatch(part)), "")
 
     @property

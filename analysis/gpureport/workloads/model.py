@@ -4,7 +4,7 @@ A new workload is one module in this package and one ``.cl`` file in ``kernels_c
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar, Literal
@@ -304,6 +304,8 @@ class Workload(ABC):
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: bool = False
     """Whether a quick run includes it."""
+    described: ClassVar[bool] = False
+    """Whether it is a kernel of the user, who gets advice on it."""
 
     @property
     def name(self) -> str:
@@ -353,6 +355,10 @@ class Workload(ABC):
     def completed(self, code: MachineCode | None) -> "Workload":  # noqa: ARG002 - most demands are complete
         """Return the workload with what its compiled *code* adds to its demand, for calibrated predictions."""
         return self
+
+    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:  # noqa: ARG002
+        """Return changes of the kernel, as the ends of "you could …", each with the demand that results."""
+        return ()
 
     tolerance: float = 0.0
     """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""

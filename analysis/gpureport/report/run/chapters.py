@@ -7,6 +7,7 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run import answers, trust, unexpected
+from gpureport.report.run import kernels as own_kernels
 from gpureport.report.run.blocks import (
     as_predicted,
     cliff_blocks,
@@ -61,6 +62,7 @@ def chapters(
     trusted = (*trust_blocks(report, found), *drawn["trust"])
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
+        ("own", "Your kernels", own_kernels.answers(report, found), own_kernels.kernel_blocks(report, found)),
         ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
         ("groups", "Work-group shapes", shapes, (*shape_blocks(report, advice), *drawn["groups"])),

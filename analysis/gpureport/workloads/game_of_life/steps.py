@@ -7,8 +7,8 @@ import numpy as np
 
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.tiling import Tiling
 from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Sweep
+from gpureport.workloads.tiling import Tiling
 
 _WORDS = 4
 _RING = _WORDS + 1
