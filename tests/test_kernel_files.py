@@ -26,8 +26,9 @@ from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
 from gpureport.measure.verify import verify
-from gpureport.predict import limits_of, predict
+from gpureport.predict import limits_of, model_inputs, predict
 from gpureport.predict.advice import advice
+from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
@@ -251,6 +252,33 @@ def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     assert example("saxpy").completed(code).demand(point, TOY).operations["fp32"] == point["n"]
 
 
+def test_a_sequence_takes_the_time_of_its_kernels() -> None:
+    """Times are those of the mean dispatch, and so is the work; the second kernel is small."""
+    one, two = example("reduction"), example("reduction_two_pass")
+    sweep = two.sweeps(TOY, limits_of(TOY))[0]
+    point = sweep.points[-1]
+    single, both = (point_time(*model_inputs(TOY, each, sweep, point, None)) for each in (one, two))
+
+    assert len(two.job(two.verification()[0], np.random.default_rng(0)).dispatches) == 2
+    assert two.point(point, sweep).work == one.point(point, sweep).work / 2
+    assert single.time_s / 2 < both.time_s < single.time_s
+    assert both.bottleneck in both.ceilings_s
+
+
+def test_a_mistake_in_a_sequence_has_its_line(tmp_path: Path) -> None:
+    """As one in the first kernel."""
+    text = (SAXPY.parent / "reduction_two_pass.yaml").read_text()
+    copy(SAXPY.with_name("reduction.cl"), tmp_path / "reduction.cl")
+    file = tmp_path / "two.yaml"
+    file.write_text(
+        text.replace("buffer: sums, type: uint, elements: groups", "buffer: sums, type: uint, elements: none")
+    )
+    line = 1 + next(number for number, each in enumerate(text.splitlines()) if "buffer: sums" in each)
+
+    with pytest.raises(InputError, match=rf":{line}: sequence.0.arguments.1.elements"):
+        load_kernels([file])
+
+
 def test_a_compiled_loop_has_the_iterations_of_its_loads() -> None:
     """Operations and rounds of loads; a description that declares them has priority."""
     workload = example("n_body")
@@ -258,14 +286,14 @@ def test_a_compiled_loop_has_the_iterations_of_its_loads() -> None:
     loop = LoopCode(counts={"fp32": 52, "special": 4, "global load": 4}, loads=4, rounds=1, outside={"global load": 1})
     code = MachineCode(form="PTX", counts={}, global_loads={16: 5}, global_stores={}, loops=True, loop=loop)
     declared = workload.demand(point, TOY)
-    workload.formulas.fields = workload.fields.model_copy(update={"operations": {}})
+    workload.formulas.fields = workload.fields.model_copy(update={"operations": {}, "memory_chain": None})
     derived = workload.completed(code).demand(point, TOY)
 
     assert derived.operations["fp32"] == pytest.approx(13 * 1023 * 1024)
     assert derived.operations["transcendental"] == pytest.approx(1023 * 1024)
     assert derived.memory_chain == pytest.approx(1 + 1023 / 4)
-    assert declared.operations["fp32"] == 13 * 1024 * 1024
-    assert declared.memory_chain == 1024 / 4
+    assert declared.operations["fp32"] == 17 * 1024 * 1024
+    assert declared.memory_chain == 1024 / 2
 
 
 def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:

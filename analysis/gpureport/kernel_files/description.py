@@ -109,6 +109,8 @@ class ArgumentFields(Strict):
     """One argument of the kernel, in its order: a buffer (``elements``), a scalar (``value``) or ``local`` memory."""
 
     name: Identifier
+    buffer: Identifier | None = None
+    """In a ``sequence``: name of the buffer, if another kernel calls it otherwise; default: ``name``."""
     type: OpenCLType
     elements: Formula | None = None
     """Number of elements of a buffer."""
@@ -143,6 +145,11 @@ class ArgumentFields(Strict):
         if len(given) != 1:
             raise ValueError("needs exactly one of elements (a buffer), value (a scalar) and local (local memory)")
         return self
+
+    @property
+    def buffer_name(self) -> str:
+        """Name of the buffer, which kernels of a sequence share."""
+        return self.buffer or self.name
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -184,6 +191,22 @@ class VariantFields(Strict):
 
 Positive = Annotated[int, Field(ge=1, le=1 << 40)]
 WorkGroups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
+
+
+class StepFields(Strict):
+    """A further kernel of a sequence."""
+
+    kernel: Identifier
+    arguments: tuple[ArgumentFields, ...] = Field(min_length=1)
+    """Buffers with the name of an earlier kernel's buffer are the same."""
+    global_size: tuple[Formula, ...] = Field(min_length=1, max_length=3)
+    guarded: bool = False
+    operations: dict[Class, Formula] = Field(default_factory=dict)
+    chain: dict[Class, Formula] = Field(default_factory=dict)
+    memory_chain: Formula | None = None
+    registers: Annotated[int, Field(ge=1, le=1024)] | None = None
+    local_memory_bytes: Formula = "0"
+    local_atomics: Formula = "0"
 
 
 class KernelFields(Strict):
@@ -236,6 +259,8 @@ class KernelFields(Strict):
     """Number of atomic operations on local memory, of all work-items."""
     variants: dict[Identifier, VariantFields] = Field(default_factory=dict)
     """Other versions, by name, each with the fields that differ; all are compared."""
+    sequence: tuple[StepFields, ...] = ()
+    """Kernels that run after the first one, with the same work-group; ``work`` and ``expect`` are those of all."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -246,6 +271,10 @@ class KernelFields(Strict):
             )
         if self.expect is not None and self.expect_from is not None:
             raise ValueError("give expect or expect_from, not both")
+        if self.sequence and self.swap:
+            raise ValueError("give swap or sequence, not both")
+        if any(len(step.global_size) != len(self.global_size) for step in self.sequence):
+            raise ValueError("sequence: all kernels need the same number of dimensions in global_size")
         return self
 
     @property
@@ -269,6 +298,14 @@ def range_of(value: str | tuple[int, ...]) -> tuple[int, int] | None:
         return None
     low, high = int(match[1]), min(_MOST_EXPONENT, int(match[2]))
     return 2 ** min(low, high), 2 ** max(low, high)
+
+
+def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:
+    """Return a description of each further kernel of the sequence."""
+    return tuple(
+        fields.model_copy(update={**{name: getattr(step, name) for name in StepFields.model_fields}, "sequence": ()})
+        for step in fields.sequence
+    )
 
 
 def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:

@@ -26,7 +26,7 @@ exponent p.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from math import ceil, inf, prod
 
 from gpureport.predict import cpu_times, traffic
@@ -94,7 +94,27 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
 
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
-    """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
+    """Predict one dispatch of *demand* on *device*, compiled to *resources*; the mean of a sequence of kernels."""
+    first = _dispatch_time(device, demand, resources)
+    if not demand.following:
+        return first
+    used = (Resources(each.registers, each.local_memory_bytes) for each in demand.following)
+    parts = [first, *map(_dispatch_time, repeat(device), demand.following, used)]
+    count, longest = len(parts), max(parts, key=lambda part: part.time_s)
+    names = dict.fromkeys(name for part in parts for name in part.ceilings_s)
+    ceilings = {name: sum(part.ceilings_s.get(name, 0.0) for part in parts) / count for name in names}
+    return replace(
+        longest,
+        time_s=sum(part.time_s for part in parts) / count,
+        ceilings_s=ceilings,
+        bottleneck=max(ceilings, key=lambda name: ceilings[name]),
+        operations=sum(part.operations for part in parts) / count,
+        memory_bytes=sum(part.memory_bytes for part in parts) / count,
+    )
+
+
+def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
+    """Predict one dispatch."""
     resident = occupancy(device.architecture, demand.work_group, resources)
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     usable = usable_capacities(device, demand, resident)

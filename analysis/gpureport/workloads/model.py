@@ -155,6 +155,7 @@ class Demand:
         one_buffer: whether only the largest buffer occupies the caches.
         idle_items: work-items that only pad work-groups and access no memory.
         isolated: whether the dispatch is timed by itself instead of back-to-back with others.
+        following: the other dispatches of a sequence of different kernels; times are then the mean of all.
     """
 
     work_items: int
@@ -182,6 +183,7 @@ class Demand:
     one_buffer: bool = False
     idle_items: int = 0
     isolated: bool = False
+    following: "tuple[Demand, ...]" = ()
 
     @property
     def writes(self) -> bool:
