@@ -77,9 +77,13 @@ def _load(file: Path) -> Sequence[KernelFileWorkload]:
     document = read_file(file, KernelFields)
     fields = document.get()
     try:
-        return list(_workloads(fields, file.parent, {}))
+        found = list(_workloads(fields, file.parent, {}))
     except FieldError as error:
         raise InputError(str(document.problem(error.field, error.message, "error"))) from None
+    results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
+    for workload in found:
+        workload.place = str(document.problem(results, workload.title, "error"))
+    return found
 
 
 def _workloads(

@@ -60,8 +60,7 @@ class Kernel:
         The kernel's code runs on the device.
 
         Raises:
-            InputError: there is no such device.
-            GpuReportError: the kernel does not build, or gives wrong results.
+            InputError: there is no such device, or the kernel does not build, or gives wrong results.
         """
         silent = _Silent()
         with choose_working(device).measurer as measurer:

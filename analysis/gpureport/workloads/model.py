@@ -306,6 +306,8 @@ class Workload(ABC):
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: bool = False
     """Whether a quick run includes it."""
+    place: str = ""
+    """File, line and field of the expected results of a described kernel."""
     described: ClassVar[bool] = False
     """Whether it is a kernel of the user, who gets advice on it."""
 
