@@ -16,6 +16,8 @@ from gpureport.units import format_bytes, format_percent, format_ratio, format_v
 
 _MOST = 12
 """Changes of all kernels that the table lists."""
+_SMALL = 0.1
+"""Shares below have a decimal."""
 
 
 def of_user(report: Report, found: Iterable[CurveRecords]) -> list[CurveRecords]:
@@ -36,10 +38,14 @@ def _answer(report: Report, limit: Limit) -> str:
     rate, limiting = format_value(value, limit.unit), ceiling_text(limit.bottleneck)
     text = (
         f"{kernel_name(report, limit.key)} {reaches} {rate} at {limit.predicted.point.label}, limited by {limiting} "
-        f"({format_percent(share)} of this limit)."
+        f"({_share(share)} of this limit)."
     )
     best = next((each for each in report.advice if each.workload == limit.key.workload), None)
     return f"{text} To make it faster, {best.change}: predicted {_gain(best)}." if best else text
+
+
+def _share(share: float) -> str:
+    return format_percent(share, 1 if share < _SMALL else 0)
 
 
 def _gain(advice: Advice) -> str:
@@ -75,7 +81,7 @@ def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> tuple[str
         kernel_name(report, limit.key),
         format_value(limit.observed.value if limit.observed else limit.predicted.value, limit.unit),
         ceiling_text(limit.bottleneck),
-        format_percent(share),
+        _share(share),
         ", ".join(map(_cliff, _features(curves, "midpoint"))) or UNKNOWN,
         next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),
         next((_best(curve) for curve in curves if curve.is_work_group), UNKNOWN),
