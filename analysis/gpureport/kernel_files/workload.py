@@ -47,7 +47,7 @@ _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 _ASSUMED = (
     "Operations are assumed from the accesses. Calibrated predictions count those of the compiled code, if it is PTX "
-    "without loops."
+    "in which all loops load from global memory."
 )
 
 
@@ -102,9 +102,11 @@ class KernelFileWorkload(Workload):
         fields = self.fields
         traffic = "Memory traffic is declared in its description."
         operations = "Operations are declared." if fields.operations else _ASSUMED
+        if fields.memory_chain is None and self.loops:
+            operations += " Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
         checked = "" if self.is_verified else " Its results are not verified."
         said = f"{fields.description.strip().rstrip('.')}. " if fields.description.strip() else ""
-        counted = f"{fields.work.amount} {fields.work.unit} per dispatch."
+        counted = f"{fields.work.amount} {fields.work.unit} per {'sequence' if fields.sequence else 'dispatch'}."
         return f"{said}{traffic} {operations}{checked} Counted: {counted}"
 
     def _check(self) -> None:

@@ -30,6 +30,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_memory.SHARED_EXPONENT": _CPUS,
     "predict.cpu_memory.STREAMED_L3": _CPUS,
     "predict.cpu_memory.STREAMED_L3_RANGE": _CPUS,
+    "predict.advice._LEAST_GAIN": (),
     "predict.calibration.weights.SPECIFIED": _CPUS,
     "predict.calibration.weights.TRANSFER": (),
     "predict.cpu_times.ALL_AWAKE": _POCL,
