@@ -1,6 +1,6 @@
 """Advice on kernels: changes of their demand, with the gains that the model predicts. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpureport.predict import model_inputs
@@ -8,7 +8,7 @@ from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.records.finding import Advice
 from gpureport.spec.models import Device
-from gpureport.workloads.model import Demand, Sweep, Workload
+from gpureport.workloads.model import Demand, Limits, Sweep, Workload
 
 _LEAST_GAIN = 1.05
 """Smaller gains are not reported."""
@@ -54,6 +54,12 @@ def advice(
         if gain >= _LEAST_GAIN
     )
     return tuple(sorted(known, key=lambda each: -each.gain))
+
+
+def specified_advice(workloads: Iterable[Workload], device: Device, limits: Limits) -> tuple[Advice, ...]:
+    """Return the advice on the described ones of *workloads*, from their specification predictions."""
+    described = (workload for workload in workloads if workload.described)
+    return tuple(each for workload in described for each in advice(workload, device, workload.sweeps(device, limits)))
 
 
 def _more_resident(device: Device, demand: Demand, used: Resources) -> Iterator[tuple[str, Resources]]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from gpureport import __version__
 from gpureport.predict import limits_of
-from gpureport.predict.advice import advice
+from gpureport.predict.advice import specified_advice
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Report, RunSettings, workload_info
 from gpureport.spec.models import Device
@@ -25,7 +25,6 @@ def prediction_report(
         predictions: from the specification.
         quick: whether the sweeps are the shorter ones.
     """
-    limits = limits_of(device, quick=quick)
     return Report(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -35,5 +34,5 @@ def prediction_report(
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
         predictions=tuple(p for p in predictions if p.key.sweep != "frames"),
-        advice=tuple(each for w in workloads for each in advice(w, device, w.sweeps(device, limits))),
+        advice=specified_advice(workloads, device, limits_of(device, quick=quick)),
     )
