@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
+from gpureport.data import data_dir
+from gpureport.kernel_files import load_kernels
 from gpureport.measure.measurer import LocalMeasurer
 from gpureport.records.report import Report, save_report
 from gpureport.run.pipeline import run
@@ -200,3 +202,19 @@ def test_targets_of_other_workloads_are_left_out(results: Path, capsys: Captured
 def test_a_missing_parameter_is_named(capsys: Captured) -> None:
     assert main(["validate", str(Path(__file__).parent / "data" / "report_schema_1_first.json"), "--times"]) == 0
     assert "left out memory/copy/working_set: its points lack the parameter 'per_item'" in capsys.readouterr().err
+
+
+def test_kernels_of_the_user_have_their_own_rows(tmp_path: Path, capsys: Captured) -> None:
+    """With --kernel; otherwise a note names the option."""
+    saxpy, description = data_dir("kernels_cl") / "examples" / "saxpy.yaml", tmp_path / "saxpy.yaml"
+    unverified = saxpy.read_text().partition("expect:")[0]
+    description.write_text(unverified.replace("source: saxpy.cl", f"source: {saxpy.with_suffix('.cl')}"))
+    report = run(plan(*load_kernels([description])), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
+    save_report(report, tmp_path / "report.json")
+
+    assert main(["validate", str(tmp_path / "report.json"), "--times", "--kernel", str(description)]) == 0
+    out = capsys.readouterr().out
+    assert "Times by kernel of the user" in out
+    assert "saxpy/saxpy" in out
+    assert main(["validate", str(tmp_path / "report.json"), "--times"]) == 1
+    assert "--kernel" in capsys.readouterr().err

@@ -26,13 +26,16 @@ from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
 from gpureport.measure.verify import verify
-from gpureport.predict import limits_of, predict
-from gpureport.records.measurement import MachineCode
+from gpureport.predict import limits_of, model_inputs, predict
+from gpureport.predict.advice import advice
+from gpureport.predict.model import point_time
+from gpureport.records.finding import Advice
+from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
-from gpureport.workloads.model import Features, Limits
+from gpureport.workloads.model import Demand, Features, Limits
 from tests.toy import MIB, TOY
 
 EXAMPLES = sorted((data_dir("kernels_cl") / "examples").glob("*.yaml"))
@@ -176,10 +179,56 @@ def test_a_stencil_reads_its_neighbours_from_the_first_cache() -> None:
     """Five loads of each cell, of which memory serves about one."""
     workload = example("stencil_5_point")
     point = workload.sweeps(TOY, limits_of(TOY))[0].points[-1]
-    read = next(stream for stream in workload.demand(point, TOY).streams if not stream.write)
+    read = [stream for stream in workload.demand(point, TOY).streams if not stream.write]
 
-    assert read.passes == 5
-    assert 1 < read.outer_passes < 2
+    assert sum(stream.passes for stream in read) == 5
+    assert 1 < sum(stream.outer_passes for stream in read) < 2
+
+
+def demand_of(name: str, device: Device = TOY, **others: object) -> Demand:
+    """Return the demand of an example at its largest size, with *others* as fields of all buffers."""
+    workload = changed_fields(name, **others)
+    return workload.demand(workload.sweeps(TOY, limits_of(TOY))[0].points[-1], device)
+
+
+def test_patterns_of_access_touch_lines_and_sectors() -> None:
+    """A wave touches more lines of runs; the accesses of a wave to one element are one access of the cache."""
+    lanes = TOY.architecture.wave_size
+    plain, runs, uniform = demand_of("saxpy"), demand_of("saxpy", run="16"), demand_of("saxpy", uniform=True)
+
+    assert plain.lines_per_access == 1 < runs.lines_per_access <= lanes
+    assert uniform.operations["memory"] == plain.operations["memory"]
+    assert uniform.streams[0].passes * lanes == plain.streams[0].passes
+
+
+@pytest.mark.parametrize(("local_x", "local_y"), [(1, 64), (64, 1)])
+def test_narrow_groups_touch_more_lines(local_x: int, local_y: int) -> None:
+    """The rows of a wave are apart in memory."""
+    workload = example("stencil_5_point")
+    demand = workload.demand({"n": 3072, "local_x": local_x, "local_y": local_y, "local_z": 1}, TOY)
+    written = next(stream for stream in demand.streams if stream.write)
+
+    assert (demand.lines_per_access > 2) is (local_x == 1)
+    assert (written.outer_passes > 2) is (local_x == 1)
+
+
+def test_atomic_operations_wait_for_each_other() -> None:
+    """On a GPU in the cache; on a CPU, work-groups wait for their own."""
+    gpu, cpu = demand_of("histogram"), demand_of("histogram", CPU)
+
+    assert gpu.waiting_cycles > 0 == cpu.waiting_cycles
+    assert cpu.chain["int32"] > gpu.chain["int32"]
+
+
+def test_an_array_that_fits_into_the_cache_is_read_once() -> None:
+    """The traffic of accesses without order with memory."""
+    workload = example("csr_spmv")
+    small, large = (
+        workload.demand({"rows": rows, "each": 16, "local_x": 256, "local_y": 1, "local_z": 1}, TOY).reused
+        for rows in (10**3, 10**8)
+    )
+
+    assert (small, large) == ("dispatch", "kernel")
 
 
 def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
@@ -201,6 +250,50 @@ def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
     assert set(bare.completed(looping).demand(point, TOY).operations) == names
     assert example("saxpy").completed(code).demand(point, TOY).operations["fp32"] == point["n"]
+
+
+def test_a_sequence_takes_the_time_of_its_kernels() -> None:
+    """Times are those of the mean dispatch, and so is the work; the second kernel is small."""
+    one, two = example("reduction"), example("reduction_two_pass")
+    sweep = two.sweeps(TOY, limits_of(TOY))[0]
+    point = sweep.points[-1]
+    single, both = (point_time(*model_inputs(TOY, each, sweep, point, None)) for each in (one, two))
+
+    assert len(two.job(two.verification()[0], np.random.default_rng(0)).dispatches) == 2
+    assert two.point(point, sweep).work == one.point(point, sweep).work / 2
+    assert single.time_s / 2 < both.time_s < single.time_s
+    assert both.bottleneck in both.ceilings_s
+
+
+def test_a_mistake_in_a_sequence_has_its_line(tmp_path: Path) -> None:
+    """As one in the first kernel."""
+    text = (SAXPY.parent / "reduction_two_pass.yaml").read_text()
+    copy(SAXPY.with_name("reduction.cl"), tmp_path / "reduction.cl")
+    file = tmp_path / "two.yaml"
+    file.write_text(
+        text.replace("buffer: sums, type: uint, elements: groups", "buffer: sums, type: uint, elements: none")
+    )
+    line = 1 + next(number for number, each in enumerate(text.splitlines()) if "buffer: sums" in each)
+
+    with pytest.raises(InputError, match=rf":{line}: sequence.0.arguments.1.elements"):
+        load_kernels([file])
+
+
+def test_a_compiled_loop_has_the_iterations_of_its_loads() -> None:
+    """Operations and rounds of loads; a description that declares them has priority."""
+    workload = example("n_body")
+    point = {"n": 1024, "local_x": 64, "local_y": 1, "local_z": 1}
+    loop = LoopCode(counts={"fp32": 52, "special": 4, "global load": 4}, loads=4, rounds=1, outside={"global load": 1})
+    code = MachineCode(form="PTX", counts={}, global_loads={16: 5}, global_stores={}, loops=True, loop=loop)
+    declared = workload.demand(point, TOY)
+    workload.formulas.fields = workload.fields.model_copy(update={"operations": {}, "memory_chain": None})
+    derived = workload.completed(code).demand(point, TOY)
+
+    assert derived.operations["fp32"] == pytest.approx(13 * 1023 * 1024)
+    assert derived.operations["transcendental"] == pytest.approx(1023 * 1024)
+    assert derived.memory_chain == pytest.approx(1 + 1023 / 4)
+    assert declared.operations["fp32"] == 17 * 1024 * 1024
+    assert declared.memory_chain == 1024 / 2
 
 
 def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
@@ -325,8 +418,59 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
     with pytest.raises(FieldError, match="expect_from"):
         workload.expected(workload.verification()[0], job, 1)
-    with pytest.raises(InputError, match=r":16: expect_from"):
-        load_kernels([file])
+    for wrong in ("    raise ValueError('no')\n", "    return {'y_new': 1}\n"):
+        (tmp_path / "own.py").write_text(f"def right(**all):\n{wrong}")
+        with pytest.raises(InputError, match=r":16: expect_from"):
+            load_kernels([file])
+
+
+# Advice
+
+
+def changed_fields(name: str, **others: object) -> KernelFileWorkload:
+    """Return an example with other fields of all its buffers."""
+    fields = yaml.safe_load((SAXPY.parent / f"{name}.yaml").read_text())
+    for each in fields["arguments"]:
+        each.update(others if "elements" in each else {})
+    (workload,) = described(fields, SAXPY.parent)
+    return workload
+
+
+def advice_on(workload: KernelFileWorkload, device: Device = TOY) -> tuple[Advice, ...]:
+    """Return the advice on a kernel, from its specification prediction."""
+    return advice(workload, device, workload.sweeps(device, limits_of(device)))
+
+
+def test_a_structure_of_arrays_moves_fewer_bytes() -> None:
+    """Of 32-byte records, of which 4 bytes are used. Of the four transfers, y has a read, a write and its fill."""
+    records = changed_fields("saxpy", stride=8, elements="8 * n")
+    found = {each.change: each.gain for each in advice_on(records)}
+
+    of_y, of_x = (gain for change, gain in found.items() if "structure of arrays" in change)
+    assert of_y == pytest.approx(4 * 32 / (32 + 2 * 4), rel=0.05)
+    assert of_x == pytest.approx(4 * 32 / (3 * 32 + 4), rel=0.05)
+
+
+def test_advice_has_gains_of_at_least_five_percent() -> None:
+    """Largest first; microbenchmarks and our own kernels get none."""
+    for name in ("csr_spmv", "histogram", "reduction", "saxpy"):
+        gains = [each.gain for each in advice_on(example(name))]
+        assert gains == sorted(gains, reverse=True)
+        assert all(gain >= 1.05 for gain in gains)
+    (copy_,) = select(("memory/copy",))
+    assert advice(copy_, TOY, copy_.sweeps(TOY, limits_of(TOY))) == ()
+
+
+def test_the_report_shows_advice(tmp_path: Path) -> None:
+    """With its gain, in a chapter about the kernels of the user."""
+    report = predicted_report(TOY, [changed_fields("saxpy", stride=8, elements="8 * n")])
+    save_report(report, tmp_path / "report.json")
+
+    assert report.workloads["saxpy/saxpy"].described
+    assert main(["render", str(tmp_path / "report.json"), "--no-pdf"]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "Your kernels" in text
+    assert "structure of arrays" in text
 
 
 # Signatures and drafts

@@ -6,6 +6,7 @@ these names are imported on first use.
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,5 @@ if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from gpureport.notebook import api, frames, kernels
-
-        return getattr(kernels if name == "Kernel" else frames if name.endswith("Frames") else api, name)
+        module = "kernels" if name == "Kernel" else "frames" if name.endswith("Frames") else "api"
+        return getattr(import_module(f"gpureport.notebook.{module}"), name)

@@ -560,6 +560,7 @@ def validate(
         ),
     ] = None,
     workload: WorkloadOption = None,
+    kernel: KernelOption = None,
     times: Annotated[
         bool, typer.Option("--times", help="Compare only times, not cliffs, tapers and plateaus; several times faster.")
     ] = False,
@@ -595,6 +596,7 @@ def validate(
     request = ValidationRequest(
         paths=tuple(paths or ()),
         workloads=tuple(workload or ()),
+        kernels=tuple(kernel or ()),
         times_only=times,
         every_feature=every,
         worst=worst,

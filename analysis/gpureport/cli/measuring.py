@@ -13,14 +13,13 @@ from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import Request, described, selected, separated, slug, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
-from gpureport.cli.summary import print_energy, print_findings, print_unexpected
+from gpureport.cli.summary import print_advice, print_energy, print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import is_there
-from gpureport.kernel_files import calibrating
-from gpureport.measure.checking import check_kernel
-from gpureport.measure.limits import LONGEST_POINT_S, QUICK_LONGEST_POINT_S, SweepSettings, run_limits
+from gpureport.measure.checking import refuse_faulty
+from gpureport.measure.limits import SweepSettings, longest_point_s, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
@@ -200,7 +199,11 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         request = replace(request, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
         again = machine.opencl if machine else None
     kernels = described(request.kernels)
-    names = calibrating(kernels) if request.only_kernels else request.workloads
+    names = request.workloads
+    if request.only_kernels:
+        from gpureport.kernel_files import calibrating
+
+        names = calibrating(kernels)
     workloads = (*selected(names, quick=request.quick and not earlier), *kernels)
     if earlier:
         workloads = earlier.planned(workloads)
@@ -211,11 +214,10 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         match = database.match(present)
         note_override(database, match.entry_id)
         note_doubts(database, [match.device])
-        longest_s = QUICK_LONGEST_POINT_S if request.quick else LONGEST_POINT_S
         plan = Plan(
             match=match,
             workloads=workloads,
-            settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_s),
+            settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_point_s(quick=request.quick)),
             requested=document.RunSettings(
                 quick=request.quick, seed=request.seed, workloads=separated(request.workloads), command=request.command
             ),
@@ -225,16 +227,9 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         if earlier:
             earlier.refuse_changes(plan, present)
         if kernels:
-            _check_kernels(kernels, measurer)
+            with ProgressBar("checking results") as bar:
+                refuse_faulty(measurer, kernels, bar)
         yield plan, measurer
-
-
-def _check_kernels(kernels: Sequence[Workload], measurer: Measurer) -> None:
-    """Raise if a kernel of the user does not build, cannot be launched, or gives wrong results."""
-    with ProgressBar("checking results") as bar:
-        for kernel in kernels:
-            if problem := check_kernel(measurer, kernel, bar):
-                raise GpuReportError(f"{kernel.title}: {problem}")
 
 
 def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:
@@ -283,6 +278,7 @@ def _summarise(report: Report, path: Path) -> None:
     print_findings(report.findings)
     print_unexpected(report.explanations)
     print_energy(report.energy)
+    print_advice(report.advice)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
         if info.skipped and name not in wrong:

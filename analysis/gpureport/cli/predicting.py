@@ -11,8 +11,10 @@ from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import described, selected, slug, writing
 from gpureport.cli.prediction_tables import print_contrasts, print_everything, print_prediction
 from gpureport.cli.progress import ProgressBar
+from gpureport.cli.summary import print_advice
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_with_deviations
+from gpureport.predict.advice import specified_advice
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
@@ -79,6 +81,8 @@ def predict_devices(request: PredictionRequest) -> int:
             print_json(_json(forecasts, beside))
         else:
             _print(forecasts, beside, everything=request.everything)
+            if not beside:
+                print_advice(specified_advice(workloads, devices[0], limits_of(devices[0], quick=request.quick)))
         if request.pdf:
             _write(request, directory, workloads, forecasts, beside)
     return 0

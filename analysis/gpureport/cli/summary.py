@@ -7,7 +7,7 @@ from gpureport.cli.console import note
 from gpureport.cli.tables import Row, print_table
 from gpureport.records.energy import Energy
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import Explanation, Finding
+from gpureport.records.finding import Advice, Explanation, Finding
 from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.text import N90, off_by
 from gpureport.units import format_bytes, format_interval, format_ratio, format_value
@@ -61,6 +61,13 @@ def print_energy(energy: Energy | None) -> None:
         ],
         right=(1, 2, 3),
     )
+
+
+def print_advice(advice: Sequence[Advice]) -> None:
+    """Print the changes of kernels with the largest predicted gains."""
+    best = sorted(advice, key=lambda each: -each.gain)[:_MOST]
+    rows = [(each.workload, each.change, format_ratio(each.gain)) for each in best]
+    print_table("Changes that would make kernels faster", ("kernel", "change", "predicted gain"), rows, right=(2,))
 
 
 def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpureport.cli.console import note, print_text
 from gpureport.cli.database import open_all, open_database
-from gpureport.cli.options import selected, writing
+from gpureport.cli.options import described, selected, writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
     feature_row,
@@ -31,6 +31,7 @@ from gpureport.validate.independence import FIRST_DAY, independence
 from gpureport.validate.residuals import WHATS, Residual, residuals
 from gpureport.validate.targets import TARGETS, Target, judge
 from gpureport.workloads import all_workloads
+from gpureport.workloads.model import Workload
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class ValidationRequest:
 
     paths: tuple[Path, ...] = ()
     workloads: tuple[str, ...] = ()
+    kernels: tuple[Path, ...] = ()
+    """Descriptions of the user's kernels that the results contain."""
     times_only: bool = False
     every_feature: bool = False
     worst: int = 0
@@ -65,7 +68,7 @@ def validate_results(request: ValidationRequest) -> int:
     if request.first_day:
         _print_first_day(found)
         return 1 if request.strict and not complete else 0
-    judged = judge(found, _targets(request))
+    judged = judge([each for each in found if not each.curve.described], _targets(request))
     _print(request, found)
     if not request.worst:
         everything = not request.paths and not request.workloads
@@ -81,12 +84,14 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
         The residuals, and whether no file was left out. If requested, those of GPUs on their architecture's first day
         follow.
     """
-    names = _names(request)
+    names, kernels = _names(request), described(request.kernels)
+    if names:
+        names |= {kernel.name for kernel in kernels}
     paths = request.paths or (_results_dir(),)
     tables = [folder for path in paths for folder in cpu_folders(path)]
     folders = _once(_files(path) for path in paths if path not in tables)
     database = open_database(request.entries)
-    results = [each for files in folders for each in open_all(files, lambda file: _result(file, database))]
+    results = [each for files in folders for each in open_all(files, lambda file: _result(file, database, kernels))]
     complete = len(results) == sum(map(len, folders))
     found: list[Residual] = []
     with ProgressBar("validating") as bar:
@@ -98,7 +103,7 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
                 if not names or sweep.rpartition("/")[0] in names:
                     note(f"{file}: left out {sweep}: {reason}")
             if request.first_day and _has_first_day(result, database):
-                early = _result(file, first_day(database, result.device.architecture.id))
+                early = _result(file, first_day(database, result.device.architecture.id), kernels)
                 found += residuals(early, FIRST_DAY, features=not request.times_only, workloads=names)
     if not names and not request.first_day:
         found += [residual for folder in tables for residual in cpu_residuals(folder, database)]
@@ -148,15 +153,16 @@ def _files(path: Path) -> Iterator[Path]:
     yield from sorted(found)
 
 
-def _result(file: Path, database: Database) -> Result:
+def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Result:
     """Read a result, and find its device."""
     if not is_record(file):
-        return report_result(measured_report(file), short_name(file), database, all_workloads())
+        return report_result(measured_report(file), short_name(file), database, (*all_workloads(), *kernels))
     return published_result(open_record(file, database), database)
 
 
 def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
     """Print the errors by device class and by result; on request those of each feature, or the largest only."""
+    own, found = [c for c in found if c.curve.described], [c for c in found if not c.curve.described]
     times = [c for c in found if c.what == "times"]
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
     if request.every_feature:
@@ -169,6 +175,9 @@ def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
     else:
         print_aggregates("Times by result", "result", times, lambda c: c.curve.device_class, _result_title, origin=True)
         print_aggregates("Errors by device class", "feature", ordered, lambda c: c.curve.device_class, feature_row)
+    times = [c for c in own if c.what == "times"]
+    print_aggregates("Times by kernel of the user", "kernel", times, _result_title, lambda c: c.curve.key.workload)
+    print_aggregates("Errors of kernels of the user", "feature", own, _result_title, feature_row)
     print_legend(origin=not request.worst)
 
 

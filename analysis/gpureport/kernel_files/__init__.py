@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import is_there, read_text
-from gpureport.kernel_files.description import ArgumentFields, KernelFields, is_type, variants_of
+from gpureport.kernel_files.description import ArgumentFields, KernelFields, is_type, steps_of, variants_of
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import Signature, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
@@ -77,9 +77,13 @@ def _load(file: Path) -> Sequence[KernelFileWorkload]:
     document = read_file(file, KernelFields)
     fields = document.get()
     try:
-        return list(_workloads(fields, file.parent, {}))
+        found = list(_workloads(fields, file.parent, {}))
     except FieldError as error:
         raise InputError(str(document.problem(error.field, error.message, "error"))) from None
+    results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
+    for workload in found:
+        workload.place = str(document.problem(results, workload.title, "error"))
+    return found
 
 
 def _workloads(
@@ -108,13 +112,23 @@ def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
     for name, each in variants_of(fields).items():
         other = fields.variants.get(name)
         prefix = f"variants.{name}." if other else ""
-        if each.kernel not in declared:
-            what = f"{path.name} contains no kernel {each.kernel!r}{suggestion(each.kernel, declared)}"
-            raise FieldError(f"{prefix if other and other.kernel else ''}kernel", what)
-        field = f"{prefix if other and other.arguments else ''}arguments"
-        if problem := _mismatch(declared[each.kernel], path.name, each.arguments, field):
-            raise FieldError(*problem)
+        kernel = f"{prefix if other and other.kernel else ''}kernel"
+        arguments = f"{prefix if other and other.arguments else ''}arguments"
+        _check_kernel(declared, path.name, each, kernel, arguments)
+    for i, each in enumerate(steps_of(fields)):
+        _check_kernel(declared, path.name, each, f"sequence.{i}.kernel", f"sequence.{i}.arguments")
     return declared
+
+
+def _check_kernel(
+    declared: Mapping[str, Signature], source: str, fields: KernelFields, kernel: str, arguments: str
+) -> None:
+    """Raise if *fields* are not those of a declared kernel; *kernel* and *arguments* are the names of their fields."""
+    if fields.kernel not in declared:
+        what = f"{source} contains no kernel {fields.kernel!r}{suggestion(fields.kernel, declared)}"
+        raise FieldError(kernel, what)
+    if problem := _mismatch(declared[fields.kernel], source, fields.arguments, arguments):
+        raise FieldError(*problem)
 
 
 def _mismatch(

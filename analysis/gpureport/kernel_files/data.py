@@ -30,11 +30,13 @@ def argument_value(
             max(1, formulas.whole(f"arguments.{position}.local", argument.local, names)) * argument.element_bytes
         )
     if argument.value is None:
-        return handles.get(argument.name, argument.name)
+        return handles.get(argument.buffer_name, argument.buffer_name)
     value = formulas.number(f"arguments.{position}.value", argument.value, names)
     converted: np.generic = np.float64(value).astype(argument.dtype)
     if argument.dtype.kind != "f" and float(converted) != value:
-        raise FieldError(f"arguments.{position}.value", f"{value:g} is not a value of type {argument.type}")
+        raise FieldError(
+            f"{formulas.prefix}arguments.{position}.value", f"{value:g} is not a value of type {argument.type}"
+        )
     return converted
 
 
@@ -63,38 +65,44 @@ def initial_contents(
     try:
         found = np.asarray(evaluate(argument.values, names, {"random": random}))
     except ExpressionError as error:
-        raise FieldError(f"arguments.{position}.values", str(error)) from None
+        raise FieldError(f"{formulas.prefix}arguments.{position}.values", str(error)) from None
     if found.size not in (1, count):
         what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
-        raise FieldError(f"arguments.{position}.values", what)
+        raise FieldError(f"{formulas.prefix}arguments.{position}.values", what)
     return np.full(part, found.ravel()[0]).astype(dtype) if found.size == 1 else found.ravel().astype(dtype)
 
 
 def expected_results(
     formulas: Formulas, folder: Path, parameters: Parameters, job: Job
 ) -> Mapping[str, NDArray[np.generic]]:
-    """Return the contents of buffers after one dispatch, by their names in the job.
+    """Return the contents of buffers after one dispatch of each kernel, by their names in the job.
 
     Expressions are evaluated; a function is imported from its file in *folder* and called.
     """
     fields = formulas.fields
-    arguments = (argument.name for argument in fields.arguments)
-    names, handles = formulas.names(parameters), dict(zip(arguments, job.dispatches[0].arguments, strict=True))
-    known: dict[str, Any] = {**names, **{n: v for n, v in handles.items() if isinstance(v, np.generic)}}
-    for argument in formulas.buffers:
-        filled = job.buffers[str(handles[argument.name])].filled()
-        known[argument.name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled
+    known: dict[str, Any] = dict(formulas.names(parameters))
+    buffers, handles = dict[str, ArgumentFields](), dict[str, str]()
+    for step, dispatch in zip(formulas.steps, job.dispatches, strict=False):
+        for argument, value in zip(step.fields.arguments, dispatch.arguments, strict=True):
+            name = argument.buffer_name
+            if isinstance(value, np.generic) and step is formulas:
+                known[name] = value
+            elif isinstance(value, str) and name not in buffers:
+                filled = job.buffers[value].filled()
+                known[name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled
+                buffers[name], handles[name] = argument, value
     known |= {f"{name}_": value for name, value in known.items() if iskeyword(name)}
     found = _called(fields.expect_from, folder, known) if fields.expect_from else _evaluated(fields, known)
     results = {}
     for name, values in found.items():
-        argument = next(each for each in formulas.buffers if each.name == name)
-        handle = str(handles[name])
+        if name not in buffers:
+            what = f"returns {name!r}, which is not a buffer; the buffers are {', '.join(buffers) or 'none'}"
+            raise FieldError("expect_from", what)
         right = np.broadcast_to(values, known[name].shape) if np.ndim(values) == 0 else np.asarray(values)
         if right.size != known[name].size:
             what = f"has {right.size} values, but the buffer has {known[name].size}"
             raise FieldError(f"expect.{name}" if fields.expect else "expect_from", what)
-        results[handle] = right.ravel().astype(argument.dtype)
+        results[handles[name]] = right.ravel().astype(buffers[name].dtype)
     return results
 
 

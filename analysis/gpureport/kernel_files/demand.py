@@ -1,15 +1,15 @@
 """The demand of a described kernel: declared accesses and operations, completed by assumptions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 
-from gpureport.kernel_files.description import ArgumentFields
 from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
-from gpureport.records.measurement import MachineCode
+from gpureport.kernel_files.traffic import Traffic
+from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.spec.models import Device
-from gpureport.workloads.atomics.family import waiting_cycles
-from gpureport.workloads.model import Demand, Parameters, Stream
+from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.model import Demand, Parameters
 
 _INSTRUCTIONS = 6.0
 """Assumed instructions of a work-item besides its accesses and declared operations: index, bound, end."""
@@ -17,12 +17,16 @@ _ACCESS_INSTRUCTIONS = 3.0
 """Assumed instructions of an access: address and the access itself."""
 _OVERLAPPING_CYCLES = 16.0
 """Length of chains that out-of-order execution of a CPU overlaps (assumed)."""
+_UNROLLED = 4
+"""Iterations of a loop with an unknown number that compilers combine (assumed)."""
 _ATOMIC_CYCLES = 20.0
 """Cycles of an atomic operation on a CPU, whose work-groups wait for each of their own."""
 
 
 _CLASSES: Mapping[str, str] = {
     "fp32": "fp32",
+    "fp64": "fp64",
+    "fp16": "fp16",
     "int": "int32",
     "logic": "int32",
     "shift": "int32",
@@ -33,22 +37,42 @@ _CLASSES: Mapping[str, str] = {
     "shared store": "local",
     "shuffle": "shuffle",
     "vote": "ballot",
+    "special": "transcendental",
     "barrier": "barrier",
 }
 """Instruction classes of the model, by those of PTX."""
 
 
-def _compiled_operations(code: MachineCode | None) -> dict[str, float]:
+def _compiled_operations(code: MachineCode | None, loads: float) -> dict[str, float]:
     """Return the operations of a work-item by class, from its compiled code.
 
-    Empty if the code is not that of single work-items (PTX), or has loops or calls, so that counts are unknown.
+    A loop has as many iterations as its *loads* need. Empty if the code is not that of single work-items (PTX), calls
+    functions, or has nested loops or loops without loads, so that counts are unknown.
     """
+    if code is None or code.form != "PTX" or code.calls or (code.loops and not (code.loop and code.loop.outside)):
+        return {}
     found: dict[str, float] = {}
-    if code is not None and code.form == "PTX" and not code.loops and not code.calls:
-        for kind, count in code.counts.items():
-            if kind in _CLASSES:
-                found[_CLASSES[kind]] = found.get(_CLASSES[kind], 0.0) + count
+    parts = [(code.loop.outside, 1.0), (code.loop.counts, _iterations(code.loop, loads))] if code.loop else []
+    for counts, times in parts or [(code.counts, 1.0)]:
+        for kind in counts.keys() & _CLASSES.keys():
+            found[_CLASSES[kind]] = found.get(_CLASSES[kind], 0.0) + counts[kind] * times
     return found
+
+
+def _listed(counts: Mapping[str, float], listed: Collection[str]) -> dict[str, float]:
+    """Return *counts* by the classes that an architecture has *listed*; those without a known rate stay as they are."""
+    found: dict[str, float] = {}
+    for name, count in counts.items():
+        known = listed_class(name, listed)
+        found[known] = found.get(known, 0.0) + count
+    return found
+
+
+def _iterations(loop: LoopCode, loads: float) -> float:
+    """Return the iterations of a compiled loop in which a work-item has *loads* altogether."""
+    if loop.iterations is not None:
+        return float(loop.iterations)
+    return max(0.0, loads - loop.outside.get("global load", 0)) / loop.loads
 
 
 def demand_of(
@@ -60,40 +84,40 @@ def demand_of(
     only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels with
     *loops* or guards.
     """
-    fields, names = formulas.fields, formulas.names(parameters)
-    local, items = formulas.local_size(parameters), prod(formulas.global_size(parameters))
-    wanted = prod(formulas.whole("global_size", each, names) for each in fields.global_size)
-    streams = [s for each in formulas.buffers for s in _streams(formulas, each, names, parameters, device)]
-    accesses = sum(stream.elements * stream.passes for stream in streams)
-    scattered = sum(formulas.number("gather", each.gather, names) for each in formulas.buffers if each.gather)
+    fields, names, traffic = formulas.fields, formulas.names(parameters), Traffic(formulas, parameters, device)
+    local, items, wanted = formulas.local_size(parameters), prod(formulas.global_size(parameters)), prod(traffic.wanted)
+    compiled = _compiled_operations(code, sum(traffic.loads)).items()
     operations = formulas.counts("operations", fields.operations, parameters)
-    operations = operations or {name: count * wanted for name, count in _compiled_operations(code).items()}
-    branches = loops or fields.guarded or (code is not None and code.vectorised is False)
+    operations = operations or {name: count * wanted for name, count in compiled}
     chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
-    if device.is_cpu and _waits_in_turn(chain, device):
-        chain = {name: count * prod(local) for name, count in chain.items()}
-    in_local = formulas.number("local_atomics", fields.local_atomics, names)
-    if in_local:
+    if device.is_cpu:
+        if _waits_in_turn(chain, device):
+            chain = {name: count * prod(local) for name, count in chain.items()}
+        chain["int32"] += _atomic_chain(formulas, names, items / prod(local), device)
+    if in_local := formulas.number("local_atomics", fields.local_atomics, names):
         operations["local"] = operations.get("local", 0.0) + in_local
-    issued = sum(operations.values())
-    lanes = device.architecture.wave_size
+    rates = device.architecture.rates_per_cycle
+    around = _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * traffic.accesses
     return Demand(
         work_items=items,
         work_group=local,
-        streams=tuple(streams),
+        streams=traffic.streams,
         operations={
-            **operations,
-            "memory": accesses,
-            "instruction": _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * accesses + issued,
+            **_listed(operations, rates),
+            "memory": traffic.accesses,
+            "instruction": around + sum(operations.values()),
         },
-        chain={**chain, "int32": chain["int32"] + _atomic_chain(formulas, names, items / prod(local), device)},
-        memory_chain=_memory_chain(formulas, names, scattered),
+        chain=_listed(chain, device.architecture.latency_cycles),
+        memory_chain=_memory_chain(formulas, traffic, code, loops=loops),
         registers=fields.registers or 32,
         local_memory_bytes=formulas.local_memory_bytes(parameters),
-        lines_per_access=1 + (lanes - 1) * scattered / accesses if accesses else 1.0,
-        reused="kernel" if scattered else "dispatch",
+        lines_per_access=traffic.lines_per_access,
+        line_conflicts=traffic.line_conflicts,
+        line_writes=traffic.line_writes,
+        waiting_cycles=traffic.waiting_cycles,
+        reused="kernel" if traffic.beyond_caches else "dispatch",
         ping_pong=fields.swap is not None,
-        branches=branches,
+        branches=loops or fields.guarded or (code is not None and code.vectorised is False),
         in_step=not any(each.atomic for each in formulas.buffers),
         idle_items=items - wanted,
     )
@@ -109,55 +133,25 @@ def _waits_in_turn(chain: Mapping[str, float], device: Device) -> bool:
     return cycles / (1 + chain.get("barrier", 0.0)) > _OVERLAPPING_CYCLES
 
 
-def _memory_chain(formulas: Formulas, names: Mapping[str, Value], scattered: float) -> float:
+def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None, *, loops: bool) -> float:
+    """Return the rounds of loads of a work-item, each of which waits for the one before.
+
+    Waves issue in order, so that an iteration of a loop waits for its loads before the next one starts. As declared;
+    of the loop in the compiled *code*; else assumed from the loads of each array, in *loops* of which compilers combine
+    :data:`_UNROLLED` iterations.
+    """
     if formulas.fields.memory_chain is not None:
-        return formulas.number("memory_chain", formulas.fields.memory_chain, names)
-    reads = any(each.access != "write" for each in formulas.buffers)
-    return (2.0 if scattered else 1.0) if reads else 0.0
-
-
-def _streams(
-    formulas: Formulas, argument: ArgumentFields, names: Mapping[str, Value], parameters: Parameters, device: Device
-) -> Iterable[Stream]:
-    """Yield the traffic of one buffer, as declared."""
-    record = argument.element_bytes * argument.stride
-    used = min(record, argument.used_bytes or argument.element_bytes)
-    count = formulas.elements(argument, names) / argument.stride
-    passes, outer = _passes(formulas, argument, names, parameters, device)
-    if argument.gather or argument.atomic:
-        each = formulas.number("gather", argument.gather or argument.atomic or "0", names) / count
-        sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
-        # Each access without order moves a whole sector.
-        passes, outer = each, each * max(1.0, sector / record) if argument.gather else each
-    if argument.access != "write" or argument.atomic:
-        yield Stream(argument.name, count, record, used, passes=passes, outer_passes=outer)
-    if argument.access != "read" or argument.atomic:
-        own = passes if argument.access == "write" or argument.atomic else 1.0
-        yield Stream(argument.name, count, record, used, True, own, outer if argument.atomic else 1.0)
-
-
-def _passes(
-    formulas: Formulas, argument: ArgumentFields, names: Mapping[str, Value], parameters: Parameters, device: Device
-) -> tuple[float, float]:
-    """Return how often an array passes into registers, and beyond the first cache."""
-    passes = formulas.number("passes", argument.passes, names) if argument.passes else 1.0
-    outer = formulas.number("outer_passes", argument.outer_passes, names) if argument.outer_passes else min(1.0, passes)
-    pattern = argument.pattern
-    if pattern is None or not pattern.stencil:
-        return passes, outer
-    wide = [2 * radius + 1 for radius in pattern.stencil]
-    points = prod(wide) if pattern.shape == "box" else 1 + sum(each - 1 for each in wide)
-    sides = zip(reversed(formulas.local_size(parameters)), pattern.stencil, strict=False)
-    halo = 0.0 if device.is_cpu else sum(2 * radius / side for side, radius in sides)
-    return passes * points, outer * (1 + halo)
+        return formulas.number("memory_chain", formulas.fields.memory_chain, traffic.names)
+    if not traffic.loads:
+        return 0.0
+    if code is not None and code.loop is not None:
+        first = 1.0 if code.loop.outside.get("global load") else 0.0
+        return first + code.loop.rounds * max(1.0, _iterations(code.loop, sum(traffic.loads)))
+    return (2.0 if traffic.gathered else 1.0) * (max(1.0, max(traffic.loads) / _UNROLLED) if loops else 1.0)
 
 
 def _atomic_chain(formulas: Formulas, names: Mapping[str, Value], groups: float, device: Device) -> float:
-    """Return the waiting for other atomic operations, as the length of a chain of integer operations."""
-    in_local = formulas.number("local_atomics", formulas.fields.local_atomics, names)
-    cycles = in_local / groups * _ATOMIC_CYCLES if device.is_cpu else 0.0
-    for argument in (each for each in formulas.buffers if each.atomic):
-        sent = formulas.number("atomic", argument.atomic or "0", names)
-        elements = formulas.elements(argument, names)
-        cycles += sent / groups * _ATOMIC_CYCLES if device.is_cpu else waiting_cycles(device, sent, elements)
-    return cycles / device.architecture.latency_cycles["int32"]
+    """Return the time of a work-group's atomic operations on a CPU, as the length of a chain of integer operations."""
+    sent = [formulas.number("atomic", each.atomic, names) for each in formulas.buffers if each.atomic]
+    every = formulas.number("local_atomics", formulas.fields.local_atomics, names) + sum(sent)
+    return every / groups * _ATOMIC_CYCLES / device.architecture.latency_cycles["int32"]

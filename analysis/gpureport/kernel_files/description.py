@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from math import prod
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -68,7 +69,23 @@ Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | 
 Identifier = Annotated[str, AfterValidator(_identifier)]
 OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
 Class = Literal[
-    "fp32", "int32", "int32_mul", "add", "fp32_three", "ternary", "shift", "shuffle", "ballot", "local", "barrier"
+    "fp32",
+    "fp64",
+    "fp16",
+    "fp16x2",
+    "int32",
+    "int64",
+    "int32_mul",
+    "add",
+    "fp32_three",
+    "ternary",
+    "shift",
+    "transcendental",
+    "conversion",
+    "shuffle",
+    "ballot",
+    "local",
+    "barrier",
 ]
 """An instruction class of the model."""
 
@@ -76,16 +93,24 @@ Class = Literal[
 class Pattern(Strict):
     """How work-items access an array, if not each its own element."""
 
-    stencil: tuple[Annotated[int, Field(ge=0, le=64)], ...] = ()
+    stencil: tuple[Annotated[int, Field(ge=0, le=64)], ...] = Field(min_length=1)
     """Radius of a stencil in each dimension of the array, slowest first: ``[1, 1]`` has five points."""
     shape: Literal["cross", "box"] = "cross"
     """``cross``: neighbours along the axes. ``box``: all neighbours within the radii."""
+
+    @property
+    def points(self) -> int:
+        """Elements that a work-item reads."""
+        wide = [2 * radius + 1 for radius in self.stencil]
+        return prod(wide) if self.shape == "box" else 1 + sum(each - 1 for each in wide)
 
 
 class ArgumentFields(Strict):
     """One argument of the kernel, in its order: a buffer (``elements``), a scalar (``value``) or ``local`` memory."""
 
     name: Identifier
+    buffer: Identifier | None = None
+    """In a ``sequence``: name of the buffer, if another kernel calls it otherwise; default: ``name``."""
     type: OpenCLType
     elements: Formula | None = None
     """Number of elements of a buffer."""
@@ -104,6 +129,10 @@ class ArgumentFields(Strict):
     """How often one dispatch accesses each element."""
     outer_passes: Formula | None = None
     """How often one dispatch moves the array beyond the first cache; default 1."""
+    run: Formula | None = None
+    """Consecutive elements that one work-item accesses in turn; default 1: neighbours access neighbours."""
+    uniform: bool = False
+    """Whether all work-items of a wave read the same element at the same time."""
     pattern: Annotated[Pattern, BeforeValidator(_stencil, json_schema_input_type=Pattern | str)] | None = None
     gather: Formula | None = None
     """Number of accesses at addresses without order."""
@@ -116,6 +145,11 @@ class ArgumentFields(Strict):
         if len(given) != 1:
             raise ValueError("needs exactly one of elements (a buffer), value (a scalar) and local (local memory)")
         return self
+
+    @property
+    def buffer_name(self) -> str:
+        """Name of the buffer, which kernels of a sequence share."""
+        return self.buffer or self.name
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -157,6 +191,22 @@ class VariantFields(Strict):
 
 Positive = Annotated[int, Field(ge=1, le=1 << 40)]
 WorkGroups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
+
+
+class StepFields(Strict):
+    """A further kernel of a sequence."""
+
+    kernel: Identifier
+    arguments: tuple[ArgumentFields, ...] = Field(min_length=1)
+    """Buffers with the name of an earlier kernel's buffer are the same."""
+    global_size: tuple[Formula, ...] = Field(min_length=1, max_length=3)
+    guarded: bool = False
+    operations: dict[Class, Formula] = Field(default_factory=dict)
+    chain: dict[Class, Formula] = Field(default_factory=dict)
+    memory_chain: Formula | None = None
+    registers: Annotated[int, Field(ge=1, le=1024)] | None = None
+    local_memory_bytes: Formula = "0"
+    local_atomics: Formula = "0"
 
 
 class KernelFields(Strict):
@@ -209,6 +259,8 @@ class KernelFields(Strict):
     """Number of atomic operations on local memory, of all work-items."""
     variants: dict[Identifier, VariantFields] = Field(default_factory=dict)
     """Other versions, by name, each with the fields that differ; all are compared."""
+    sequence: tuple[StepFields, ...] = ()
+    """Kernels that run after the first one, with the same work-group; ``work`` and ``expect`` are those of all."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -219,6 +271,10 @@ class KernelFields(Strict):
             )
         if self.expect is not None and self.expect_from is not None:
             raise ValueError("give expect or expect_from, not both")
+        if self.sequence and self.swap:
+            raise ValueError("give swap or sequence, not both")
+        if any(len(step.global_size) != len(self.global_size) for step in self.sequence):
+            raise ValueError("sequence: all kernels need the same number of dimensions in global_size")
         return self
 
     @property
@@ -242,6 +298,14 @@ def range_of(value: str | tuple[int, ...]) -> tuple[int, int] | None:
         return None
     low, high = int(match[1]), min(_MOST_EXPONENT, int(match[2]))
     return 2 ** min(low, high), 2 ** max(low, high)
+
+
+def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:
+    """Return a description of each further kernel of the sequence."""
+    return tuple(
+        fields.model_copy(update={**{name: getattr(step, name) for name in StepFields.model_fields}, "sequence": ()})
+        for step in fields.sequence
+    )
 
 
 def variants_of(fields: KernelFields) -> Mapping[str, KernelFields]:

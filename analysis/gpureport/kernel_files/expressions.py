@@ -18,7 +18,7 @@ from simpleeval import EvalWithCompoundTypes
 
 from gpureport.text import quoted
 
-MOST_CHARACTERS = 1000
+_MOST_CHARACTERS = 1000
 MOST_ELEMENTS = 2**27
 """Largest number of elements of an intermediate result."""
 _MOST_ADDITIONS = 2**34
@@ -89,19 +89,10 @@ def number(text: str, names: Mapping[str, Value]) -> float:
     return float(value)
 
 
-def used_names(text: str) -> frozenset[str]:
-    """Return the names of values in an expression.
-
-    Raises:
-        ExpressionError: it is not an expression.
-    """
-    return frozenset(name for name, called in _names(_parsed(text)) if not called)
-
-
 @cache
 def _parsed(text: str) -> ast.Expr:
-    if len(text) > MOST_CHARACTERS:
-        raise ExpressionError(f"has {len(text)} characters; an expression may have {MOST_CHARACTERS}")
+    if len(text) > _MOST_CHARACTERS:
+        raise ExpressionError(f"has {len(text)} characters; an expression may have {_MOST_CHARACTERS}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -276,4 +267,3 @@ _FUNCTIONS: Mapping[str, Function] = {
     "interior": _stencil,
     "segment_sum": _segment_sum,
 }
-FUNCTION_NAMES = tuple(sorted(_FUNCTIONS))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.errors import InputError
-from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields
+from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, steps_of
 from gpureport.kernel_files.expressions import ExpressionError, Value, number, whole
 from gpureport.workloads.model import Parameters
 
@@ -30,9 +30,21 @@ class FieldError(InputError):
 class Formulas:
     """The expressions of a description. All methods raise a :class:`FieldError` if one is invalid."""
 
-    def __init__(self, fields: KernelFields, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Evaluate the expressions of *fields*; *arrays* replace the initial contents of buffers."""
-        self.fields, self.arrays = fields, arrays
+    def __init__(self, fields: KernelFields, arrays: Mapping[str, NDArray[np.generic]], prefix: str = "") -> None:
+        """Evaluate the expressions of *fields*.
+
+        Args:
+            fields: of a kernel.
+            arrays: replace the initial contents of buffers, by name.
+            prefix: of the kernel's fields in the description.
+        """
+        self.fields, self.arrays, self.prefix = fields, arrays, prefix
+
+    @cached_property
+    def steps(self) -> "tuple[Formulas, ...]":
+        """The kernel, and those after it in the sequence."""
+        following = enumerate(steps_of(self.fields))
+        return (self, *(Formulas(fields, self.arrays, f"sequence.{i}.") for i, fields in following))
 
     @cached_property
     def buffers(self) -> tuple[ArgumentFields, ...]:
@@ -53,14 +65,14 @@ class Formulas:
         try:
             return whole(text, names)
         except ExpressionError as error:
-            raise FieldError(field, str(error)) from None
+            raise FieldError(self.prefix + field, str(error)) from None
 
     def number(self, field: str, text: str, names: Mapping[str, Value]) -> float:
         """Evaluate an expression of a *field* whose value is a number."""
         try:
             return number(text, names)
         except ExpressionError as error:
-            raise FieldError(field, str(error)) from None
+            raise FieldError(self.prefix + field, str(error)) from None
 
     def counts(self, field: str, counts: Mapping[Any, str], parameters: Parameters) -> dict[str, float]:
         """Evaluate the expressions of a *field* that is a mapping."""
@@ -72,24 +84,28 @@ class Formulas:
         field = f"arguments.{self.fields.arguments.index(argument)}.elements"
         count = self.whole(field, argument.elements or "0", names)
         if count == 0:
-            raise FieldError(field, "is 0; a buffer needs at least one element")
+            raise FieldError(self.prefix + field, "is 0; a buffer needs at least one element")
         return count
 
     def nbytes(self, parameters: Parameters) -> dict[str, int]:
-        """Return the bytes of each buffer."""
-        names = self.names(parameters)
-        return {each.name: self.elements(each, names) * each.element_bytes for each in self.buffers}
+        """Return the bytes of each buffer of all kernels."""
+        names, found = self.names(parameters), dict[str, int]()
+        for step in self.steps:
+            for each in step.buffers:
+                size = step.elements(each, names) * each.element_bytes
+                found[each.buffer_name] = max(size, found.get(each.buffer_name, size))
+        return found
 
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
         names, local = self.names(parameters), self.local_size(parameters)
         wanted = [self.whole(f"global_size.{i}", each, names) for i, each in enumerate(self.fields.global_size)]
         if not all(wanted):
-            raise FieldError("global_size", "a dimension has no work-items")
+            raise FieldError(f"{self.prefix}global_size", "a dimension has no work-items")
         if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):
             shape, items = " x ".join(map(str, local)), " x ".join(map(str, wanted))
             raise FieldError(
-                "global_size",
+                f"{self.prefix}global_size",
                 f"{items} work-items do not divide into work-groups of {shape}; change the sizes or work_groups, or "
                 "write `guarded: true` if the kernel ignores work-items beyond global_size",
             )

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
 from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import RESERVED, KernelFields, range_of
+from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.records.keys import Metric, PointKey
@@ -46,7 +47,7 @@ _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 _ASSUMED = (
     "Operations are assumed from the accesses. Calibrated predictions count those of the compiled code, if it is PTX "
-    "without loops."
+    "in which all loops load from global memory."
 )
 
 
@@ -54,6 +55,7 @@ class KernelFileWorkload(Workload):
     """One variant of a described kernel. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
 
     essential = True
+    described = True
     _most_verified: int | None = None
     _code: MachineCode | None = None
 
@@ -81,6 +83,7 @@ class KernelFileWorkload(Workload):
             FieldError: an expression is invalid, or sizes do not fit together.
         """
         self.formulas = Formulas(fields, arrays)
+        self.verification_dispatches = max(1, len(fields.sequence) + 1)
         self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
         self.source = str(self.folder / fields.source)
         self.title = fields.name if variant == fields.kernel else f"{fields.name}, {variant.replace('_', ' ')}"
@@ -93,24 +96,32 @@ class KernelFileWorkload(Workload):
     def _tolerance(self) -> float:
         if self.fields.tolerance is not None:
             return self.fields.tolerance
-        return max((_TOLERANCES.get(each.dtype.str[1:], 0.0) for each in self.formulas.buffers), default=0.0)
+        return max((_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, _, each in self._buffers()), default=0.0)
 
     def _description(self) -> str:
         fields = self.fields
         traffic = "Memory traffic is declared in its description."
         operations = "Operations are declared." if fields.operations else _ASSUMED
+        if fields.memory_chain is None and self.loops:
+            operations += " Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
         checked = "" if self.is_verified else " Its results are not verified."
         said = f"{fields.description.strip().rstrip('.')}. " if fields.description.strip() else ""
-        counted = f"{fields.work.amount} {fields.work.unit} per dispatch."
+        counted = f"{fields.work.amount} {fields.work.unit} per {'sequence' if fields.sequence else 'dispatch'}."
         return f"{said}{traffic} {operations}{checked} Counted: {counted}"
 
     def _check(self) -> None:
         """Compare the names of arguments and buffers, and evaluate everything at the first verified size."""
-        fields, names = self.fields, [argument.name for argument in self.fields.arguments]
-        for position, name in enumerate(names):
-            if name in names[:position]:
-                raise FieldError(f"arguments.{position}.name", f"{name!r} is the name of two arguments")
-        buffers = {argument.name for argument in self.formulas.buffers}
+        parameters = self.verification()[0]
+        self._check_names()
+        for step in self.formulas.steps:
+            _check_step(step, parameters)
+        self.formulas.work(parameters)
+        self.build_options(parameters)
+        job = self.job(parameters, np.random.default_rng(0))
+        self.expected(parameters, job, 1)
+
+    def _check_names(self) -> None:
+        fields, buffers = self.fields, {argument.buffer_name for _, _, argument in self._buffers()}
         for field, given in (("expect", fields.expect or ()), ("swap", fields.swap or ())):
             for name in given:
                 if name not in buffers:
@@ -121,17 +132,6 @@ class KernelFileWorkload(Workload):
             if len(shape) != dimensions:
                 what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
                 raise FieldError("work_groups", what)
-        parameters = self.verification()[0]
-        self.formulas.global_size(parameters)
-        self.formulas.work(parameters)
-        self.formulas.counts("operations", fields.operations, parameters)
-        self.formulas.counts("chain", fields.chain, parameters)
-        for position, argument in enumerate(fields.arguments):
-            argument_value(self.formulas, position, argument, parameters, {})
-        self.formulas.local_memory_bytes(parameters)
-        self.build_options(parameters)
-        job = self.job(parameters, np.random.default_rng(0))
-        self.expected(parameters, job, 1)
 
     @property
     def is_verified(self) -> bool:
@@ -224,7 +224,7 @@ class KernelFileWorkload(Workload):
 
         Of points with equal work-groups and work-items, the first.
         """
-        computed = {each.name for each in self.formulas.buffers if each.values not in SHARED_VALUES}
+        computed = {each.buffer_name for _, _, each in self._buffers() if each.values not in SHARED_VALUES}
         seen = set()
         for parameters in points:
             nbytes = self.formulas.nbytes(parameters)
@@ -249,12 +249,10 @@ class KernelFileWorkload(Workload):
             ends = range_of(written)
             most = min(4 * grid.last_cache_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
             value = min(self._value_of(most, self._shape()), ends[1] if ends else _MOST_SIZE)
-            least = prod(_MULTIPLES[:1])
+            least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple() == 0 else 0
         points = [point for shape in shapes if self._divides(point := self._with(value, shape))]
-        label = f"work-group size at {self._size_label(points[0])}" if points else ""
-        axis = grid.by_group_size((), "").axis
-        return Sweep("work_group", axis, tuple(self._possible(points, limits)), label)
+        return grid.by_group_size(self._possible(points, limits), self._size_label(points[0]) if points else "")
 
     def _divides(self, parameters: Parameters) -> bool:
         try:
@@ -275,15 +273,25 @@ class KernelFileWorkload(Workload):
         return grid.key(
             parameters,
             " x ".join(map(str, shape)) if of_groups else self._size_label(parameters),
-            work=self.formulas.work(parameters),
+            work=self.formulas.work(parameters) / len(self.formulas.steps),
             items=prod(self.formulas.global_size(parameters)),
             nbytes=nbytes,
             x=x,
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """The declared accesses and operations."""
-        return demand_of(self.formulas, parameters, device, self._code, loops=self.loops)
+        """The declared accesses and operations; of a sequence, those of each kernel."""
+        first, *others = self.formulas.steps
+        following = tuple(demand_of(each, parameters, device, None, loops=self.loops) for each in others)
+        return replace(demand_of(first, parameters, device, self._code, loops=self.loops), following=following)
+
+    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
+        """Return changes of layout, order and width of accesses, each with the demand that results."""
+        demand = self.demand(parameters, device)
+        for what, changed in changed_demands(self.formulas, demand, device, loops=self.loops):
+            if isinstance(changed, Formulas):
+                changed = demand_of(changed, parameters, device, self._code, loops=self.loops)
+            yield what, replace(changed, following=demand.following)
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
         """Return the kernel with what its compiled code shows and its description does not declare."""
@@ -313,29 +321,37 @@ class KernelFileWorkload(Workload):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data, or what the description says."""
-        formulas, names = self.formulas, self.formulas.names(parameters)
-        buffers, handles = {}, {}
-        for position, argument in enumerate(self.fields.arguments):
-            if argument.elements is not None:
-                contents = initial_contents(self.formulas, position, argument, names, rng)
-                # The points of a sweep share buffers of one name, whose contents must then not depend on the size.
-                sized = argument.values not in SHARED_VALUES and argument.name not in formulas.arrays
-                handles[argument.name] = f"{argument.name} {contents.nbytes}" if sized else argument.name
-                nbytes = self.formulas.elements(argument, names) * argument.element_bytes
-                buffers[handles[argument.name]] = Buffer(nbytes, contents)
-        arguments = tuple(
-            argument_value(formulas, position, argument, parameters, handles)
-            for position, argument in enumerate(self.fields.arguments)
-        )
-        shape = formulas.local_size(parameters)
-        dispatch = Dispatch(self.fields.kernel, formulas.global_size(parameters), shape, arguments)
-        dispatches: tuple[Dispatch, ...] = (dispatch,)
+        buffers, handles = {}, dict[str, str]()
+        for step, position, argument in self._buffers():
+            name = argument.buffer_name
+            contents = initial_contents(step, position, argument, step.names(parameters), rng)
+            # The points of a sweep share buffers of one name, whose contents must then not depend on the size.
+            sized = argument.values not in SHARED_VALUES and name not in step.arrays
+            handles[name] = f"{name} {contents.nbytes}" if sized else name
+            buffers[handles[name]] = Buffer(self.formulas.nbytes(parameters)[name], contents)
+        dispatches = tuple(self._dispatch(step, parameters, handles) for step in self.formulas.steps)
         if self.fields.swap:
-            one, other = (handles[name] for name in self.fields.swap)
+            (dispatch,), (one, other) = dispatches, (handles[name] for name in self.fields.swap)
             exchanged = {one: other, other: one}
-            back = tuple(exchanged.get(each, each) if isinstance(each, str) else each for each in arguments)
-            dispatches = (dispatch, replace(dispatch, arguments=back))
+            back = (exchanged.get(each, each) if isinstance(each, str) else each for each in dispatch.arguments)
+            dispatches = (dispatch, replace(dispatch, arguments=tuple(back)))
         return Job(buffers, dispatches)
+
+    def _buffers(self) -> Iterable[tuple[Formulas, int, ArgumentFields]]:
+        """Yield each buffer once: its first kernel, and position and fields of the argument."""
+        seen = set[str]()
+        for step in self.formulas.steps:
+            for position, argument in enumerate(step.fields.arguments):
+                if argument.elements is not None and argument.buffer_name not in seen:
+                    seen.add(argument.buffer_name)
+                    yield step, position, argument
+
+    def _dispatch(self, step: Formulas, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
+        arguments = (
+            argument_value(step, position, argument, parameters, handles)
+            for position, argument in enumerate(step.fields.arguments)
+        )
+        return Dispatch(step.fields.kernel, step.global_size(parameters), step.local_size(parameters), tuple(arguments))
 
     def smallest(self) -> "KernelFileWorkload":
         """Return the same kernel, verified at the smallest size only."""
@@ -363,3 +379,17 @@ class KernelFileWorkload(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Evaluate the description's expressions, or call its function."""
         return expected_results(self.formulas, self.folder, parameters, job) if self.is_verified else {}
+
+
+def _check_step(step: Formulas, parameters: Parameters) -> None:
+    """Evaluate the expressions of a kernel."""
+    names = [argument.name for argument in step.fields.arguments]
+    for position, argument in enumerate(step.fields.arguments):
+        if argument.name in names[:position]:
+            field = f"{step.prefix}arguments.{position}.name"
+            raise FieldError(field, f"{argument.name!r} is the name of two arguments")
+        argument_value(step, position, argument, parameters, {})
+    step.global_size(parameters)
+    step.counts("operations", step.fields.operations, parameters)
+    step.counts("chain", step.fields.chain, parameters)
+    step.local_memory_bytes(parameters)

@@ -1,5 +1,8 @@
 """The verification of a workload alone, before anything is measured."""
 
+from collections.abc import Iterable
+
+from gpureport.errors import InputError
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress
@@ -14,6 +17,8 @@ _SETTINGS = SweepSettings(Limits(2.0**30, 2.0**30, 2**10, quick=True))
 def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> str | None:
     """Build and verify a workload on an open device; return why it cannot be measured, or ``None``.
 
+    Wrong results have the place of the expected ones in front.
+
     Raises:
         DeviceError: the device was lost.
     """
@@ -21,4 +26,17 @@ def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> 
     (checked,) = measurer.finish(progress).measurements
     wrong = checked.verification is not None and not checked.verification.passed
     missing = checked.verification is None
-    return checked.skipped if checked.failed or wrong or missing else None
+    place = workload.place if wrong and workload.place else workload.title
+    return f"{place}: {checked.skipped}" if checked.failed or wrong or missing else None
+
+
+def refuse_faulty(measurer: Measurer, workloads: Iterable[Workload], progress: Progress) -> None:
+    """Check workloads, each as :func:`check_kernel` does.
+
+    Raises:
+        InputError: one does not build, cannot be launched, or gives wrong results.
+        DeviceError: the device was lost.
+    """
+    for workload in workloads:
+        if problem := check_kernel(measurer, workload, progress):
+            raise InputError(problem)

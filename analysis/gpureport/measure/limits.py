@@ -9,9 +9,13 @@ from gpureport.workloads.model import Features, Limits
 _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
 _LEAST_BYTES = 64 * 2**20
 
-LONGEST_POINT_S = 5.0
-"""Longest permitted sample, seconds."""
-QUICK_LONGEST_POINT_S = 2.0
+_LONGEST_POINT_S = 5.0
+_QUICK_LONGEST_POINT_S = 2.0
+
+
+def longest_point_s(*, quick: bool) -> float:
+    """Return the longest permitted sample, seconds."""
+    return _QUICK_LONGEST_POINT_S if quick else _LONGEST_POINT_S
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class SweepSettings:
     limits: Limits
     budget_s: float = 10.0
     seed: int = 0
-    longest_point_s: float = LONGEST_POINT_S
+    longest_point_s: float = _LONGEST_POINT_S
 
     @property
     def min_rounds(self) -> int:

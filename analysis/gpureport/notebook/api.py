@@ -42,7 +42,7 @@ def predict(device: str, *, workloads: Collection[str] = (), quick: bool = False
         InputError: the device or a workload is unknown.
     """
     chosen = select(_several(workloads), quick=quick)
-    return ReportFrames(predicted_report(_database().resolve(device), chosen, quick=quick))
+    return ReportFrames(predicted_report(own_database().resolve(device), chosen, quick=quick))
 
 
 def load_report(path: str | Path) -> ReportFrames:
@@ -52,7 +52,7 @@ def load_report(path: str | Path) -> ReportFrames:
         InputError: it is missing or invalid, or made by a newer gpureport.
     """
     path = Path(path)
-    return ReportFrames(open_report(path, _database))
+    return ReportFrames(open_report(path, own_database))
 
 
 def compare(
@@ -77,7 +77,7 @@ def compare(
     if isinstance(machines, str):
         raise InputError(f"machines: {machines!r} is a single name; give a list of two or more machines")
     named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
-    chosen, database = select(_several(workloads)), _database()
+    chosen, database = select(_several(workloads)), own_database()
     only = {workload.name for workload in chosen} if workloads else set[str]()
     refuse_repeated((run for each in named.values() for file in _files(each) for run in runs_of(file)), database)
     runs = {name: tuple(_runs(machine, database, chosen, only)) for name, machine in named.items()}
@@ -123,5 +123,6 @@ def _runs(
             yield from _runs(run, database, workloads, only)
 
 
-def _database() -> Database:
+def own_database() -> Database:
+    """Return the database of devices, with the user's own entries."""
     return load_database((), own_device_dirs())

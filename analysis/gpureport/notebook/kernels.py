@@ -7,18 +7,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.data import own_device_dirs
-from gpureport.errors import GpuReportError
 from gpureport.kernel_files import KernelFileWorkload, calibrating, described, load_kernels
-from gpureport.measure.checking import check_kernel
-from gpureport.measure.limits import SweepSettings, run_limits
+from gpureport.measure.checking import refuse_faulty
+from gpureport.measure.limits import SweepSettings, longest_point_s, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.presence import choose_working
+from gpureport.notebook.api import own_database
 from gpureport.notebook.frames import ReportFrames
 from gpureport.records.report import Report, RunSettings
 from gpureport.results.opening import predicted_report
 from gpureport.run.pipeline import Plan, run
-from gpureport.spec.database import load_database
 from gpureport.workloads import select
 
 
@@ -54,8 +52,7 @@ class Kernel:
         Raises:
             InputError: the device is unknown.
         """
-        found = load_database((), own_device_dirs()).resolve(device)
-        return ReportFrames(predicted_report(found, self._workloads, quick=quick))
+        return ReportFrames(predicted_report(own_database().resolve(device), self._workloads, quick=quick))
 
     def measure(self, device: str = "auto", *, quick: bool = False, seed: int = 0) -> ReportFrames:
         """Verify and measure the kernel on a present device, after the microbenchmarks that calibrate its prediction.
@@ -63,19 +60,16 @@ class Kernel:
         The kernel's code runs on the device.
 
         Raises:
-            InputError: there is no such device.
-            GpuReportError: the kernel does not build, or gives wrong results.
+            InputError: there is no such device, or the kernel does not build, or gives wrong results.
         """
         silent = _Silent()
         with choose_working(device).measurer as measurer:
-            for workload in self._workloads:
-                if problem := check_kernel(measurer, workload, silent):
-                    raise GpuReportError(f"{workload.title}: {problem}")
+            refuse_faulty(measurer, self._workloads, silent)
             limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=quick)
             plan = Plan(
-                match=load_database((), own_device_dirs()).match(measurer.device),
+                match=own_database().match(measurer.device),
                 workloads=(*select(calibrating(self._workloads)), *self._workloads),
-                settings=SweepSettings(limits, seed=seed),
+                settings=SweepSettings(limits, seed=seed, longest_point_s=longest_point_s(quick=quick)),
                 requested=RunSettings(quick=quick, seed=seed),
             )
             return ReportFrames(run(plan, measurer, _unsaved, silent))

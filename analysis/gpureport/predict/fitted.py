@@ -36,6 +36,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_memory.STREAMED_L3": _CPUS,
     "predict.cpu_memory.STREAMED_L3_RANGE": _CPUS,
     "predict.calibration.weights.SHARED_PIPES": (),
+    "predict.advice._LEAST_GAIN": (),
     "predict.calibration.weights.TRANSFER": (),
     "predict.cpu_times.ALL_AWAKE": _POCL,
     "predict.cpu_times.GATHERED": _POCL,

@@ -26,7 +26,7 @@ exponent p.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from math import ceil, inf, prod
 
 from gpureport.predict import cpu_times, traffic
@@ -102,7 +102,27 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
 
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
-    """Predict one dispatch of *demand* on *device*, compiled to *resources*."""
+    """Predict one dispatch of *demand* on *device*, compiled to *resources*; the mean of a sequence of kernels."""
+    first = _dispatch_time(device, demand, resources)
+    if not demand.following:
+        return first
+    used = (Resources(each.registers, each.local_memory_bytes) for each in demand.following)
+    parts = [first, *map(_dispatch_time, repeat(device), demand.following, used)]
+    count, longest = len(parts), max(parts, key=lambda part: part.time_s)
+    names = dict.fromkeys(name for part in parts for name in part.ceilings_s)
+    ceilings = {name: sum(part.ceilings_s.get(name, 0.0) for part in parts) / count for name in names}
+    return replace(
+        longest,
+        time_s=sum(part.time_s for part in parts) / count,
+        ceilings_s=ceilings,
+        bottleneck=max(ceilings, key=lambda name: ceilings[name]),
+        operations=sum(part.operations for part in parts) / count,
+        memory_bytes=sum(part.memory_bytes for part in parts) / count,
+    )
+
+
+def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
+    """Predict one dispatch."""
     if demand.transfer is not None:
         return _transfer(device, demand.transfer)
     resident = occupancy(device.architecture, demand.work_group, resources)
@@ -230,7 +250,7 @@ def memory_traffic_time(
         "compute_unit": busy_fraction(device, demand),
         "device": min(1.0, ceil(demand.groups) / _group_places(device)),
     }
-    writes_s = write_time_s(device, demand, resident)
+    writes_s = max(write_time_s(device, demand, resident), device.cycles(demand.waiting_cycles))
     in_flight = bytes_in_flight(device, demand, resident)
     overlapping = in_flight > footprint
     levels: list[ServingLevel[str]] = []

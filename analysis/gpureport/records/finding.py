@@ -112,6 +112,19 @@ class Explanation(Record):
     """The result in words, with numbers."""
 
 
+class Advice(Record):
+    """A change of a kernel, with its predicted effect on the time at the largest size."""
+
+    workload: Name
+    """``family/variant``."""
+    point: Name
+    """Label of the point."""
+    change: str
+    """The change, as an instruction without a full stop."""
+    gain: CompactPositive
+    """Predicted time / predicted time after the change."""
+
+
 class CodeEvidence(Record):
     """Global memory traffic of a work-item: in the compiled kernel and in the model."""
 

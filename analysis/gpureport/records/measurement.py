@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from gpureport.records.keys import POINTS_ONCE, Axis, Metric, PointKey, Record, SweepKey
 from gpureport.records.quantities import (
@@ -53,6 +53,25 @@ class MeasuredPoint(Record):
         return self
 
 
+class LoopCode(Record):
+    """The innermost loop of a kernel with the most loads from global memory. Counts are those of one iteration."""
+
+    counts: Table[Name, Whole]
+    """Number of instructions by class."""
+    loads: Whole
+    """Number of loads from global memory; a loop that the compiler unrolled has those of several iterations."""
+    rounds: Whole
+    """Length of the longest chain of such loads, in which each needs the value of the one before."""
+    iterations: Whole | None = None
+    """Number of iterations, if constants in the code determine it."""
+    outside: Table[Name, Whole] = Field(default_factory=dict)
+    """Number of instructions outside all loops. Empty: the kernel has nested loops, or loops without loads."""
+
+    def __hash__(self) -> int:
+        """Hash the numbers; equal records have equal hashes."""
+        return hash((self.loads, self.rounds, self.iterations, sum(self.counts.values())))
+
+
 class MachineCode(Record):
     """Contents of a kernel's compiled code. Counts are static: an instruction in a loop counts once."""
 
@@ -72,6 +91,8 @@ class MachineCode(Record):
     """Minimum and maximum number of bytes that a work-item stores, as for loads."""
     loops: bool
     """Whether the code has a backward branch, so that instructions run more often than they are counted."""
+    loop: LoopCode | None = None
+    """PTX only: its main loop; ``None``: it has none, or calls functions."""
     calls: Many[str] = ()
     """Names of called functions, whose instructions are not counted."""
     vectorised: bool | None = None

@@ -11,7 +11,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there, read_json
 from gpureport.records.energy import Energy
-from gpureport.records.finding import AGREEMENT, CodeEvidence, Explanation, Finding, Verdict
+from gpureport.records.finding import AGREEMENT, Advice, CodeEvidence, Explanation, Finding, Verdict
 from gpureport.records.keys import Record, SweepKey
 from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.observation import Observation
@@ -123,6 +123,8 @@ class WorkloadInfo(Record):
     """How bytes or units of work are counted."""
     skipped: str | None = None
     """Why the whole workload was not run, in a sentence."""
+    described: bool = False
+    """Whether it is a kernel of the user."""
     restarted: str = ""
     """How the driver process ended before a new process continued the workload; empty: one process measured all."""
 
@@ -136,6 +138,7 @@ def workload_info(workload: "Workload", skipped: str | None = None, restarted: s
         title=workload.title,
         description=workload.description,
         counting=counting if text else "",
+        described=workload.described,
         skipped=skipped,
         restarted=restarted,
     )
@@ -228,6 +231,8 @@ class Report(Record):
     """Time that the stages of the run took."""
     evidence: Many[CodeEvidence] = ()
     """Comparisons of the model's memory traffic with compiled code."""
+    advice: Many[Advice] = ()
+    """Changes of described kernels, the largest gain first, from the same prediction as the explanations."""
     explanations: Many[Explanation] = ()
     """Hypotheses about sweeps that differ from their predictions."""
     energy: Energy | None = None

@@ -58,7 +58,9 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
             continue
         key, workload = measurement.key, known.get(measurement.key.workload)
         if workload is None:
-            skipped[str(key)] = "this version has no such workload"
+            info = report.workloads.get(key.workload)
+            described = "it is a kernel of the user; add --kernel with its description"
+            skipped[str(key)] = described if info and info.described else "this version has no such workload"
             continue
         try:
             series.append(_series(device, workload, measurement, predicted.get(str(key), []), report.publication))

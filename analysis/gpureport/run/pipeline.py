@@ -292,6 +292,7 @@ class _Run:
             observations=tuple(each for part in parts for each in part.observations),
             findings=tuple(each for part in parts for each in part.findings),
             explanations=tuple(each for part in parts for each in part.explanations),
+            advice=tuple(each for part in parts for each in part.advice),
             evidence=tuple(each for part in parts for each in part.evidence),
             conditions=tuple(self.conditions),
             energy=self.energy,

@@ -10,8 +10,9 @@ from gpureport.findings.verdicts import find
 from gpureport.measure.measurer import Measured
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep, predict_sweeps
+from gpureport.predict.advice import advice
 from gpureport.predict.occupancy import compiled_resources
-from gpureport.records.finding import CodeEvidence, Explanation, Finding
+from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
@@ -35,6 +36,8 @@ class WorkloadRun:
     calibrated: tuple[Prediction, ...] = ()
     informed: Informed | None = None
     """The input of the calibrated predictions."""
+    completed: Workload | None = None
+    """The workload of the calibrated predictions."""
     ended: tuple[Measurement, ...] = ()
     """Sweeps that an earlier run measured before it was interrupted; until the others are measured, too."""
     measurements: tuple[Measurement, ...] = ()
@@ -42,6 +45,7 @@ class WorkloadRun:
     observations: tuple[Observation, ...] = ()
     findings: tuple[Finding, ...] = ()
     explanations: tuple[Explanation, ...] = ()
+    advice: tuple[Advice, ...] = ()
     evidence: tuple[CodeEvidence, ...] = ()
     skipped: str | None = None
     """Why none of its sweeps was measured."""
@@ -88,6 +92,7 @@ class WorkloadRun:
             self.calibrated = tuple(each for each in predictions if each.kind == "calibrated")
             self.observations, self.findings = own(earlier.observations), own(earlier.findings)
             self.explanations = own(earlier.explanations)
+            self.advice = tuple(each for each in earlier.advice if each.workload == self.name)
             self.evidence = tuple(each for each in earlier.evidence if each.workload == self.name)
         if (self.ended or self.measurements) and (info := earlier.workloads.get(self.name)):
             self.skipped, self.restarted = info.skipped, info.restarted
@@ -103,7 +108,7 @@ class WorkloadRun:
         compiled = {name: [compiled_resources(each) for each in found] for name, found in compilations.items()}
         self.informed = Informed(device, compiled)
         found = (each.code for sweep in compilations.values() for each in sweep if each)
-        completed = self.workload.completed(next(found, None))
+        self.completed = completed = self.workload.completed(next(found, None))
         self.calibrated = tuple(
             predict_sweep(device, completed, sweep, "calibrated", compiled[sweep.name]) for sweep in self.sweeps
         )
@@ -141,3 +146,5 @@ class WorkloadRun:
         self.findings = find(self.device, predictions, self.measurements, observed)
         subject = Subject(self.workload, self.sweeps, self.device, self.informed, others)
         self.explanations = explanations(subject, self.findings, self.measurements, observed)
+        informed = self.informed or Informed(self.device, {})
+        self.advice = advice(self.completed or self.workload, informed.device, self.sweeps, informed.compiled)

@@ -44,6 +44,7 @@ class PredictedCurve:
         kind: of the prediction.
         independence: of the device's measurements; ``None`` if unknown.
         architecture: of the device.
+        described: whether the workload is a kernel of the user.
     """
 
     result: str
@@ -55,6 +56,7 @@ class PredictedCurve:
     kind: Kind
     independence: Independence | None = None
     architecture: str = ""
+    described: bool = False
 
     def __str__(self) -> str:
         """Return result, sweep and conditions."""
@@ -198,6 +200,7 @@ def _curve(result: Result, series: Series, kind: Kind, independence: Independenc
         kind=kind,
         independence=independence,
         architecture=result.device.architecture.id,
+        described=series.workload.described,
     )
 
 

@@ -71,6 +71,11 @@ def last_cache_bytes(device: Device) -> float:
     return device.caches[-1].capacity_bytes if device.caches else 2.0**20
 
 
+def last_sector_bytes(device: Device) -> int:
+    """Return the bytes that an access without order moves from memory into the last cache."""
+    return device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
+
+
 def bank_conflicts(stride: int, device: Device) -> int:
     """Return how many work-items of a wave access the same bank of local memory with a *stride* in words."""
     return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_size)

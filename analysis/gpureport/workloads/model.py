@@ -4,7 +4,7 @@ A new workload is one module in this package and one ``.cl`` file in ``kernels_c
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar, Literal
@@ -195,6 +195,8 @@ class Demand:
         line_conflicts: maximum number of these lines that map to the same bank.
         stores_per_sector: number of stores that together write one sector.
         line_writes: lines written, summed over all stores of all waves; ``None``: the lines that the streams cover.
+        waiting_cycles: clock cycles for which atomic operations of all work-groups wait for each other, in the busiest
+            slice of the cache.
         branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
         maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
         vectorised: whether the compiled code for a CPU contains vectors of work-items; ``None``: not known.
@@ -213,6 +215,7 @@ class Demand:
         transfer: what it moves between host and device, if it is no kernel; all else is then meaningless.
         span_bytes: range of addresses whose pages dependent loads access in random order; 0: latencies of caches and
             memory include address translation.
+        following: the other dispatches of a sequence of different kernels; times are then the mean of all.
     """
 
     work_items: int
@@ -229,6 +232,7 @@ class Demand:
     line_conflicts: float = 1.0
     stores_per_sector: float = 1.0
     line_writes: float | None = None
+    waiting_cycles: float = 0.0
     branches: bool = False
     maskable: bool = False
     vectorised: bool | None = None
@@ -243,6 +247,7 @@ class Demand:
     isolated: bool = False
     transfer: HostTraffic | None = None
     span_bytes: float = 0.0
+    following: "tuple[Demand, ...]" = ()
 
     @property
     def writes(self) -> bool:
@@ -367,6 +372,10 @@ class Workload(ABC):
     """Whether a quick run includes it."""
     counter: ClassVar[tuple[str, int] | None] = None
     """A count that the kernel makes: first letters of a buffer's name, and the index of a 32-bit word in it."""
+    place: str = ""
+    """File, line and field of the expected results of a described kernel."""
+    described: ClassVar[bool] = False
+    """Whether it is a kernel of the user, who gets advice on it."""
 
     @property
     def name(self) -> str:
@@ -424,6 +433,10 @@ class Workload(ABC):
     def completed(self, code: MachineCode | None) -> "Workload":  # noqa: ARG002 - most demands are complete
         """Return the workload with what its compiled *code* adds to its demand, for calibrated predictions."""
         return self
+
+    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:  # noqa: ARG002
+        """Return changes of the kernel, as the ends of "you could …", each with the demand that results."""
+        return ()
 
     tolerance: float = 0.0
     """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""

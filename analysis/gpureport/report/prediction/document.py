@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gpureport import __version__
+from gpureport.predict import limits_of
+from gpureport.predict.advice import specified_advice
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Report, RunSettings, workload_info
 from gpureport.spec.models import Device
@@ -32,4 +34,5 @@ def prediction_report(
         settings=RunSettings(quick=quick),
         workloads={workload.name: workload_info(workload) for workload in workloads},
         predictions=tuple(p for p in predictions if p.key.sweep != "frames"),
+        advice=specified_advice(workloads, device, limits_of(device, quick=quick)),
     )

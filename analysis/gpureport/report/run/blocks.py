@@ -18,9 +18,10 @@ from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import CurveRecords, seen_word, specified
+from gpureport.report.run.kernels import of_user
 from gpureport.report.run.limits import limits, limits_table
 from gpureport.report.run.numbers import CLIFFS, SEARCHES
-from gpureport.report.run.sweep_blocks import Block
+from gpureport.report.run.sweep_blocks import Block, curve_pictures
 from gpureport.report.text.captions import (
     block_title,
     essentials_caption,
@@ -32,6 +33,8 @@ from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_name, observed_head, seen_in
 from gpureport.text import N90
 from gpureport.units import format_ratio
+
+_FEW = 2  # the most kernels of the user that page one draws
 
 
 def as_predicted(members: Sequence[CurveRecords]) -> bool:
@@ -182,7 +185,13 @@ def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Blo
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
-    """Return the figure of page one: the essential curves, or else all ratios; none if there is nothing to draw."""
+    """Return the figure of page one: the curves of a few kernels of the user, the essential ones, or all ratios.
+
+    None if there is nothing to draw.
+    """
+    own = [curve for curve in of_user(report, found) if not curve.is_work_group]
+    if 0 < len(own) <= _FEW and (drawn_own := curve_pictures(report, own)):
+        return drawn_own[0]
     drawn = _essentials(report, found)
     if drawn is None:
         return _ratios(report)

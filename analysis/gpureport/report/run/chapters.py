@@ -7,6 +7,7 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run import answers, trust, unexpected, whole_device
+from gpureport.report.run import kernels as own_kernels
 from gpureport.report.run.blocks import (
     as_predicted,
     cliff_blocks,
@@ -63,6 +64,7 @@ def chapters(
     trusted = (*trust_blocks(report, found), *drawn["trust"], *clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
+        ("own", "Your kernels", own_kernels.answers(report, found), own_kernels.kernel_blocks(report, found)),
         ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
         (

@@ -15,6 +15,7 @@ from gpureport.records.finding import Finding
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
+from gpureport.report.run import kernels as own_kernels
 from gpureport.report.run.curves import CurveRecords, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
@@ -49,7 +50,9 @@ def decisions(
 
     The devices of the *database* are candidates for :func:`another_device`.
     """
+    own = own_kernels.answers(report, found)
     answers = (
+        ("Your kernel" if len(own) == 1 else "Your kernels", " ".join(own[:_FEW])),
         ("Working set", working_set(report, found)),
         ("Work-group size", work_group_size(report)),
         ("Amount of work", amount_of_work(report, found)),

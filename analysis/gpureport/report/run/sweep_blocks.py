@@ -42,7 +42,7 @@ def chapter_blocks(report: Report, anchor: str, chosen: Selection) -> list[Block
         ("traces", "Successive dispatches", traces, ()),
     )
     blocks = (
-        Block(f"{anchor}-{name}", title, _pictures(report, found), notes=notes, numbers=family_anchors(found))
+        Block(f"{anchor}-{name}", title, curve_pictures(report, found), notes=notes, numbers=family_anchors(found))
         for name, title, found, notes in planned
     )
     return [block for block in blocks if block.figures]
@@ -78,12 +78,13 @@ def other_curves(report: Report, anchor: str, members: Sequence[CurveRecords], s
     return Block(
         anchor=f"curves-{anchor}",
         title="",
-        figures=_pictures(report, [curve for curve in others if curve not in flat]),
+        figures=curve_pictures(report, [curve for curve in others if curve not in flat]),
         notes=(*notes, *([f"As published: {'. '.join(published)}."] if published else [])),
     )
 
 
-def _pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
+def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
+    """Draw curves, the same kinds of sweeps together."""
     clocks = report.machine.clocks if report.machine else ()
     kinds = grouped((kind_of(curve), curve) for curve in found)
     return tuple(

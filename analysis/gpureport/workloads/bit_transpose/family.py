@@ -166,7 +166,7 @@ class Transpose(Workload):
         isolated = device.is_cpu
         accesses = 2.0 * self.rows_per_item / (1 if isolated else min(_ACCESS_BYTES // 4, self.rows_per_item))
         lines = 1.0 if isolated else self.lines_per_access(parameters, device)
-        sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
+        sector = grid.last_sector_bytes(device)
         around = {"memory": accesses, "int32": 38.0, "int32_mul": 15.0, "instruction": 70.0}
         totals = {name: count * repeats * items for name, count in self.operations(device).items()}
         rounds = self.rounds * repeats

@@ -12,8 +12,8 @@ from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.game_of_life.rules import Cells, cells_of, generations, random_cells, stored_of
-from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.tiling import Tiling
 
 SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
 """Work-group shapes (x, y) of variants whose shapes are not all compared."""

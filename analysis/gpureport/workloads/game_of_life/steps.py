@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.rules import Cells
-from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Sweep
+from gpureport.workloads.tiling import Tiling
 
 _WORDS = 4
 _ROUNDS = 2

@@ -9,8 +9,8 @@ import numpy as np
 
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Sweep
+from gpureport.workloads.tiling import Tiling
 
 _PAGE_BYTES = 4096
 _MOST_ITEMS = 512  # per work-group of a GPU, which then needs 40 KiB of local memory

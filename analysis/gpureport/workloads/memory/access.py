@@ -22,9 +22,8 @@ def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
 
     If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.
     """
-    sector = device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
     few = device.is_cpu or limits.quick
-    times = max(4 if few else 16, 4 * stride_bytes / sector)
+    times = max(4 if few else 16, 4 * stride_bytes / grid.last_sector_bytes(device))
     return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
 
 

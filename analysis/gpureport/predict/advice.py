@@ -1,0 +1,97 @@
+"""Advice on kernels: changes of their demand, with the gains that the model predicts. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpureport.predict import model_inputs
+from gpureport.predict.model import point_time
+from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.records.finding import Advice
+from gpureport.spec.models import Device
+from gpureport.workloads.model import Demand, Limits, Sweep, Workload
+
+_LEAST_GAIN = 1.05
+"""Smaller gains are not reported."""
+_STEPS = 8
+"""Steps by which registers or local memory are reduced, to find the next larger number of resident groups."""
+
+
+def advice(
+    workload: Workload,
+    device: Device,
+    sweeps: Sequence[Sweep],
+    compiled: Mapping[str, Sequence[Resources | None]] | None = None,
+) -> tuple[Advice, ...]:
+    """Return the changes of *workload* that make it faster at its largest size, the largest gain first.
+
+    Args:
+        workload: a described one; its :meth:`~.Workload.changes`, work-group shapes and occupancy are predicted.
+        device: specified or calibrated.
+        sweeps: of the workload; the first one contains the largest size.
+        compiled: resources of the points of each sweep, by its name.
+    """
+    if not workload.described or not sweeps or not sweeps[0].points:
+        return ()
+    first, every = sweeps[0], compiled or {}
+    resources = [*every.get(first.name, ()), *(None for _ in first.points)]
+    last = max(range(len(first.points)), key=lambda i: workload.point(first.points[i], first).work)
+    parameters = first.points[last]
+    _, demand, used = model_inputs(device, workload, first, parameters, resources[last])
+    base_s = point_time(device, demand, used).time_s
+    demands = (
+        (what, replace(changed, isolated=demand.isolated)) for what, changed in workload.changes(parameters, device)
+    )
+    label = workload.point(parameters, first).label
+    found = [
+        *((what, point_time(device, changed, used).time_s) for what, changed in demands),
+        *((what, point_time(device, demand, other).time_s) for what, other in _more_resident(device, demand, used)),
+    ]
+    gains = [(what, base_s / time_s) for what, time_s in found]
+    gains += _shapes(workload, device, sweeps[1:], demand.work_group)
+    known = (
+        Advice(workload=workload.name, point=label, change=what, gain=gain)
+        for what, gain in gains
+        if gain >= _LEAST_GAIN
+    )
+    return tuple(sorted(known, key=lambda each: -each.gain))
+
+
+def specified_advice(workloads: Iterable[Workload], device: Device, limits: Limits) -> tuple[Advice, ...]:
+    """Return the advice on the described ones of *workloads*, from their specification predictions."""
+    described = (workload for workload in workloads if workload.described)
+    return tuple(each for workload in described for each in advice(workload, device, workload.sweeps(device, limits)))
+
+
+def _more_resident(device: Device, demand: Demand, used: Resources) -> Iterator[tuple[str, Resources]]:
+    """Yield fewer registers, or less local memory, with which more work-groups are resident."""
+    resident = occupancy(device.architecture, demand.work_group, used)
+    field = {"registers": "registers", "local memory": "local_memory_bytes"}.get(resident.limiter)
+    now = getattr(used, field) if field else 0
+    for part in range(_STEPS - 1, 0, -1):
+        fewer = now * part // _STEPS
+        if not field or fewer < 1:
+            return
+        other = replace(used, registers=fewer) if field == "registers" else replace(used, local_memory_bytes=fewer)
+        if occupancy(device.architecture, demand.work_group, other).groups_per_compute_unit > (
+            resident.groups_per_compute_unit
+        ):
+            what = "registers" if field == "registers" else "bytes of local memory"
+            yield f"use {fewer} instead of {now} {what}, so that more work-groups are resident", other
+            return
+
+
+def _shapes(
+    workload: Workload, device: Device, sweeps: Sequence[Sweep], usual: tuple[int, ...]
+) -> Iterator[tuple[str, float]]:
+    """Yield the gain of the best work-group shape of a search over the *usual* one."""
+    for sweep in sweeps:
+        if sweep.axis.quantity != "work_group":
+            continue
+        times: dict[tuple[int, ...], float] = {}
+        for each in sweep.points:
+            inputs = model_inputs(device, workload, sweep, each, None)
+            times[inputs[1].work_group] = point_time(*inputs).time_s
+        best = min(times, key=times.__getitem__, default=usual)
+        if usual in times:
+            one, other = (" x ".join(map(str, shape)) for shape in (best, usual))
+            yield f"use work-groups of {one} instead of {other} work-items", times[usual] / times[best]
