@@ -1,0 +1,177 @@
+"""``gpureport fleet``: add runs to a store, list, query and export them, and report on the devices."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpureport.cli.console import note, print_line
+from gpureport.cli.options import writing
+from gpureport.cli.progress import ProgressBar
+from gpureport.cli.tables import print_table
+from gpureport.errors import GpuReportError, InputError
+from gpureport.files import write_file
+from gpureport.inputs import is_there
+from gpureport.records.report import FILE_NAME
+from gpureport.results.opening import short_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpureport.fleet.reading import StoredRun
+    from gpureport.fleet.store import Store
+
+VARIABLE = "GPUREPORT_STORE"
+_RUN = "run-"
+_MOST_ROWS = 1000
+_BATCH = 64  # reports that are read together
+_FEWEST = 8  # reports that other processes read
+
+
+def opened(folder: Path | None) -> "Store":
+    """Return the store of the option, or else of the environment.
+
+    Raises:
+        InputError: neither is given.
+    """
+    from gpureport.fleet.store import Store
+
+    text = os.environ.get(VARIABLE, "")
+    if folder is None and not text:
+        raise InputError(f"no store is given; write --store DIR, or set {VARIABLE} to the folder of the store")
+    return Store(folder or Path(text))
+
+
+def add_runs(paths: Sequence[str], folder: Path | None, node: str | None) -> int:
+    """Add the runs of reports and folders; return 1 if some were left out."""
+    from gpureport.report.processes import in_parallel
+
+    store = opened(folder)
+    found = list(dict.fromkeys(each for path in paths for each in _reports(path, node)))
+    problems: list[str] = []
+    new = 0
+    with ProgressBar("adding") as bar:
+        for start in range(0, len(found), _BATCH):
+            bar.advance(found[start][1], start / len(found))
+            read = in_parallel(_read, found[start : start + _BATCH], _FEWEST)
+            problems += [each for each in read if isinstance(each, str)]
+            new += sum(store.add(each) for each in read if not isinstance(each, str))
+    if len(problems) == len(found):
+        raise InputError(problems[0])
+    for problem in problems:
+        note(f"Left out: {problem}")
+    store.pack()
+    known = len(found) - len(problems) - new
+    already = f"; {known} already there" if known else ""
+    print_line(f"Added to {store.folder}: {_counted(new, 'run')}{already}")
+    return 1 if problems else 0
+
+
+def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
+    """Yield each report of ``PATH`` or ``NODE=PATH`` with its node.
+
+    Raises:
+        InputError: a folder contains no report.
+    """
+    given, equals, rest = text.partition("=")
+    name, path = (given, Path(rest)) if equals and not is_there(Path(text)) else (node or "", Path(text))
+    if not path.is_dir() or is_there(path / FILE_NAME):
+        yield path, name or _node(path)
+        return
+    files = sorted(path.rglob(FILE_NAME))
+    if not files:
+        raise InputError(f"{path}: contains no {FILE_NAME}; give reports or folders of them")
+    yield from ((file, name or _node(file)) for file in files)
+
+
+def _node(path: Path) -> str:
+    """Return the name of a report's folder; for the runs of a machine, ``run-1``, …, that of the folder above."""
+    name = short_name(path)
+    folder = path if path.is_dir() else path.parent
+    return short_name(folder.absolute().parent) if name.startswith(_RUN) else name
+
+
+def _read(report: tuple[Path, str]) -> "StoredRun | str":
+    """Read a report; return the problem if it has one."""
+    from gpureport.fleet.reading import read_run
+
+    try:
+        return read_run(*report)
+    except GpuReportError as error:
+        return str(error)
+
+
+def list_nodes(folder: Path | None) -> int:
+    """Print the nodes with their devices and runs."""
+    rows = opened(folder).query(_NODES)
+    print_table(_counted(len(rows), "device"), list(rows.columns), _texts(rows), right=[_RUNS])
+    return 0
+
+
+_NODES = """
+SELECT node, device, count(*) AS runs, strftime(min(created_at), '%Y-%m-%d %H:%M') AS first,
+    strftime(max(created_at), '%Y-%m-%d %H:%M') AS last, arg_max(driver, created_at) AS driver,
+    pci_address AS "PCI address"
+FROM runs GROUP BY node, device, pci_address ORDER BY node, device, pci_address
+"""
+_RUNS = 2  # column
+
+
+def query_runs(sql: str, folder: Path | None) -> int:
+    """Print the rows of a SELECT statement."""
+    rows = opened(folder).query(sql)
+    numbers = [number for number, kind in enumerate(rows.dtypes) if kind.kind in "iuf"]
+    texts = _texts(rows[:_MOST_ROWS])
+    if len(rows.columns) > 1:
+        print_table(_counted(len(rows), "row"), list(rows.columns), texts, right=numbers)
+    for text in ((rows.columns[0],), *texts) if len(rows.columns) == 1 else ():
+        print_line(text[0])
+    if len(rows) > _MOST_ROWS:
+        note(f"The first {_MOST_ROWS} rows are shown; use `gpureport fleet export` or LIMIT.")
+    return 0
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _texts(rows: "pd.DataFrame") -> list[tuple[str, ...]]:
+    """Return the cells of a frame as text; missing values are empty."""
+    return [tuple(map(_text, row)) for row in rows.itertuples(index=False)]
+
+
+def _text(value: object) -> str:
+    import pandas as pd
+
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int:
+    """Write a table as CSV, Parquet or JSON, by the suffix of *file*."""
+    from gpureport.fleet.schema import TABLES
+
+    if table not in TABLES:
+        raise InputError(f"--table: there is no table {table!r}; choose one of {', '.join(TABLES)}")
+    write = _FORMATS.get(file.suffix.lower())
+    if write is None:
+        raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
+    with writing([file], force=force):
+        write_file(file, write(opened(folder).query(f"SELECT * FROM {table}")))  # noqa: S608 - one of our names
+    print_line(f"Written: {file}")
+    return 0
+
+
+def _parquet(rows: "pd.DataFrame") -> bytes:
+    stream = BytesIO()
+    rows.to_parquet(stream, index=False)
+    return stream.getvalue()
+
+
+_FORMATS: "dict[str, Callable[[pd.DataFrame], str | bytes]]" = {
+    ".csv": lambda rows: rows.to_csv(index=False),
+    ".parquet": _parquet,
+    ".json": lambda rows: rows.to_json(orient="records", date_format="iso", indent=1, double_precision=15),
+}
