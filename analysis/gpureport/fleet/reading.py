@@ -35,6 +35,7 @@ from gpureport.records.quantities import Amount, Compact, CompactPositive, Many,
 from gpureport.records.report import FILE_NAME, PREDICTIONS_ONCE, load_report
 from gpureport.spec.models import Device
 
+_WITHOUT_MEMORY = ("instructions", "local_memory")  # families
 _CACHE = re.compile(r"L\d|LLC|Infinity")
 
 
@@ -142,13 +143,15 @@ def stored_run(report: RunExcerpt, node: str, path: str, sha256: str) -> StoredR
     return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
 
 
-def layer_of(bottleneck: str, level: str) -> str:
+def layer_of(family: str, bottleneck: str, level: str) -> str:
     """Return the part of a device that limits a point: a cache, ``memory``, ``clock`` (the cores) or ``launch``.
 
     Accesses that wait for one another are limited by the *level* that serves them.
     """
     if bottleneck in ("launch", "groups"):
         return "launch"
+    if family in _WITHOUT_MEMORY:
+        return "clock"
     name = level if bottleneck == "latency" else bottleneck.removesuffix(" writes")
     if name == DRAM.name:
         return "memory"
@@ -265,7 +268,7 @@ def _point(observation: ObservationExcerpt, point: ObservedPointExcerpt, found: 
         ratio = point.value / found.value if metric.kind == "rate" else found.value / point.value
         row |= {
             "bottleneck": found.bottleneck,
-            "layer": layer_of(found.bottleneck, found.level.name),
+            "layer": layer_of(observation.key.family, found.bottleneck, found.level.name),
             "predicted": found.value,
             "predicted_low": found.value / found.spread,
             "predicted_high": found.value * found.spread,
