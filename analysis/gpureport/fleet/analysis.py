@@ -1,0 +1,389 @@
+"""The state of a fleet: devices that differ from their peers or their predictions, why, and since when."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from math import log1p
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpureport.fleet.causes import affected, percent, place, reasons
+from gpureport.fleet.peers import (
+    FEWEST_PEERS,
+    MINIMUM_EFFECT,
+    Effects,
+    Flags,
+    Indices,
+    Part,
+    effects,
+    layer_effects,
+    significant,
+)
+from gpureport.fleet.schema import Row
+from gpureport.fleet.store import Store
+from gpureport.observe.statistics import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_PEERS = 500  # whose conditions are compared
+_SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
+_LEAST_DAY = 0.01  # effect of a day that is reported
+_PARTS = """
+WITH own AS (
+    SELECT run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
+        CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS measured,
+        CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS predicted,
+        ln(predicted_high / predicted) AS width,
+        model || '|' || device || '|' || compute_units || '|' || quick AS peers
+    FROM points WHERE measured > 0 AND predicted > 0
+),
+sizes AS (SELECT peers, count(DISTINCT run) AS runs FROM own GROUP BY peers),
+centres AS (
+    SELECT peers, sweep, point, mode(layer) AS layer, median(predicted) AS predicted,
+        median(measured) - median(predicted) AS centre, median(width) AS width, count(*) AS runs
+    FROM own GROUP BY peers, sweep, point
+),
+common AS (
+    SELECT centres.* FROM centres JOIN sizes USING (peers) WHERE 2 * centres.runs > sizes.runs
+)
+SELECT own.peers, own.run, own.sweep, common.layer,
+    median(own.measured - common.predicted - common.centre) AS deviation,
+    median(common.centre) AS centre, median(common.width) AS width
+FROM own JOIN common USING (peers, sweep, point)
+GROUP BY own.peers, own.run, own.sweep, common.layer
+"""
+"""Parts of sweeps: deviations from the points' medians over the runs of a model, and these relative to the prediction.
+
+Points that most runs lack are left out. All runs of a model are compared with one prediction, the median: predictions
+change with gpureport's version and with the clock that a device reports.
+"""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A device of a fleet.
+
+    Attributes:
+        node: its machine.
+        device: its name.
+        pci_address: distinguishes devices of a node; empty if unknown.
+        label: unique name: the node, and the address if the node has several devices of the model.
+    """
+
+    node: str
+    device: str
+    pci_address: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A device that differs significantly.
+
+    Attributes:
+        member: the device.
+        model: title of its group.
+        effect: on ln(speed) of the most affected layer.
+        layers: effect on each layer.
+        sweeps: significant parts of sweeps with their effects, the largest first.
+        basis: what it differs from.
+        since: start of the first run in its present state, if there are earlier ones.
+        sentence: what is slow, how much, why and since when.
+    """
+
+    member: Member
+    model: str
+    effect: float
+    layers: Mapping[str, float]
+    sweeps: tuple[tuple[Part, float], ...]
+    basis: str
+    since: datetime | None
+    sentence: str
+
+    @property
+    def slower(self) -> bool:
+        """Whether it is slower, not faster."""
+        return self.effect < 0
+
+
+@dataclass(frozen=True)
+class DayEffect:
+    """A day on which all devices of a model differed from other days."""
+
+    model: str
+    day: date
+    layers: Mapping[str, float]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The devices of a model, measured in the same way.
+
+    Attributes:
+        title: name of the device, with the kind of run if there are several.
+        model: id of the entry.
+        quick: whether the runs were quick.
+        members: devices.
+        runs: rows of ``runs`` in the order of time, with the columns ``member`` and ``day`` (indices).
+        parts: of sweeps.
+        values: ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured.
+        predicted: ln(median speed / predicted speed) (parts,).
+        widths: half-widths of the predictions' 95 % intervals of ln(speed) (parts,).
+        days: that have runs.
+        effects: of devices and days.
+        layers: effect of each device on each layer (devices,).
+    """
+
+    title: str
+    model: str
+    quick: bool
+    members: tuple[Member, ...]
+    runs: "pd.DataFrame"
+    parts: tuple[Part, ...]
+    values: Floats
+    predicted: Floats
+    widths: Floats
+    days: tuple[date, ...]
+    effects: Effects
+    layers: Mapping[str, Floats]
+
+    @property
+    def compared(self) -> bool:
+        """Whether there are enough devices to compare them with one another."""
+        return len(self.members) >= FEWEST_PEERS
+
+    def last_run(self, member: int) -> Row:
+        """Return the row of a device's last run."""
+        own = self.runs[self.runs["member"] == member]
+        return {str(name): value for name, value in own.iloc[-1].items()}
+
+    def since(self, member: int) -> datetime | None:
+        """Return the start of a device's first run in its present state; ``None``: it never changed."""
+        own = (self.runs["member"] == member).to_numpy()
+        if self.effects.present[own].all():
+            return None
+        first: datetime = self.runs["created_at"][own & self.effects.present].iloc[0].to_pydatetime()
+        return first
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The state of all devices of a store.
+
+    Attributes:
+        peers: devices by model.
+        outliers: the most affected first; slower ones before faster ones.
+        days: effects of time.
+        models: sentences about models that differ from their prediction as a whole.
+        minimum_effect: relative difference below which none is significant.
+    """
+
+    peers: tuple[Peers, ...]
+    outliers: tuple[Outlier, ...]
+    days: tuple[DayEffect, ...]
+    models: tuple[str, ...] = field(default=())
+    minimum_effect: float = MINIMUM_EFFECT
+
+    @property
+    def slower(self) -> tuple[Outlier, ...]:
+        """Outliers that are slower."""
+        return tuple(each for each in self.outliers if each.slower)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return sum(len(each.runs) for each in self.peers)
+
+    @property
+    def devices(self) -> int:
+        """Number of devices; one with quick and complete runs counts once."""
+        return len({(m.node, m.device, m.pci_address) for each in self.peers for m in each.members})
+
+
+def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
+    """Compare all devices of *store* with their peers, or with their predictions where there are fewer than three.
+
+    Raises:
+        InputError: the store contains no run.
+        GpuReportError: a file cannot be read.
+    """
+    with store.connect() as connection:
+        runs = connection.execute("SELECT * FROM runs ORDER BY created_at, run").df()
+        parts = connection.execute(_PARTS).df()
+    every = tuple(_groups(runs, parts))
+    compared = [each for each in every if each.compared]
+    flags = significant(
+        [each.effects.p_values for each in compared], [each.effects.devices for each in compared], minimum_effect
+    )
+    found = [
+        *(outlier for each, own in zip(compared, flags, strict=True) for outlier in _against_peers(each, own)),
+        *(o for each in every if not each.compared for o in _against_prediction(each, minimum_effect)),
+    ]
+    return Fleet(
+        peers=every,
+        outliers=tuple(sorted(found, key=lambda outlier: outlier.effect)),
+        days=tuple(day for each in every for day in _days(each)),
+        models=tuple(text for each in compared for text in _of_model(each, minimum_effect)),
+        minimum_effect=minimum_effect,
+    )
+
+
+def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame") -> Iterator[Peers]:
+    runs = runs.assign(
+        peers=runs["model"] + "|" + runs["device"] + "|" + runs["compute_units"].astype(str)
+        + "|" + runs["quick"].map({True: "true", False: "false"}),
+        pci_address=runs["pci_address"].fillna(""),
+    )
+    by_key = dict(iter(parts.groupby("peers")))
+    kinds = runs.groupby("device")["quick"].nunique()
+    for key, own in runs.groupby("peers"):
+        if key in by_key:
+            both = bool(kinds[own["device"].iloc[0]] > 1)
+            yield _peers(own.reset_index(drop=True), by_key[key], both=both)
+
+
+def _peers(runs: "pd.DataFrame", parts: "pd.DataFrame", *, both: bool) -> Peers:
+    members, member = _members(runs)
+    days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
+    index = parts.set_index(["sweep", "layer"]).index
+    columns = list(dict.fromkeys(sorted(index)))
+    place_of = {key: number for number, key in enumerate(columns)}
+    row_of = {run: number for number, run in enumerate(runs["run"])}
+    where = [row_of[run] for run in parts["run"]], [place_of[key] for key in index]
+    values = np.full((len(runs), len(columns)), np.nan)
+    values[where] = parts["deviation"]
+    predicted, widths = np.zeros(len(columns)), np.zeros(len(columns))
+    predicted[where[1]], widths[where[1]] = parts["centre"], parts["width"]
+    named = tuple(Part(*key) for key in columns)
+    found = effects(values, member, day.ravel(), named)
+    first = runs.iloc[0]
+    kind = (", quick runs" if first["quick"] else ", complete runs") if both else ""
+    return Peers(
+        title=f"{first['device']}{kind}",
+        model=str(first["model"]),
+        quick=bool(first["quick"]),
+        members=members,
+        runs=runs.assign(member=member, day=day.ravel()),
+        parts=named,
+        values=values,
+        predicted=predicted,
+        widths=widths,
+        days=tuple(days),
+        effects=found,
+        layers=layer_effects(found.devices, found.errors, named),
+    )
+
+
+def _members(runs: "pd.DataFrame") -> tuple[tuple[Member, ...], Indices]:
+    """Return the devices of *runs*, and the index of the device of each run."""
+    keys = list(zip(runs["node"], runs["pci_address"], strict=True))
+    unique = sorted(set(keys))
+    devices = Counter(node for node, _ in unique)
+    device = str(runs["device"].iloc[0])
+    members = tuple(
+        Member(node, device, address, node if devices[node] == 1 else f"{node} {address}") for node, address in unique
+    )
+    index = {key: number for number, key in enumerate(unique)}
+    return members, np.array([index[key] for key in keys])
+
+
+def _against_peers(peers: Peers, flags: Flags) -> Iterator[Outlier]:
+    """Yield the devices with significant effects."""
+    for member in np.flatnonzero(flags.any(axis=1)):
+        chosen = np.flatnonzero(flags[member])
+        layers = {name: float(found[member]) for name, found in peers.layers.items() if not np.isnan(found[member])}
+        found = sorted(((peers.parts[i], float(peers.effects.devices[member, i])) for i in chosen), key=_size)
+        basis = f"the median of {len(peers.members)} devices of the model"
+        yield _outlier(peers, int(member), layers, found, basis)
+
+
+def _medians(values: Floats) -> Floats:
+    """Return the median of each column; NaN for a column without values."""
+    import pandas as pd
+
+    return pd.DataFrame(values).median().to_numpy()
+
+
+def _size(pair: tuple[Part, float]) -> float:
+    return -abs(pair[1])
+
+
+def _against_prediction(peers: Peers, minimum_effect: float) -> Iterator[Outlier]:
+    """Yield the devices with a layer outside the 95 % interval of its prediction: the median over its parts."""
+    for member in range(len(peers.members)):
+        present = peers.effects.present & (peers.runs["member"] == member).to_numpy()
+        own = peers.predicted + _medians(peers.values[present])
+        layers, outside = {}, []
+        for layer in dict.fromkeys(part.layer for part in peers.parts):
+            chosen = [i for i, part in enumerate(peers.parts) if part.layer == layer and not np.isnan(own[i])]
+            if len(chosen) >= FEWEST_PEERS:
+                layers[layer] = float(np.median(own[chosen]))
+                if abs(layers[layer]) > max(float(np.median(peers.widths[chosen])), log1p(minimum_effect)):
+                    outside += [(peers.parts[i], float(own[i])) for i in chosen]
+        if outside:
+            shown = {part.layer for part, _ in outside}
+            layers = {name: effect if name in shown else 0.0 for name, effect in layers.items()}
+            yield _outlier(peers, member, layers, sorted(outside, key=_size), "its prediction")
+
+
+def _outlier(
+    peers: Peers, member: int, layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]], basis: str
+) -> Outlier:
+    device, since = peers.members[member], peers.since(member)
+    worst = max(layers.values(), key=abs, default=0.0)
+    single = abs(worst) < _SHARED * abs(sweeps[0][1])
+    effect = sweeps[0][1] if single else worst
+    when = f" since {since:%Y-%m-%d %H:%M}" if since else ""
+    text = f"{device.label} is {percent(effect)} than {basis}{when}; this affects "
+    text += f"{sweeps[0][0].sweep} ({sweeps[0][0].layer}) only" if single else place(layers)
+    unaffected = [name for name in layers if name not in affected(layers)]
+    text += f", not {_listed(unaffected)}" if unaffected and not single else ""
+    others = [peers.last_run(other) for other in range(len(peers.members)) if other != member][:_MOST_PEERS]
+    causes = list(reasons(peers.last_run(member), others)) if others else []
+    why = "; ".join(causes) or ("no recorded condition differs from its peers" if others else "")
+    return Outlier(
+        member=device,
+        model=peers.title,
+        effect=effect,
+        layers=layers,
+        sweeps=tuple(sweeps),
+        basis=basis,
+        since=since,
+        sentence=f"{text}{': ' if why else ''}{why}.",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _days(peers: Peers) -> Iterator[DayEffect]:
+    """Yield the days on which all devices differed."""
+    for number, day in enumerate(peers.days):
+        own = peers.effects.days[number]
+        layers = {
+            layer: float(np.median(found))
+            for layer in dict.fromkeys(part.layer for part in peers.parts)
+            if len(found := own[[part.layer == layer for part in peers.parts]])
+        }
+        worst = max(layers.values(), key=abs, default=0.0)
+        if abs(worst) >= _LEAST_DAY:
+            runs = peers.runs[peers.runs["day"] == number]
+            driver, usual = runs["driver"].mode().iloc[0], peers.runs["driver"].mode().iloc[0]
+            why = f"; the driver was {driver}, on other days {usual}" if driver != usual else ""
+            text = f"On {day} all devices ({peers.title}) were {percent(worst)} than on other days; this affects "
+            yield DayEffect(peers.title, day, layers, f"{text}{place(layers)}{why}.")
+
+
+def _of_model(peers: Peers, minimum_effect: float) -> Iterator[str]:
+    """Yield a sentence for each layer in which the median device lies outside the interval of the prediction."""
+    for layer in dict.fromkeys(part.layer for part in peers.parts):
+        chosen = [part.layer == layer for part in peers.parts]
+        found, width = float(np.median(peers.predicted[chosen])), float(np.median(peers.widths[chosen]))
+        if sum(chosen) >= FEWEST_PEERS and abs(found) > max(width, log1p(minimum_effect)):
+            text = f"The median of {len(peers.members)} devices ({peers.title}) is {percent(found)} than its prediction"
+            yield f"{text} in {layer}, outside the 95 % interval (± {100 * width:.2g} %)."
