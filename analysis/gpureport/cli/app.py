@@ -51,6 +51,8 @@ gpureport fleet add runs                 # runs/NODE/report.json
 gpureport fleet list
 gpureport fleet query "SELECT node, measured FROM key_figures WHERE name = 'Memory read'"
 gpureport fleet export figures.csv
+gpureport fleet report -o fleet-report   # site and PDF
+gpureport fleet report --fail-on-outlier --junit acceptance.xml
 gpureport glossary taper
 gpureport glossary LSU                   # a bottleneck
 """
@@ -743,6 +745,56 @@ def fleet_export(
     from gpureport.cli.fleet import export_runs
 
     return export_runs(file, store, table, force)
+
+
+@fleet_app.command("report", cls=_Command, epilog=_examples("fleet report"))
+def fleet_report(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder of the site and the PDF. Default: only print.", metavar="DIR", parser=path_of
+        ),
+    ] = None,
+    store: StoreOption = None,
+    fail_on_outlier: Annotated[
+        bool, typer.Option("--fail-on-outlier", help="Exit with code 3 if a device is significantly slower.")
+    ] = False,
+    minimum_effect: Annotated[
+        float, typer.Option(help="Smallest difference that can be significant.", min=0, max=100, metavar="PERCENT")
+    ] = 2.0,
+    prometheus: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write gauges for the textfile collector of Prometheus; overwrites.", metavar="FILE", parser=path_of
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(help="Write JUnit XML: one test for each device.", metavar="FILE", parser=path_of),
+    ] = None,
+    no_pdf: NoPdfOption = False,
+    paper: PaperOption = "a4",
+    force: ForceOption = False,
+    version: VersionOption = False,
+) -> int:
+    """Compare each device with its peers: which is slow, since when, and why.
+
+    With fewer than three devices of a model, they are compared with their prediction.
+    """
+    from gpureport.cli.fleet import FleetRequest, report_fleet
+
+    request = FleetRequest(
+        store=store,
+        output=output,
+        fail_on_outlier=fail_on_outlier,
+        prometheus=prometheus,
+        junit=junit,
+        minimum_effect=minimum_effect,
+        no_pdf=no_pdf,
+        paper=paper,
+        force=force,
+    )
+    return report_fleet(request)
 
 
 @app.command(cls=_Command, epilog=_examples("glossary"))

@@ -2,18 +2,21 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.cli.console import note, print_line
+from gpureport.cli.console import note, print_line, print_text
 from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
+from gpureport.cli.rendering import print_written
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there
 from gpureport.records.report import FILE_NAME
+from gpureport.report import Paper
 from gpureport.results.opening import short_name
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 VARIABLE = "GPUREPORT_STORE"
 _RUN = "run-"
 _MOST_ROWS = 1000
+_MOST_SENTENCES = 10
+_OUTLIER = 3  # exit code
 _BATCH = 64  # reports that are read together
 _FEWEST = 8  # reports that other processes read
 
@@ -175,3 +180,45 @@ _FORMATS: "dict[str, Callable[[pd.DataFrame], str | bytes]]" = {
     ".parquet": _parquet,
     ".json": lambda rows: rows.to_json(orient="records", date_format="iso", indent=1, double_precision=15),
 }
+
+
+@dataclass(frozen=True)
+class FleetRequest:
+    """The options of ``gpureport fleet report``, as typed; :mod:`gpureport.cli.app` describes them."""
+
+    store: Path | None = None
+    output: Path | None = None
+    fail_on_outlier: bool = False
+    prometheus: Path | None = None
+    junit: Path | None = None
+    minimum_effect: float = 2.0
+    no_pdf: bool = False
+    paper: Paper = "a4"
+    force: bool = False
+
+
+def report_fleet(request: FleetRequest) -> int:
+    """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
+    from gpureport.fleet.analysis import analyse
+    from gpureport.fleet.exports import junit, prometheus
+    from gpureport.fleet.site import NAME, conclusion, write_site
+    from gpureport.report.render import documents
+
+    files = documents(request.output, NAME) if request.output else ()
+    with writing((*files, *(file for file in (request.junit,) if file)), force=request.force):
+        with ProgressBar("comparing the devices"):
+            fleet = analyse(opened(request.store), request.minimum_effect / 100)
+        for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):
+            print_text(text)
+        for text in (*(day.sentence for day in fleet.days[:_MOST_SENTENCES]), *fleet.models[:_MOST_SENTENCES]):
+            print_text(text)
+        written: list[Path] = []
+        if request.output:
+            with ProgressBar("writing the report"):
+                written += write_site(fleet, request.output, with_pdf=not request.no_pdf, paper=request.paper)
+        for file, write in ((request.prometheus, prometheus), (request.junit, junit)):
+            if file:
+                write_file(file, write(fleet))
+                written.append(file)
+        print_written(written)
+    return _OUTLIER if request.fail_on_outlier and fleet.slower else 0

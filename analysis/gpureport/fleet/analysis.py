@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from math import log1p
 from typing import TYPE_CHECKING
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
 _LEAST_DAY = 0.01  # effect of a day that is reported
-_PARTS = """
+_KEY = "model || '|' || device || '|' || compute_units || '|' || quick"
+_PARTS = f"""
 WITH own AS (
     SELECT run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
         CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS measured,
         CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS predicted,
         ln(predicted_high / predicted) AS width,
-        model || '|' || device || '|' || compute_units || '|' || quick AS peers
+        {_KEY} AS peers
     FROM points WHERE measured > 0 AND predicted > 0
 ),
 sizes AS (SELECT peers, count(DISTINCT run) AS runs FROM own GROUP BY peers),
@@ -54,12 +55,18 @@ SELECT own.peers, own.run, own.sweep, common.layer,
     median(common.centre) AS centre, median(common.width) AS width
 FROM own JOIN common USING (peers, sweep, point)
 GROUP BY own.peers, own.run, own.sweep, common.layer
-"""
+"""  # noqa: S608 - no input
 """Parts of sweeps: deviations from the points' medians over the runs of a model, and these relative to the prediction.
 
 Points that most runs lack are left out. All runs of a model are compared with one prediction, the median: predictions
 change with gpureport's version and with the clock that a device reports.
 """
+_FIGURES = f"""
+SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
+    arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
+FROM key_figures WHERE measured > 0 GROUP BY ALL
+"""  # noqa: S608 - no input
+"""Key figures of the last run of each device."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ class Peers:
     """The devices of a model, measured in the same way.
 
     Attributes:
+        key: what its runs have in common.
         title: name of the device, with the kind of run if there are several.
         model: id of the entry.
         quick: whether the runs were quick.
@@ -138,6 +146,7 @@ class Peers:
         layers: effect of each device on each layer (devices,).
     """
 
+    key: str
     title: str
     model: str
     quick: bool
@@ -178,6 +187,8 @@ class Fleet:
         peers: devices by model.
         outliers: the most affected first; slower ones before faster ones.
         days: effects of time.
+        figures: key figures of the last run of each device, with the columns ``peers`` and ``member`` (indices), ``name``,
+            ``unit``, ``measured``, ``predicted``, and ``usual``, the median over the devices.
         models: sentences about models that differ from their prediction as a whole.
         minimum_effect: relative difference below which none is significant.
     """
@@ -185,7 +196,8 @@ class Fleet:
     peers: tuple[Peers, ...]
     outliers: tuple[Outlier, ...]
     days: tuple[DayEffect, ...]
-    models: tuple[str, ...] = field(default=())
+    figures: "pd.DataFrame"
+    models: tuple[str, ...] = ()
     minimum_effect: float = MINIMUM_EFFECT
 
     @property
@@ -214,6 +226,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     with store.connect() as connection:
         runs = connection.execute("SELECT * FROM runs ORDER BY created_at, run").df()
         parts = connection.execute(_PARTS).df()
+        figures = connection.execute(_FIGURES).df()
     every = tuple(_groups(runs, parts))
     compared = [each for each in every if each.compared]
     flags = significant(
@@ -227,9 +240,25 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         peers=every,
         outliers=tuple(sorted(found, key=lambda outlier: outlier.effect)),
         days=tuple(day for each in every for day in _days(each)),
+        figures=_figures(figures, every),
         models=tuple(text for each in compared for text in _of_model(each, minimum_effect)),
         minimum_effect=minimum_effect,
     )
+
+
+def _figures(figures: "pd.DataFrame", every: Sequence[Peers]) -> "pd.DataFrame":
+    """Return the key figures of devices, with the indices of their models and of themselves."""
+    import pandas as pd
+
+    keys = [
+        (number, member, each.key, device.node, device.pci_address)
+        for number, each in enumerate(every)
+        for member, device in enumerate(each.members)
+    ]
+    devices = pd.DataFrame(keys, columns=["peers", "member", "key", "node", "pci_address"])
+    found = figures.merge(devices, on=["key", "node", "pci_address"])
+    usual = found.groupby(["peers", "name"])["measured"].transform("median")
+    return found.assign(usual=usual).drop(columns=["key", "node", "pci_address"])
 
 
 def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame") -> Iterator[Peers]:
@@ -243,10 +272,10 @@ def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame") -> Iterator[Peers]:
     for key, own in runs.groupby("peers"):
         if key in by_key:
             both = bool(kinds[own["device"].iloc[0]] > 1)
-            yield _peers(own.reset_index(drop=True), by_key[key], both=both)
+            yield _peers(str(key), own.reset_index(drop=True), by_key[key], both=both)
 
 
-def _peers(runs: "pd.DataFrame", parts: "pd.DataFrame", *, both: bool) -> Peers:
+def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", *, both: bool) -> Peers:
     members, member = _members(runs)
     days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
     index = parts.set_index(["sweep", "layer"]).index
@@ -263,6 +292,7 @@ def _peers(runs: "pd.DataFrame", parts: "pd.DataFrame", *, both: bool) -> Peers:
     first = runs.iloc[0]
     kind = (", quick runs" if first["quick"] else ", complete runs") if both else ""
     return Peers(
+        key=key,
         title=f"{first['device']}{kind}",
         model=str(first["model"]),
         quick=bool(first["quick"]),

@@ -183,7 +183,8 @@ def _packed(files: Sequence[Path]) -> bytes:
     import pyarrow.parquet as pq
 
     schema = arrow_schema()
-    whole = pa.concat_tables([pq.read_table(file, schema=schema) for file in files])
+    tables = (pq.ParquetFile(file).read() for file in files)
+    whole = pa.concat_tables([schema.empty_table(), *tables], promote_options="default")
     return _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
 
 
