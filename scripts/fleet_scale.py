@@ -64,7 +64,6 @@ def synthetic(count: int, seed: int = 0) -> Iterator[StoredRun]:
 def _drawn(kept: StoredRun, node: str, day: int, log_speed: np.ndarray, index: dict[tuple[str, str], int]) -> StoredRun:
     """Return a run with the points of a quick run, changed by *log_speed*."""
     run = hashlib.sha256(f"{node} {day}".encode()).hexdigest()[:32]
-    overall = float(np.median(log_speed))
     points = []
     for row in kept.rows["points"]:
         number = index.get((f"{row['family']}/{row['variant']}/{row['sweep']}", str(row["point"])))
@@ -76,7 +75,9 @@ def _drawn(kept: StoredRun, node: str, day: int, log_speed: np.ndarray, index: d
         run,
         {
             "runs": ({**first, "run": run, "node": node, "created_at": created, "quick": True},),
-            "key_figures": tuple(_changed(row, run, overall) for row in kept.rows["key_figures"]),
+            "key_figures": tuple(
+                _changed(row, run, float(log_speed[17 * number])) for number, row in enumerate(kept.rows["key_figures"])
+            ),
             "features": tuple({**row, "run": run} for row in kept.rows["features"][:116]),
             "points": tuple(points),
         },

@@ -1,6 +1,5 @@
 """``gpureport fleet``: add runs to a store, list, query and export them, and report on the devices."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from gpureport.fleet.reading import StoredRun
     from gpureport.fleet.store import Store
 
-VARIABLE = "GPUREPORT_STORE"
 _RUN = "run-"
 _MOST_ROWS = 1000
 _MOST_SENTENCES = 10
@@ -40,12 +38,12 @@ def opened(folder: Path | None) -> "Store":
     Raises:
         InputError: neither is given.
     """
-    from gpureport.fleet.store import Store
+    from gpureport.fleet.store import VARIABLE, Store, configured
 
-    text = os.environ.get(VARIABLE, "")
-    if folder is None and not text:
+    store = Store(folder) if folder else configured()
+    if store is None:
         raise InputError(f"no store is given; write --store DIR, or set {VARIABLE} to the folder of the store")
-    return Store(folder or Path(text))
+    return store
 
 
 def add_runs(paths: Sequence[str], folder: Path | None, node: str | None) -> int:
@@ -156,15 +154,11 @@ def _text(value: object) -> str:
 
 def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int:
     """Write a table as CSV, Parquet or JSON, by the suffix of *file*."""
-    from gpureport.fleet.schema import TABLES
-
-    if table not in TABLES:
-        raise InputError(f"--table: there is no table {table!r}; choose one of {', '.join(TABLES)}")
     write = _FORMATS.get(file.suffix.lower())
     if write is None:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
     with writing([file], force=force):
-        write_file(file, write(opened(folder).query(f"SELECT * FROM {table}")))  # noqa: S608 - one of our names
+        write_file(file, write(opened(folder).table(table)))
     print_line(f"Written: {file}")
     return 0
 

@@ -71,6 +71,14 @@ class KeyFigure:
         """On which side the measured interval lies outside the range of other devices; ``None``: it does not."""
         return self._outside(min(self.others) / VARIATION, max(self.others) * VARIATION) if self.others else None
 
+    @property
+    def rank(self) -> int | None:
+        """Position among the other devices and this one, 1 for the fastest; ``None`` without measured values."""
+        if not self.others or self.measured is None:
+            return None
+        own, sign = self.measured.value, -1 if self.unit == "s" else 1
+        return 1 + sum(sign * other > sign * own for other in self.others)
+
     def _outside(self, least: float, most: float) -> Side | None:
         if self.measured is None:
             return None

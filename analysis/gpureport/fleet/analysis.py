@@ -19,6 +19,7 @@ from gpureport.fleet.peers import (
     Part,
     effects,
     layer_effects,
+    layers_of,
     significant,
 )
 from gpureport.fleet.schema import Row
@@ -64,7 +65,7 @@ change with gpureport's version and with the clock that a device reports.
 _FIGURES = f"""
 SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
     arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
-FROM key_figures WHERE measured > 0 GROUP BY ALL
+FROM key_figures WHERE measured > 0 GROUP BY ALL ORDER BY name, key, node, pci_address
 """  # noqa: S608 - no input
 """Key figures of the last run of each device."""
 
@@ -348,7 +349,7 @@ def _against_prediction(peers: Peers, minimum_effect: float) -> Iterator[Outlier
         present = peers.effects.present & (peers.runs["member"] == member).to_numpy()
         own = peers.predicted + _medians(peers.values[present])
         layers, outside = {}, []
-        for layer in dict.fromkeys(part.layer for part in peers.parts):
+        for layer in layers_of(peers.parts):
             chosen = [i for i, part in enumerate(peers.parts) if part.layer == layer and not np.isnan(own[i])]
             if len(chosen) >= FEWEST_PEERS:
                 layers[layer] = float(np.median(own[chosen]))
@@ -397,7 +398,7 @@ def _days(peers: Peers) -> Iterator[DayEffect]:
         own = peers.effects.days[number]
         layers = {
             layer: float(np.median(found))
-            for layer in dict.fromkeys(part.layer for part in peers.parts)
+            for layer in layers_of(peers.parts)
             if len(found := own[[part.layer == layer for part in peers.parts]])
         }
         worst = max(layers.values(), key=abs, default=0.0)
@@ -411,7 +412,7 @@ def _days(peers: Peers) -> Iterator[DayEffect]:
 
 def _of_model(peers: Peers, minimum_effect: float) -> Iterator[str]:
     """Yield a sentence for each layer in which the median device lies outside the interval of the prediction."""
-    for layer in dict.fromkeys(part.layer for part in peers.parts):
+    for layer in layers_of(peers.parts):
         chosen = [part.layer == layer for part in peers.parts]
         found, width = float(np.median(peers.predicted[chosen])), float(np.median(peers.widths[chosen]))
         if sum(chosen) >= FEWEST_PEERS and abs(found) > max(width, log1p(minimum_effect)):

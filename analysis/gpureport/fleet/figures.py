@@ -10,7 +10,7 @@ import numpy as np
 
 from gpureport.observe.statistics import Floats
 from gpureport.report.figures.style import ACCENTS, INK, MUTED, OBSERVED, SMALL_PT, fitted, needed_in, readable, spread
-from gpureport.report.figures.theme import Margins, dots, inches, sheet
+from gpureport.report.figures.theme import Margins, dots, inches, sheet, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,8 +108,8 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
     """Draw a panel for each layer: the range of nine in ten runs and their median by day; some devices as lines."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    margins = Margins(left=0.75, top=0.22, bottom=0.3, right=_LABEL_IN + 0.1)
-    figure, rows = sheet([(0.0 if not number else 0.26, _TREND_IN) for number in range(len(trends))], margins=margins)
+    margins = Margins(left=0.75, top=0.24, bottom=0.24, right=_LABEL_IN + 0.1)
+    figure, rows = sheet([(0.3 if number else 0.0, _TREND_IN) for number in range(len(trends))], margins=margins)
     for (axis,), trend in zip(rows, trends, strict=True):
         times = np.array(trend.times, "datetime64[s]")
         days, index = np.unique(times.astype("datetime64[D]"), return_inverse=True)
@@ -119,13 +119,16 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
         centres = days[known].astype("datetime64[s]") + np.timedelta64(12, "h")
         axis.fill_between(centres, low, high, color=MUTED, alpha=0.18, linewidth=0)  # type: ignore[arg-type]
         axis.plot(centres, middle, color=INK)  # type: ignore[arg-type]
-        axis.set_title(trend.title)
+        write_title(axis, trend.title, 0.12)
         reach = max(_LEAST_PERCENT, _ROOM * float(np.nanmax(np.abs(trend.values), initial=0.0)))
         axis.set_ylim(-reach, reach)
-        axis.annotate("%", (0, 1), (-2, 7), xycoords="axes fraction", textcoords="offset points", size=SMALL_PT, ha="right")
+        axis.annotate(
+            "%", (0, 1), (-2, 7), xycoords="axes fraction", textcoords="offset points", size=SMALL_PT, ha="right"
+        )
         locator = AutoDateLocator(minticks=3, maxticks=7)
         axis.xaxis.set_major_locator(locator)
         axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+        axis.tick_params(labelbottom=axis is rows[-1][0])
         _lines(axis, trend, times, float(middle[-1]) if len(middle) else 0.0)
     return figure
 

@@ -165,7 +165,7 @@ def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "di
     Traces of frames are left out: they vary too much.
     """
     found = {}
-    for layer in dict.fromkeys(part.layer for part in parts):
+    for layer in layers_of(parts):
         chosen = [i for i, part in enumerate(parts) if part.layer == layer and not part.sweep.endswith("/frames")]
         if chosen:
             weights = np.where(np.isnan(devices[:, chosen]), 0.0, errors[:, chosen] ** -2.0)
@@ -173,6 +173,12 @@ def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "di
             sums = np.nansum(weights * np.nan_to_num(devices[:, chosen]), axis=1)
             found[layer] = np.divide(sums, total, out=np.full(len(devices), np.nan), where=total > 0)
     return found
+
+
+def layers_of(parts: Sequence[Part]) -> list[str]:
+    """Return the layers of *parts*, from the compute units outwards."""
+    order = {"clock": 0, "memory": 2, "launch": 3}
+    return sorted({part.layer for part in parts}, key=lambda layer: (order.get(layer, 1), layer))
 
 
 def changes(series: Floats, deviation: float) -> list[int]:
@@ -230,7 +236,7 @@ def _kept(effect: Floats, rest: Floats, days: Indices, assumed: Floats) -> Float
 def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequence[Part]) -> Flags:
     """Return the runs since the last change of their device; runs are in the order of time (runs,)."""
     standardised = residuals / assumed
-    layers = list(dict.fromkeys(part.layer for part in parts))
+    layers = layers_of(parts)
     series = np.stack(
         [
             _nanmedian(standardised[:, [part.layer == layer for part in parts]].T)

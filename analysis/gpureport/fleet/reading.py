@@ -182,7 +182,7 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
         "model": report.match.entry or present.name,
         "compute_units": present.compute_units,
         "quick": report.settings.quick,
-        "created_at": datetime.fromisoformat(report.created_at).astimezone(UTC).replace(tzinfo=None),
+        "created_at": utc(report.created_at),
         "tool_version": report.tool_version,
         "driver": present.driver,
         "runtime": present.platform,
@@ -199,6 +199,12 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
         "report_sha256": sha256,
         "schema": VERSION,
     }
+
+
+def utc(moment: str) -> datetime:
+    """Return an ISO 8601 time in UTC, without its zone; times without a zone are in UTC."""
+    time = datetime.fromisoformat(moment)
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
 
 
 def _steal(readings: Iterable[_Reading]) -> float | None:

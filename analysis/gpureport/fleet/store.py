@@ -34,6 +34,10 @@ _TYPES = {"text": "VARCHAR", "number": "DOUBLE", "whole": "BIGINT", "truth": "BO
 _MEMORY = "1GB"
 
 
+VARIABLE = "GPUREPORT_STORE"
+"""Environment variable with the folder of the store."""
+
+
 @dataclass(frozen=True)
 class Store:
     """A folder of runs.
@@ -47,6 +51,11 @@ class Store:
     def path_of(self, run: str) -> Path:
         """Return the file of a run."""
         return self.folder / "runs" / f"{run}{_SUFFIX}"
+
+    @property
+    def filled(self) -> bool:
+        """Whether it contains runs."""
+        return bool(self._files)
 
     def add(self, run: StoredRun) -> bool:
         """Write the file of *run*; return whether it is new.
@@ -113,6 +122,17 @@ class Store:
             except duckdb.Error as error:
                 raise InputError(f"the query fails: {_first_line(error)}") from None
 
+    def table(self, name: str) -> "pd.DataFrame":
+        """Return all rows of a table.
+
+        Raises:
+            InputError: there is no such table, or no run.
+            GpuReportError: a file cannot be read.
+        """
+        if name not in TABLES:
+            raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
+        return self.query(f"SELECT * FROM {name}")  # noqa: S608 - one of our names
+
     @cached_property
     def _packs(self) -> tuple[Path, ...]:
         return tuple(self._packed_runs)
@@ -139,6 +159,12 @@ class Store:
         packed = {run for runs in self._packed_runs.values() for run in runs}
         loose = sorted(file for file in (self.folder / "runs").glob(f"[!.]*{_SUFFIX}") if file.stem not in packed)
         return (*self._packs, *loose)
+
+
+def configured() -> Store | None:
+    """Return the store that the environment names; ``None`` if it names none."""
+    folder = os.environ.get(VARIABLE)
+    return Store(Path(folder)) if folder else None
 
 
 def _views(files: Sequence[str]) -> Iterator[str]:
