@@ -33,35 +33,39 @@ _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
 _LEAST_DAY = 0.01  # effect of a day that is reported
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick"
-_PARTS = f"""
-WITH own AS (
-    SELECT run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
-        CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS measured,
-        CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS predicted,
-        ln(predicted_high / predicted) AS width,
-        {_KEY} AS peers
-    FROM points WHERE measured > 0 AND predicted > 0
-),
-sizes AS (SELECT peers, count(DISTINCT run) AS runs FROM own GROUP BY peers),
-centres AS (
-    SELECT peers, sweep, point, mode(layer) AS layer, median(predicted) AS predicted,
-        median(measured) - median(predicted) AS centre, median(width) AS width, count(*) AS runs
-    FROM own GROUP BY peers, sweep, point
-),
-common AS (
-    SELECT centres.* FROM centres JOIN sizes USING (peers) WHERE 2 * centres.runs > sizes.runs
-)
-SELECT own.peers, own.run, own.sweep, common.layer,
-    median(own.measured - common.predicted - common.centre) AS deviation,
-    median(common.centre) AS centre, median(common.width) AS width
-FROM own JOIN common USING (peers, sweep, point)
-GROUP BY own.peers, own.run, own.sweep, common.layer
+_OWN = f"""
+SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
+    CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
+    CAST(CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS FLOAT) AS predicted,
+    CAST(ln(predicted_high / predicted) AS FLOAT) AS width
+FROM points WHERE measured > 0 AND predicted > 0
 """  # noqa: S608 - no input
-"""Parts of sweeps: deviations from the points' medians over the runs of a model, and these relative to the prediction.
+_POINTS = f"""
+CREATE TEMP TABLE common AS
+WITH sizes AS (SELECT {_KEY} AS peers, count(*) AS runs FROM runs GROUP BY peers)
+SELECT peers, sweep, point, layer, measured, predicted, width, dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
+FROM (
+    SELECT peers, sweep, point, mode(layer) AS layer, median(measured) AS measured, median(predicted) AS predicted,
+        median(width) AS width, count(*) AS found
+    FROM ({_OWN}) GROUP BY peers, sweep, point
+) JOIN sizes USING (peers) WHERE 2 * found > runs
+"""  # noqa: S608
+"""Points that most runs of a model have, with their medians over the runs.
 
-Points that most runs lack are left out. All runs of a model are compared with one prediction, the median: predictions
-change with gpureport's version and with the clock that a device reports.
+All runs of a model are compared with one prediction, the median: predictions change with gpureport's version and with
+the clock that a device reports.
 """
+_PARTS = """
+SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median(width) AS width
+FROM common GROUP BY peers, sweep, layer, part ORDER BY part
+"""
+_VALUES = f"""
+SELECT numbers.number, common.part, median(own.measured - common.measured) AS deviation
+FROM ({_OWN}) own JOIN common USING (peers, sweep, point)
+    JOIN (SELECT run, row_number() OVER (ORDER BY created_at, run) - 1 AS number FROM runs) numbers USING (run)
+GROUP BY numbers.number, common.part
+"""  # noqa: S608
+"""Deviation of each run, by its number in the order of time, from the medians of the points of each part."""
 _FIGURES = f"""
 SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
     arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
@@ -226,9 +230,11 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     """
     with store.connect() as connection:
         runs = connection.execute("SELECT * FROM runs ORDER BY created_at, run").df()
+        connection.execute(_POINTS)
         parts = connection.execute(_PARTS).df()
+        values = connection.execute(_VALUES).df()
         figures = connection.execute(_FIGURES).df()
-    every = tuple(_groups(runs, parts))
+    every = tuple(_groups(runs, parts, values))
     compared = [each for each in every if each.compared]
     flags = significant(
         [each.effects.p_values for each in compared], [each.effects.devices for each in compared], minimum_effect
@@ -262,34 +268,28 @@ def _figures(figures: "pd.DataFrame", every: Sequence[Peers]) -> "pd.DataFrame":
     return found.assign(usual=usual).drop(columns=["key", "node", "pci_address"])
 
 
-def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame") -> Iterator[Peers]:
+def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Iterator[Peers]:
+    key = runs["model"] + "|" + runs["device"] + "|" + runs["compute_units"].astype(str)
     runs = runs.assign(
-        peers=runs["model"] + "|" + runs["device"] + "|" + runs["compute_units"].astype(str)
-        + "|" + runs["quick"].map({True: "true", False: "false"}),
-        pci_address=runs["pci_address"].fillna(""),
+        peers=key + "|" + runs["quick"].map({True: "true", False: "false"}), pci_address=runs["pci_address"].fillna("")
     )
-    by_key = dict(iter(parts.groupby("peers")))
+    peers_of = parts.set_index("part")["peers"]
+    by_key = dict(iter(values.groupby(values["part"].map(peers_of))))
     kinds = runs.groupby("device")["quick"].nunique()
-    for key, own in runs.groupby("peers"):
-        if key in by_key:
+    for name, own in runs.groupby("peers"):
+        if name in by_key:
             both = bool(kinds[own["device"].iloc[0]] > 1)
-            yield _peers(str(key), own.reset_index(drop=True), by_key[key], both=both)
+            yield _peers(str(name), own, parts[parts["peers"] == name], by_key[name], both=both)
 
 
-def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", *, both: bool) -> Peers:
+def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame", *, both: bool) -> Peers:
     members, member = _members(runs)
     days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
-    index = parts.set_index(["sweep", "layer"]).index
-    columns = list(dict.fromkeys(sorted(index)))
-    place_of = {key: number for number, key in enumerate(columns)}
-    row_of = {run: number for number, run in enumerate(runs["run"])}
-    where = [row_of[run] for run in parts["run"]], [place_of[key] for key in index]
-    values = np.full((len(runs), len(columns)), np.nan)
-    values[where] = parts["deviation"]
-    predicted, widths = np.zeros(len(columns)), np.zeros(len(columns))
-    predicted[where[1]], widths[where[1]] = parts["centre"], parts["width"]
-    named = tuple(Part(*key) for key in columns)
-    found = effects(values, member, day.ravel(), named)
+    matrix = np.full((len(runs), len(parts)), np.nan)
+    rows = np.searchsorted(runs.index.to_numpy(), values["number"])
+    matrix[rows, np.searchsorted(parts["part"].to_numpy(), values["part"])] = values["deviation"]
+    named = tuple(Part(*pair) for pair in zip(parts["sweep"], parts["layer"], strict=True))
+    found = effects(matrix, member, day.ravel(), named)
     first = runs.iloc[0]
     kind = (", quick runs" if first["quick"] else ", complete runs") if both else ""
     return Peers(
@@ -298,11 +298,11 @@ def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", *, both: bool)
         model=str(first["model"]),
         quick=bool(first["quick"]),
         members=members,
-        runs=runs.assign(member=member, day=day.ravel()),
+        runs=runs.assign(member=member, day=day.ravel()).reset_index(drop=True),
         parts=named,
-        values=values,
-        predicted=predicted,
-        widths=widths,
+        values=matrix,
+        predicted=parts["centre"].to_numpy(float),
+        widths=parts["width"].to_numpy(float),
         days=tuple(days),
         effects=found,
         layers=layer_effects(found.devices, found.errors, named),
