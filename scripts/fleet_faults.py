@@ -138,7 +138,9 @@ def slowdowns(noise: Noise, percent: float) -> dict[str, Floats]:
     for name, device in faults(percent).items():
         slow = predicted_speeds(device)
         keys = zip(noise.sweep, noise.labels, strict=True)
-        found[name] = np.array([np.log(slow[key] / healthy[key]) if key in slow and key in healthy else 0 for key in keys])
+        found[name] = np.array(
+            [np.log(slow[key] / healthy[key]) if key in slow and key in healthy else 0 for key in keys]
+        )
     return found
 
 
@@ -162,7 +164,9 @@ def trial(noise: Noise, peers: int, slowdown: Floats | None, seed: int) -> tuple
     return slowed in found, bool(found - ({slowed} if slowdown is not None else set()))
 
 
-def shares(noise: Noise, peers: int, effects_of: Mapping[str, Floats | None], trials: int) -> dict[str, tuple[float, float]]:
+def shares(
+    noise: Noise, peers: int, effects_of: Mapping[str, Floats | None], trials: int
+) -> dict[str, tuple[float, float]]:
     """Return the share of trials with a detection and with a false alarm, by fault."""
     found = {}
     for name, slowdown in effects_of.items():
@@ -187,7 +191,9 @@ def main(
         rows += [(str(count), name, f"{share:.0%}", f"{other:.0%}") for name, (share, other) in found.items()]
         rows.append((str(count), "healthy fleets", "", f"{alarms:.1%}"))
         missed |= alarms > FALSE_ALARMS or any(share < DETECTED for share, _ in found.values())
-    print_table(f"One device slowed by {slower:.3g} %", ("peers", "fault", "found", "other outliers"), rows, right=[2, 3])
+    print_table(
+        f"One device slowed by {slower:.3g} %", ("peers", "fault", "found", "other outliers"), rows, right=[2, 3]
+    )
     print_text("A target is missed." if missed else "All targets are met.")
     raise typer.Exit(int(missed))
 

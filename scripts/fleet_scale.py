@@ -1,8 +1,9 @@
 """How the commands of ``gpureport fleet`` grow with the number of runs.
 
-Run as ``python scripts/fleet_scale.py FOLDER [--runs 100 --runs 1000 --runs 10000]``. The folder receives the stores. Runs
-are drawn from a kept report: the points of a quick run, with the run-to-run variation that `scripts/fleet_faults.py` uses.
-A run has one of RUNS / 10 nodes, and one of ten days. One node is 5 % slower. CPU time is that of all processes.
+Run as ``python scripts/fleet_scale.py FOLDER [--runs 100 --runs 1000 --runs 10000]``. The folder receives the stores.
+Runs are drawn from kept reports: the points of a quick run, with the run-to-run variation that `scripts/fleet_faults.py`
+uses. A run has one of RUNS / 10 nodes, and one of ten days. One node is 5 % slower. The published machines with CPUs are
+added to the largest store. CPU time is that of all processes.
 """
 
 import hashlib
@@ -13,7 +14,8 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -27,11 +29,16 @@ from fleet_faults import DATA, drawn, load_noise
 from gpureport.cli.tables import print_table
 from gpureport.data import data_dir
 from gpureport.fleet.reading import StoredRun, read_run
-from gpureport.fleet.schema import Row
+from gpureport.fleet.schema import VERSION, Row
 from gpureport.fleet.store import Store
+from gpureport.spec.database import load_database
+from gpureport.validate.cpus import CLOUD, cpu_residuals
+from gpureport.validate.residuals import Residual
 
 KEPT = ("nvidia-h200", "nvidia-h100")
-QUERY = "SELECT node, median(measured) AS median FROM key_figures WHERE name = 'Memory read' GROUP BY node ORDER BY median"
+QUERY = (
+    "SELECT node, median(measured) AS median FROM key_figures WHERE name = 'Memory read' GROUP BY node ORDER BY median"
+)
 RUNS_OF_A_NODE = 10
 ADDED = 100
 """Reports whose addition is timed."""
@@ -84,6 +91,50 @@ def _drawn(kept: StoredRun, node: str, day: int, log_speed: np.ndarray, index: d
     )
 
 
+def published_cpus() -> Iterator[StoredRun]:
+    """Yield the published machines with CPUs as runs; machines with one type of core are peers."""
+    machine: list[Residual] = []
+    for residual in cpu_residuals(data_dir("reports") / "published" / "cpus", load_database()):
+        if machine and residual.curve.conditions != machine[0].curve.conditions:
+            yield _cpu(machine)
+            machine = []
+        if residual.curve.device_class == CLOUD:
+            machine.append(residual)
+    yield _cpu(machine)
+
+
+def _cpu(residuals: list[Residual]) -> StoredRun:
+    text = " ".join(f"{r.curve.conditions} {r.label} {r.observed!r}" for r in residuals)
+    run = hashlib.sha256(text.encode()).hexdigest()[:32]
+    name = residuals[0].curve.conditions
+    own: Row = {
+        "run": run,
+        "node": name,
+        "device": residuals[0].curve.architecture,
+        "model": residuals[0].curve.device,
+        "compute_units": 1,
+        "quick": False,
+        "created_at": datetime(2025, 1, 1),
+        "schema": VERSION,
+    }
+    return StoredRun(run, {"runs": (own,), "points": tuple(_cpu_point(run, residual) for residual in residuals)})
+
+
+def _cpu_point(run: str, residual: Residual) -> Row:
+    low, high = residual.expected or (residual.predicted, residual.predicted)
+    return {
+        "run": run,
+        **dict(residual.curve.key),
+        "point": residual.label,
+        "unit": residual.unit,
+        "layer": "memory",
+        "predicted": residual.predicted,
+        "predicted_low": low,
+        "predicted_high": high,
+        "measured": residual.observed,
+    }
+
+
 def _changed(row: Row, run: str, log_speed: float) -> Row:
     factor = np.exp(-log_speed if row["unit"] == "s" else log_speed)
     return {**row, "run": run, **{name: row[name] * factor for name in _MEASURED if row.get(name)}}
@@ -121,9 +172,11 @@ def main(
 ) -> None:
     """Print the table of growth."""
     rows = []
-    for count in runs or (100, 1000, 10_000):
+    counts = runs or [100, 1000, 10_000]
+    for count in counts:
         store = folder / f"store-{count}"
-        for run in synthetic(count) if not store.exists() else ():
+        cpus = published_cpus() if count == max(counts) else ()
+        for run in chain(synthetic(count), cpus) if not store.exists() else ():
             Store(store).add(run)
         Store(store).pack()
         query = command("query", "--store", str(store), QUERY)

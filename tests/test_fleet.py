@@ -186,7 +186,12 @@ def test_exports_have_all_rows(fleet_store: Store, tmp_path: Path, monkeypatch: 
     for file in files:
         assert main(["fleet", "export", str(file)]) == 0
     frame = gpureport.fleet()
-    assert len(frame) == len(pd.read_csv(files[0])) == len(pd.read_parquet(files[1])) == len(json.loads(files[2].read_text()))
+    assert (
+        len(frame)
+        == len(pd.read_csv(files[0]))
+        == len(pd.read_parquet(files[1]))
+        == len(json.loads(files[2].read_text()))
+    )
     assert {"node", "name", "measured"} <= set(frame.columns)
     assert main(["fleet", "export", str(tmp_path / "figures.xls")]) == 2
     assert main(["fleet", "export", str(tmp_path / "x.csv"), "--table", "nodes"]) == 2
@@ -267,7 +272,10 @@ def test_faults_are_found_and_healthy_fleets_have_none(faults: Any) -> None:
         ({"clock": 0.0, "L1": 0.0, "L2": -0.01, "memory": -0.05, "launch": 0.0}, "memory"),
         ({"clock": -0.05, "L1": -0.05, "L2": -0.04, "memory": -0.01, "launch": -0.01}, "the core clock"),
         ({"clock": 0.0, "L1": 0.0, "L2": -0.03, "memory": -0.002, "launch": 0.0}, "the L2 cache"),
-        ({"clock": 0.0, "L1": 0.0, "L2": 0.0, "memory": -0.002, "launch": -0.05}, "the launch of kernels (host or driver)"),
+        (
+            {"clock": 0.0, "L1": 0.0, "L2": 0.0, "memory": -0.002, "launch": -0.05},
+            "the launch of kernels (host or driver)",
+        ),
     ],
 )
 def test_the_pattern_over_layers_names_the_place(layers: dict[str, float], expected: str) -> None:
@@ -359,7 +367,7 @@ def test_runs_link_to_reports_next_to_their_json(tmp_path: Path) -> None:
 
 def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     """Names are escaped, and the slow device fails."""
-    root = ET.fromstring(junit(fleet))
+    root = ET.fromstring(junit(fleet))  # noqa: S314 - our own
     lines = prometheus(fleet).splitlines()
 
     assert (root.get("tests"), root.get("failures")) == ("8", "1")

@@ -1,8 +1,8 @@
 """Predict cliffs (capacity transitions) and tapers (saturation points) of a device, measure and compare them.
 
 :func:`predict` a device, :func:`load_report` of a measured one, :func:`compare` several, or read the stored runs of a
-:func:`fleet`; the results are pandas frames (:mod:`gpureport.notebook.frames`). :class:`Kernel` does the same for a kernel of your own. The modules behind
-these names are imported on first use.
+:func:`fleet`; the results are pandas frames (:mod:`gpureport.notebook.frames`). :class:`Kernel` does the same for a
+kernel of your own. The modules behind these names are imported on first use.
 """
 
 import sys

@@ -734,9 +734,7 @@ def fleet_export(
     file: Annotated[
         Path, typer.Argument(help="File to write: .csv, .parquet or .json.", metavar="FILE", parser=path_of)
     ],
-    table: Annotated[
-        str, typer.Option(help="runs, key_figures, features or points.", metavar="TABLE")
-    ] = "key_figures",
+    table: Annotated[str, typer.Option(help="runs, key_figures, features or points.", metavar="TABLE")] = "key_figures",
     store: StoreOption = None,
     force: OverwriteOption = False,
     version: VersionOption = False,

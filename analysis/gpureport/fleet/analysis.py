@@ -192,8 +192,8 @@ class Fleet:
         peers: devices by model.
         outliers: the most affected first; slower ones before faster ones.
         days: effects of time.
-        figures: key figures of the last run of each device, with the columns ``peers`` and ``member`` (indices), ``name``,
-            ``unit``, ``measured``, ``predicted``, and ``usual``, the median over the devices.
+        figures: key figures of the last run of each device, with the columns ``peers`` and ``member`` (indices),
+            ``name``, ``unit``, ``measured``, ``predicted``, and ``usual``, the median over the devices.
         models: sentences about models that differ from their prediction as a whole.
         minimum_effect: relative difference below which none is significant.
     """

@@ -30,7 +30,7 @@ def place(layers: Mapping[str, float]) -> str:
     found = set(affected(layers))
     on_chip = set(layers) - {MEMORY, LAUNCH}
     if found == {LAUNCH}:
-        return "the launch of kernels (host or driver)"
+        return "the launch of kernels"
     found -= {LAUNCH}
     if MEMORY in found and on_chip and on_chip <= found:
         return "the whole device"

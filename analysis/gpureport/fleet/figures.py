@@ -101,7 +101,15 @@ def _names(axis: "Axes", strip: Strip, odd: Sequence[int], reach: float) -> None
         if all(x + half < low or x - half > high for low, high in right_ends):
             right_ends.append((x - half, x + half))
             place = (x / width, 0.82)
-            axis.text(*place, text, transform=axis.transAxes, size=SMALL_PT, ha="center", va="center", color=readable(OBSERVED))
+            axis.text(
+                *place,
+                text,
+                transform=axis.transAxes,
+                size=SMALL_PT,
+                ha="center",
+                va="center",
+                color=readable(OBSERVED),
+            )
 
 
 def trend_figure(trends: Sequence[Trend]) -> "Figure":
@@ -147,8 +155,14 @@ def _lines(axis: "Axes", trend: Trend, times: "np.ndarray[tuple[int], np.dtype[n
     for (name, colour, _), place in zip(named, places, strict=True):
         text = fitted(name, _LABEL_IN, SMALL_PT)
         axis.annotate(
-            text, (1, 0), (4, place), xycoords="axes fraction", textcoords="offset points",
-            size=SMALL_PT, va="center", color=readable(colour),
+            text,
+            (1, 0),
+            (4, place),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            size=SMALL_PT,
+            va="center",
+            color=readable(colour),
         )
 
 

@@ -7,15 +7,11 @@ cache shows in a third of a sweep over sizes only.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, log1p, pi
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -30,8 +26,8 @@ FEWEST_PEERS = 3
 RUN_TO_RUN = {"memory": 0.003, "L1": 0.002, "clock": 0.004, "L2": 0.006, "launch": 0.012}
 """Standard deviation of a part between runs that is assumed before any is known, by layer.
 
-Rounded up from the upper quartiles of 55 parts of sweeps of four quick runs on one NVIDIA H200 (November 2026); two H200
-of one host differed by about as much. `tests/data/h200_run_deviations.json` has the deviations.
+Rounded up from the upper quartiles of 55 parts of sweeps of four quick runs on one NVIDIA H200 (November 2026); two
+H200 of one host differed by about as much. `tests/data/h200_run_deviations.json` has the deviations.
 """
 _STEADY_RUN_TO_RUN = 0.002
 _STEADY = ("memory/read", "memory/latency", "instructions/")
@@ -238,10 +234,7 @@ def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequenc
     standardised = residuals / assumed
     layers = layers_of(parts)
     series = np.stack(
-        [
-            _nanmedian(standardised[:, [part.layer == layer for part in parts]].T)
-            for layer in layers
-        ],
+        [_nanmedian(standardised[:, [part.layer == layer for part in parts]].T) for layer in layers],
         axis=1,
     )
     series[:, np.isnan(series).any(axis=0)] = 0.0
@@ -281,7 +274,7 @@ def _medians(values: Floats, group: Indices) -> Floats:
     """Return the median of each group of rows, without NaN (groups, columns)."""
     import pandas as pd
 
-    found: pd.DataFrame = pd.DataFrame(values).groupby(group).median()
+    found = pd.DataFrame(values).groupby(group).median()
     return found.reindex(range(int(group.max()) + 1)).to_numpy()
 
 
@@ -289,7 +282,7 @@ def _counts(values: Floats, group: Indices) -> Floats:
     """Return how many rows of each group have a value (groups, columns)."""
     import pandas as pd
 
-    found: pd.DataFrame = pd.DataFrame(values).groupby(group).count()
+    found = pd.DataFrame(values).groupby(group).count()
     return found.reindex(range(int(group.max()) + 1), fill_value=0).to_numpy(float)
 
 

@@ -75,7 +75,9 @@ def content(fleet: Fleet) -> Content:
     """Collect the contents of the main page and the PDF."""
     outliers = fleet.outliers
     drawn = _drawn(fleet)
-    first, last = (end(each.runs["created_at"].agg(name) for each in fleet.peers) for end, name in ((min, "min"), (max, "max")))
+    first, last = (
+        end(each.runs["created_at"].agg(name) for each in fleet.peers) for end, name in ((min, "min"), (max, "max"))
+    )
     return {
         "fleet": fleet,
         "version": __version__,
@@ -87,7 +89,10 @@ def content(fleet: Fleet) -> Content:
         "heat": [picture for number in drawn for picture in _heat(fleet, number)],
         "strips": [_strips(fleet, number) for number in drawn if len(fleet.peers[number].members) > 1],
         "trends": [picture for number in drawn[:1] for picture in _trends(fleet, fleet.peers[number])],
-        "models": [(_model_page(n), f"{each.title}: {_counted(len(each.members), 'device')}") for n, each in enumerate(fleet.peers)],
+        "models": [
+            (_model_page(n), f"{each.title}: {_counted(len(each.members), 'device')}")
+            for n, each in enumerate(fleet.peers)
+        ],
         "devices": _devices(fleet, range(len(fleet.peers))),
     }
 
@@ -135,7 +140,8 @@ def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
     rows = [HeatRow(peers.members[m].label, "outlier" if m in odd else "", (cells[m],)) for m in shown]
     blocks = [HeatBlock("speed relative to the median device", names, tallest_in=1.55)]
     left = len(cells) - len(rows)
-    caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. Blue: faster; orange: slower."
+    caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "
+    caption += "Blue: faster; orange: slower."
     caption += f" {left} devices with smaller differences are not shown." if left else ""
     yield Picture(partial(heat_figure, rows, blocks, reach_of(rows)), caption)
 
@@ -158,14 +164,20 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[int] = ()) -> Iterator
     )
     times = tuple(time.to_pydatetime() for time in peers.runs["created_at"])
     trends = [
-        Trend(layer, times, percents(_row_medians(peers.values[:, [part.layer == layer for part in peers.parts]])), lines)
+        Trend(
+            layer, times, percents(_row_medians(peers.values[:, [part.layer == layer for part in peers.parts]])), lines
+        )
         for layer in peers.layers
     ]
-    caption = f"{peers.title}: speed by layer, relative to the median run. Line: median of the day; area: nine in ten runs."
+    caption = (
+        f"{peers.title}: speed by layer, relative to the median run. Line: median of the day; area: nine in ten runs."
+    )
     yield Picture(partial(trend_figure, trends), caption)
 
 
-def _row_medians(values: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _row_medians(
+    values: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     import pandas as pd
 
     return pd.DataFrame(values).median(axis=1).to_numpy()
@@ -185,7 +197,9 @@ def _devices(fleet: Fleet, numbers: Sequence[int]) -> Listing:
             effect = as_percent(outlier.effect) if outlier else ""
             cells = (device.label, peers.title, state, effect, str(counts[member]), f"{last[member]:%Y-%m-%d}")
             rows.append((_device_page(number, member), cells))
-    return Listing(("device", "model", "state", "difference", "runs", "last run"), tuple(rows), frozenset({"difference", "runs"}))
+    return Listing(
+        ("device", "model", "state", "difference", "runs", "last run"), tuple(rows), frozenset({"difference", "runs"})
+    )
 
 
 def _model_page(number: int) -> str:
@@ -198,7 +212,10 @@ def _device_page(number: int, member: int) -> str:
 
 def _pages(fleet: Fleet, folder: Path) -> Iterator[tuple[str, Content]]:
     """Yield the names and contents of the pages of models and devices, and of the comparison."""
-    yield "compare.html", _page("Compare two devices", "Key figures of the last run of each device.", choices=_choices(fleet))
+    yield (
+        "compare.html",
+        _page("Compare two devices", "Key figures of the last run of each device.", choices=_choices(fleet)),
+    )
     for number, peers in enumerate(fleet.peers):
         yield _model_page(number), _model(fleet, number)
         odd = _odd(fleet, peers)
@@ -272,14 +289,24 @@ def _device(
     peers = fleet.peers[number]
     device = peers.members[member]
     others = len(peers.members) - 1
-    normal = f"No significant difference from {_counted(others, 'peer')}." if peers.compared else "Its speed agrees with its prediction."
+    normal = (
+        f"No significant difference from {_counted(others, 'peer')}."
+        if peers.compared
+        else "Its speed agrees with its prediction."
+    )
     tables: list[tuple[str, Table | Listing]] = []
     if peers.compared:
-        layers = tuple((name, as_percent(values[member])) for name, values in peers.layers.items() if not np.isnan(values[member]))
-        tables.append(("Layers", Table(("layer", "speed relative to peers"), layers, frozenset({"speed relative to peers"}))))
+        layers = tuple(
+            (name, as_percent(values[member])) for name, values in peers.layers.items() if not np.isnan(values[member])
+        )
+        tables.append(
+            ("Layers", Table(("layer", "speed relative to peers"), layers, frozenset({"speed relative to peers"})))
+        )
     if outlier:
         sweeps = tuple((part.sweep, part.layer, as_percent(effect)) for part, effect in outlier.sweeps)
-        tables.append(("Significant sweeps", Table(("sweep", "layer", "difference"), sweeps, frozenset({"difference"}))))
+        tables.append(
+            ("Significant sweeps", Table(("sweep", "layer", "difference"), sweeps, frozenset({"difference"})))
+        )
     if figures is not None:
         tables.append(("Key figures", _device_figures(figures)))
     tables.append(("Runs", _runs(runs, folder)))
@@ -309,7 +336,13 @@ def _runs(runs: "pd.DataFrame", folder: Path) -> Listing:
     rows = []
     for row in runs.itertuples():
         clock = "" if np.isnan(row.clock_hz) else format_frequency(row.clock_hz)
-        cells = (f"{row.created_at:%Y-%m-%d %H:%M}", str(row.driver), clock, str(row.throttle_reasons or ""), str(row.report))
+        cells = (
+            f"{row.created_at:%Y-%m-%d %H:%M}",
+            str(row.driver),
+            clock,
+            str(row.throttle_reasons or ""),
+            str(row.report),
+        )
         rows.append((_report_link(str(row.report), folder), cells))
     return Listing(("start", "driver", "clock", "limited by", "report"), tuple(rows), frozenset({"clock"}))
 
@@ -329,7 +362,11 @@ def _choices(fleet: Fleet) -> "Markup":
         unit = str(row.unit)
         own = found.setdefault((int(row.peers), int(row.member)), {})
         own[str(row.name)] = (float(row.measured), format_value(row.measured, unit), unit == "s")
-    names = {(n, m): f"{device.label} ({each.title})" for n, each in enumerate(fleet.peers) for m, device in enumerate(each.members)}
+    names = {
+        (n, m): f"{device.label} ({each.title})"
+        for n, each in enumerate(fleet.peers)
+        for m, device in enumerate(each.members)
+    }
     devices = [{"name": names[key], "figures": figures} for key, figures in sorted(found.items())[:_MOST_COMPARED]]
     text = json.dumps(devices, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return Markup('<script type="application/json" id="figures">' + text + "</script>")  # noqa: S704 - its texts are escaped
