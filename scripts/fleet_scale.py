@@ -1,9 +1,9 @@
 """How the commands of ``gpureport fleet`` grow with the number of runs.
 
 Run as ``python scripts/fleet_scale.py FOLDER [--runs 100 --runs 1000 --runs 10000]``. The folder receives the stores.
-Runs are drawn from kept reports: the points of a quick run, with the run-to-run variation that `scripts/fleet_faults.py`
-uses. A run has one of RUNS / 10 nodes, and one of ten days. One node is 5 % slower. The published machines with CPUs are
-added to the largest store. CPU time is that of all processes.
+Runs are drawn from kept reports: the points of a quick run, with the variation that ``fleet_faults.py`` uses. A run has
+one of RUNS / 10 nodes, and one of ten days. One node is 5 % slower. The published machines with CPUs are added to the
+largest store. CPU time is that of all processes.
 """
 
 import hashlib

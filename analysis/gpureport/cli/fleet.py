@@ -145,9 +145,7 @@ def _texts(rows: "pd.DataFrame") -> list[tuple[str, ...]]:
 
 
 def _text(value: object) -> str:
-    import pandas as pd
-
-    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+    if value is None or value != value:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import log1p
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -171,9 +172,9 @@ class Peers:
         return len(self.members) >= FEWEST_PEERS
 
     def last_run(self, member: int) -> Row:
-        """Return the row of a device's last run."""
+        """Return the row of a device's last run; missing values are ``None``."""
         own = self.runs[self.runs["member"] == member]
-        return {str(name): value for name, value in own.iloc[-1].items()}
+        return {str(name): None if value != value else value for name, value in own.iloc[-1].items()}  # noqa: PLR0124
 
     def since(self, member: int) -> datetime | None:
         """Return the start of a device's first run in its present state; ``None``: it never changed."""
@@ -185,6 +186,34 @@ class Peers:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A key figure of the last run of a device.
+
+    Attributes:
+        name: of the key figure.
+        unit: of all values.
+        measured: value of the device.
+        predicted: from the specification, if it was.
+        usual: median over the devices of the model.
+    """
+
+    name: str
+    unit: str
+    measured: float
+    predicted: float | None
+    usual: float
+
+    @property
+    def ratio(self) -> float:
+        """Speed relative to the median device: above 1 is faster."""
+        return self.usual / self.measured if self.unit == "s" else self.measured / self.usual
+
+
+Figures = tuple[tuple[tuple[Figure, ...], ...], ...]
+"""By model and device."""
+
+
+@dataclass(frozen=True)
 class Fleet:
     """The state of all devices of a store.
 
@@ -192,8 +221,7 @@ class Fleet:
         peers: devices by model.
         outliers: the most affected first; slower ones before faster ones.
         days: effects of time.
-        figures: key figures of the last run of each device, with the columns ``peers`` and ``member`` (indices),
-            ``name``, ``unit``, ``measured``, ``predicted``, and ``usual``, the median over the devices.
+        figures: key figures of each device, by model and device.
         models: sentences about models that differ from their prediction as a whole.
         minimum_effect: relative difference below which none is significant.
     """
@@ -201,7 +229,7 @@ class Fleet:
     peers: tuple[Peers, ...]
     outliers: tuple[Outlier, ...]
     days: tuple[DayEffect, ...]
-    figures: "pd.DataFrame"
+    figures: Figures
     models: tuple[str, ...] = ()
     minimum_effect: float = MINIMUM_EFFECT
 
@@ -233,7 +261,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         connection.execute(_POINTS)
         parts = connection.execute(_PARTS).df()
         values = connection.execute(_VALUES).df()
-        figures = connection.execute(_FIGURES).df()
+        figures = connection.execute(_FIGURES).fetchall()
     every = tuple(_groups(runs, parts, values))
     compared = [each for each in every if each.compared]
     flags = significant(
@@ -253,19 +281,22 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     )
 
 
-def _figures(figures: "pd.DataFrame", every: Sequence[Peers]) -> "pd.DataFrame":
-    """Return the key figures of devices, with the indices of their models and of themselves."""
-    import pandas as pd
-
-    keys = [
-        (number, member, each.key, device.node, device.pci_address)
+def _figures(rows: Sequence[tuple[str, str, str, str, str, float, float | None]], every: Sequence[Peers]) -> Figures:
+    """Return the key figures of devices, with the medians of their models."""
+    place = {
+        (each.key, device.node, device.pci_address): (number, member)
         for number, each in enumerate(every)
         for member, device in enumerate(each.members)
-    ]
-    devices = pd.DataFrame(keys, columns=["peers", "member", "key", "node", "pci_address"])
-    found = figures.merge(devices, on=["key", "node", "pci_address"])
-    usual = found.groupby(["peers", "name"])["measured"].transform("median")
-    return found.assign(usual=usual).drop(columns=["key", "node", "pci_address"])
+    }
+    known = [(place[row[:3]], row[3:]) for row in rows if row[:3] in place]
+    measured: dict[tuple[int, str], list[float]] = {}
+    for (number, _), (name, _, value, _) in known:
+        measured.setdefault((number, name), []).append(value)
+    usual = {key: median(values) for key, values in measured.items()}
+    found: list[tuple[list[Figure], ...]] = [tuple([] for _ in each.members) for each in every]
+    for (number, member), (name, unit, value, predicted) in known:
+        found[number][member].append(Figure(name, unit, value, predicted, usual[number, name]))
+    return tuple(tuple(map(tuple, members)) for members in found)
 
 
 def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Iterator[Peers]:

@@ -22,11 +22,7 @@ def prometheus(fleet: Fleet) -> str:
                 for layer, values in peers.layers.items()
                 if peers.compared and not isnan(values[member])
             ]
-        own = fleet.figures[fleet.figures["peers"] == number]
-        for row in own.itertuples():
-            device = peers.members[int(row.member)]
-            labels = {"node": device.node, "device": device.device, "pci_address": device.pci_address, "run": kind}
-            figure.append(({**labels, "name": str(row.name), "unit": str(row.unit)}, float(row.measured)))
+            figure += [({**labels, "name": f.name, "unit": f.unit}, f.measured) for f in fleet.figures[number][member]]
     gauges = (
         ("gpureport_slow_device", "1 if the device is significantly slower than its peers or its prediction", outlier),
         ("gpureport_relative_speed", "Speed on the sweeps that a layer limits, relative to the median device", speed),

@@ -125,17 +125,17 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
         known = [number for number, group in enumerate(groups) if len(group)]
         low, middle, high = (np.array([np.percentile(groups[n], q) for n in known]) for q in (5, 50, 95))
         centres = days[known].astype("datetime64[s]") + np.timedelta64(12, "h")
-        axis.fill_between(centres, low, high, color=MUTED, alpha=0.18, linewidth=0)  # type: ignore[arg-type]
-        axis.plot(centres, middle, color=INK)  # type: ignore[arg-type]
+        axis.fill_between(centres, low, high, color=MUTED, alpha=0.18, linewidth=0)
+        axis.plot(centres, middle, color=INK)
         write_title(axis, trend.title, 0.12)
         reach = max(_LEAST_PERCENT, _ROOM * float(np.nanmax(np.abs(trend.values), initial=0.0)))
         axis.set_ylim(-reach, reach)
         axis.annotate(
             "%", (0, 1), (-2, 7), xycoords="axes fraction", textcoords="offset points", size=SMALL_PT, ha="right"
         )
-        locator = AutoDateLocator(minticks=3, maxticks=7)
+        locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
         axis.xaxis.set_major_locator(locator)
-        axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+        axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))  # type: ignore[no-untyped-call]
         axis.tick_params(labelbottom=axis is rows[-1][0])
         _lines(axis, trend, times, float(middle[-1]) if len(middle) else 0.0)
     return figure
@@ -147,7 +147,7 @@ def _lines(axis: "Axes", trend: Trend, times: "np.ndarray[tuple[int], np.dtype[n
     for (name, runs), colour in zip(trend.lines[:MOST_LINES], ACCENTS[1:], strict=False):
         found = [run for run in runs if not np.isnan(trend.values[run])]
         if found:
-            axis.plot(times[found], trend.values[found], ".-", color=colour, markersize=3)  # type: ignore[arg-type]
+            axis.plot(times[found], trend.values[found], ".-", color=colour, markersize=3)
             named.append((name, colour, float(trend.values[found[-1]])))
     low, high = axis.get_ylim()
     height = 72 * inches(axis)[1]
@@ -164,11 +164,6 @@ def _lines(axis: "Axes", trend: Trend, times: "np.ndarray[tuple[int], np.dtype[n
             va="center",
             color=readable(colour),
         )
-
-
-def speed_ratio(measured: float, usual: float, unit: str) -> float:
-    """Return a key figure relative to the usual one, as a ratio of speeds: above 1 is faster."""
-    return usual / measured if unit == "s" else measured / usual
 
 
 def as_percent(effect: float) -> str:

@@ -1,5 +1,6 @@
 """The tables of a store: names, types and meaning of their columns, in SI base units."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -7,7 +8,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "number", "whole", "truth", "moment"]
 Table = Literal["runs", "key_figures", "features", "points"]
-Value = str | float | int | bool | None
+Value = str | float | int | bool | datetime | None
 Row = dict[str, Value]
 
 VERSION = 1

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -13,17 +14,17 @@ import numpy as np
 
 from gpureport import __version__
 from gpureport.files import write_file
-from gpureport.fleet.analysis import Fleet, Outlier, Peers
+from gpureport.fleet.analysis import Figure, Fleet, Outlier, Peers
 from gpureport.fleet.figures import (
     MOST_LINES,
     Strip,
     Trend,
     as_percent,
     percents,
-    speed_ratio,
     strip_figure,
     trend_figure,
 )
+from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
 from gpureport.report.figures.picture import Picture
@@ -127,13 +128,10 @@ def _odd(fleet: Fleet, peers: Peers) -> dict[int, Outlier]:
 def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
     """Draw devices by key figures."""
     peers = fleet.peers[number]
-    figures = fleet.figures[fleet.figures["peers"] == number]
-    names = tuple(dict.fromkeys(figures["name"]))
+    cells = {member: {each.name: each.ratio for each in own} for member, own in enumerate(fleet.figures[number]) if own}
+    names = tuple(sorted({name for own in cells.values() for name in own}))
     if len(peers.members) < 2 or not names:
         return
-    cells: dict[int, dict[str, float]] = {}
-    for row in figures.itertuples():
-        cells.setdefault(int(row.member), {})[str(row.name)] = speed_ratio(row.measured, row.usual, str(row.unit))
     odd = _odd(fleet, peers)
     rest = sorted((m for m in cells if m not in odd), key=lambda m: -max(abs(np.log(list(cells[m].values())))))
     shown = [m for m in (*odd, *rest) if m in cells][:_MOST_ROWS]
@@ -175,9 +173,7 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[int] = ()) -> Iterator
     yield Picture(partial(trend_figure, trends), caption)
 
 
-def _row_medians(
-    values: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
-) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _row_medians(values: Floats) -> Floats:
     import pandas as pd
 
     return pd.DataFrame(values).median(axis=1).to_numpy()
@@ -219,13 +215,9 @@ def _pages(fleet: Fleet, folder: Path) -> Iterator[tuple[str, Content]]:
     for number, peers in enumerate(fleet.peers):
         yield _model_page(number), _model(fleet, number)
         odd = _odd(fleet, peers)
-        figures = dict(iter(fleet.figures[fleet.figures["peers"] == number].groupby("member")))
         runs = dict(iter(peers.runs.groupby("member")))
         for member in range(len(peers.members)):
-            yield (
-                _device_page(number, member),
-                _device(fleet, number, member, odd.get(member), figures.get(member), runs[member], folder),
-            )
+            yield _device_page(number, member), _device(fleet, number, member, odd.get(member), runs[member], folder)
 
 
 def _page(
@@ -265,14 +257,17 @@ def _model(fleet: Fleet, number: int) -> Content:
 
 def _model_figures(fleet: Fleet, number: int) -> Table:
     """Return the median, spread and prediction of each key figure of a model."""
+    by_name: dict[str, list[Figure]] = {}
+    for figure in (figure for own in fleet.figures[number] for figure in own):
+        by_name.setdefault(figure.name, []).append(figure)
     rows = []
-    for name, own in fleet.figures[fleet.figures["peers"] == number].groupby("name", sort=False):
-        unit, usual = str(own["unit"].iloc[0]), float(own["usual"].iloc[0])
-        spread = 1.4826 * float((own["measured"] / usual - 1).abs().median())
-        ends = (format_value(float(end), unit) for end in (own["measured"].min(), own["measured"].max()))
-        predicted = own["predicted"].median()
-        text = "" if np.isnan(predicted) else format_value(float(predicted), unit)
-        rows.append((str(name), format_value(usual, unit), f"{100 * spread:.2g} %", " to ".join(ends), text))
+    for name, own in by_name.items():
+        unit, usual = own[0].unit, own[0].usual
+        spread = MAD_TO_SIGMA * median(abs(each.measured / usual - 1) for each in own)
+        ends = (format_value(end(each.measured for each in own), unit) for end in (min, max))
+        predicted = [each.predicted for each in own if each.predicted]
+        text = format_value(median(predicted), unit) if predicted else ""
+        rows.append((name, format_value(usual, unit), f"{100 * spread:.2g} %", " to ".join(ends), text))
     columns = ("key figure", "median", "spread", "range", "predicted")
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
@@ -282,7 +277,6 @@ def _device(
     number: int,
     member: int,
     outlier: Outlier | None,
-    figures: "pd.DataFrame | None",
     runs: "pd.DataFrame",
     folder: Path,
 ) -> Content:
@@ -307,8 +301,8 @@ def _device(
         tables.append(
             ("Significant sweeps", Table(("sweep", "layer", "difference"), sweeps, frozenset({"difference"})))
         )
-    if figures is not None:
-        tables.append(("Key figures", _device_figures(figures)))
+    if own := fleet.figures[number][member]:
+        tables.append(("Key figures", _device_figures(own)))
     tables.append(("Runs", _runs(runs, folder)))
     return _page(
         device.label,
@@ -320,13 +314,12 @@ def _device(
     )
 
 
-def _device_figures(figures: "pd.DataFrame") -> Table:
+def _device_figures(figures: Sequence[Figure]) -> Table:
     rows = []
-    for row in figures.itertuples():
-        unit = str(row.unit)
-        ratio = f"{speed_ratio(row.measured, row.usual, unit):.3f}"
-        predicted = "" if np.isnan(row.predicted) else format_value(row.predicted, unit)
-        rows.append((str(row.name), format_value(row.measured, unit), format_value(row.usual, unit), ratio, predicted))
+    for each in figures:
+        values = (format_value(value, each.unit) for value in (each.measured, each.usual))
+        predicted = format_value(each.predicted, each.unit) if each.predicted else ""
+        rows.append((each.name, *values, f"{each.ratio:.3f}", predicted))
     columns = ("key figure", "measured", "median of the model", "speed / median", "predicted")
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
@@ -334,17 +327,17 @@ def _device_figures(figures: "pd.DataFrame") -> Table:
 def _runs(runs: "pd.DataFrame", folder: Path) -> Listing:
     """List the runs of a device, with links to the HTML reports next to their report.json."""
     rows = []
-    for row in runs.itertuples():
-        clock = "" if np.isnan(row.clock_hz) else format_frequency(row.clock_hz)
-        cells = (
-            f"{row.created_at:%Y-%m-%d %H:%M}",
-            str(row.driver),
-            clock,
-            str(row.throttle_reasons or ""),
-            str(row.report),
-        )
-        rows.append((_report_link(str(row.report), folder), cells))
+    for row in runs.to_dict("records"):
+        clock = "" if np.isnan(row["clock_hz"]) else format_frequency(row["clock_hz"])
+        driver, reasons, report = (_text(row[name]) for name in ("driver", "throttle_reasons", "report"))
+        cells = (f"{row['created_at']:%Y-%m-%d %H:%M}", driver, clock, reasons, report)
+        rows.append((_report_link(report, folder), cells))
     return Listing(("start", "driver", "clock", "limited by", "report"), tuple(rows), frozenset({"clock"}))
+
+
+def _text(value: object) -> str:
+    """Return a text of a frame, where missing ones are ``None`` or NaN."""
+    return value if isinstance(value, str) else ""
 
 
 def _report_link(report: str, folder: Path) -> str:
@@ -357,16 +350,14 @@ def _choices(fleet: Fleet) -> "Markup":
     """Return the key figures of devices as an element that the page's script reads."""
     from markupsafe import Markup
 
-    found: dict[tuple[int, int], dict[str, tuple[float, str, bool]]] = {}
-    for row in fleet.figures.itertuples():
-        unit = str(row.unit)
-        own = found.setdefault((int(row.peers), int(row.member)), {})
-        own[str(row.name)] = (float(row.measured), format_value(row.measured, unit), unit == "s")
-    names = {
-        (n, m): f"{device.label} ({each.title})"
-        for n, each in enumerate(fleet.peers)
-        for m, device in enumerate(each.members)
-    }
-    devices = [{"name": names[key], "figures": figures} for key, figures in sorted(found.items())[:_MOST_COMPARED]]
+    devices = [
+        {
+            "name": f"{device.label} ({peers.title})",
+            "figures": {f.name: (f.measured, format_value(f.measured, f.unit), f.unit == "s") for f in figures},
+        }
+        for peers, own in zip(fleet.peers, fleet.figures, strict=True)
+        for device, figures in zip(peers.members, own, strict=True)
+        if figures
+    ][:_MOST_COMPARED]
     text = json.dumps(devices, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return Markup('<script type="application/json" id="figures">' + text + "</script>")  # noqa: S704 - its texts are escaped
