@@ -3,7 +3,7 @@
 Run as ``python scripts/fleet_scale.py FOLDER [--runs 100 --runs 1000 --runs 10000]``. The folder receives the stores.
 Runs are drawn from kept reports: the points of a quick run, with the variation that ``fleet_faults.py`` uses. A run has
 one of RUNS / 10 nodes, and one of ten days. One node is 5 % slower. The published machines with CPUs are added to the
-largest store. CPU time is that of all processes.
+largest store. Commands run on one core.
 """
 
 import hashlib
@@ -100,7 +100,8 @@ def published_cpus() -> Iterator[StoredRun]:
             machine = []
         if residual.curve.device_class == CLOUD:
             machine.append(residual)
-    yield _cpu(machine)
+    if machine:
+        yield _cpu(machine)
 
 
 def _cpu(residuals: list[Residual]) -> StoredRun:
@@ -141,11 +142,10 @@ def _changed(row: Row, run: str, log_speed: float) -> Row:
 
 
 def command(*arguments: str) -> Cost:
-    """Run ``gpureport fleet`` and return what it took."""
+    """Run ``gpureport fleet`` on one core, without other processes, and return what it took."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    code = "import sys, resource; from gpureport.cli import main; code = main(sys.argv[1:]); "
-    code += "most = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]; "
-    code += "print('MEMORY', max(most)); sys.exit(code)"
+    code = "import os, sys, resource; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}); from gpureport.cli import main; code = main(sys.argv[1:]); "
+    code += "print('MEMORY', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
     made = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code, "fleet", *arguments], check=True, capture_output=True, text=True
     )

@@ -272,10 +272,7 @@ def test_faults_are_found_and_healthy_fleets_have_none(faults: Any) -> None:
         ({"clock": 0.0, "L1": 0.0, "L2": -0.01, "memory": -0.05, "launch": 0.0}, "memory"),
         ({"clock": -0.05, "L1": -0.05, "L2": -0.04, "memory": -0.01, "launch": -0.01}, "the core clock"),
         ({"clock": 0.0, "L1": 0.0, "L2": -0.03, "memory": -0.002, "launch": 0.0}, "the L2 cache"),
-        (
-            {"clock": 0.0, "L1": 0.0, "L2": 0.0, "memory": -0.002, "launch": -0.05},
-            "the launch of kernels (host or driver)",
-        ),
+        ({"clock": 0.0, "L1": 0.0, "L2": 0.0, "memory": -0.002, "launch": -0.05}, "the launch of kernels"),
     ],
 )
 def test_the_pattern_over_layers_names_the_place(layers: dict[str, float], expected: str) -> None:
