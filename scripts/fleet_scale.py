@@ -28,8 +28,8 @@ from fleet_faults import DATA, drawn, load_noise
 
 from gpureport.cli.tables import print_table
 from gpureport.data import data_dir
-from gpureport.fleet.reading import StoredRun, read_run
-from gpureport.fleet.schema import VERSION, Row
+from gpureport.fleet.reading import read_run
+from gpureport.fleet.schema import VERSION, Row, StoredRun
 from gpureport.fleet.store import Store
 from gpureport.spec.database import load_database
 from gpureport.validate.cpus import CLOUD, cpu_residuals
@@ -144,7 +144,8 @@ def _changed(row: Row, run: str, log_speed: float) -> Row:
 def command(*arguments: str) -> Cost:
     """Run ``gpureport fleet`` on one core, without other processes, and return what it took."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    code = "import os, sys, resource; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}); from gpureport.cli import main; code = main(sys.argv[1:]); "
+    code = "import os, sys, resource; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}); "
+    code += "from gpureport.cli import main; code = main(sys.argv[1:]); "
     code += "print('MEMORY', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
     made = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code, "fleet", *arguments], check=True, capture_output=True, text=True

@@ -24,8 +24,8 @@ from gpureport.fleet.causes import place, reasons
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.neighbours import others_of
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
-from gpureport.fleet.reading import StoredRun, layer_of, read_run
-from gpureport.fleet.schema import Row
+from gpureport.fleet.reading import layer_of, read_run
+from gpureport.fleet.schema import Row, StoredRun
 from gpureport.fleet.site import write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.observe.statistics import Estimate

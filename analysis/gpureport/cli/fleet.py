@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 from gpureport.cli.console import note, print_line, print_text
 from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there
-from gpureport.records.report import FILE_NAME
 from gpureport.report import Paper
-from gpureport.results.opening import short_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpureport.fleet.reading import StoredRun
+    from gpureport.fleet.schema import StoredRun
     from gpureport.fleet.store import Store
 
 _RUN = "run-"
@@ -77,6 +74,8 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
     Raises:
         InputError: a folder contains no report.
     """
+    from gpureport.records.report import FILE_NAME
+
     given, equals, rest = text.partition("=")
     name, path = (given, Path(rest)) if equals and not is_there(Path(text)) else (node or "", Path(text))
     if not path.is_dir() or is_there(path / FILE_NAME):
@@ -90,6 +89,8 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
 
 def _node(path: Path) -> str:
     """Return the name of a report's folder; for the runs of a machine, ``run-1``, …, that of the folder above."""
+    from gpureport.results.opening import short_name
+
     name = short_name(path)
     folder = path if path.is_dir() else path.parent
     return short_name(folder.absolute().parent) if name.startswith(_RUN) else name
@@ -191,6 +192,7 @@ class FleetRequest:
 
 def report_fleet(request: FleetRequest) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
+    from gpureport.cli.rendering import print_written
     from gpureport.fleet.analysis import analyse
     from gpureport.fleet.exports import junit, prometheus
     from gpureport.fleet.site import NAME, conclusion, write_site

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpureport.errors import InputError
 from gpureport.fleet.causes import affected, percent, place, reasons
 from gpureport.fleet.peers import (
     FEWEST_PEERS,
@@ -253,7 +254,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     """Compare all devices of *store* with their peers, or with their predictions where there are fewer than three.
 
     Raises:
-        InputError: the store contains no run.
+        InputError: the store contains no run with predictions.
         GpuReportError: a file cannot be read.
     """
     with store.connect() as connection:
@@ -263,6 +264,8 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         values = connection.execute(_VALUES).df()
         figures = connection.execute(_FIGURES).fetchall()
     every = tuple(_groups(runs, parts, values))
+    if not every:
+        raise InputError(f"{store.folder}: contains no run with predictions; add reports that gpureport measured")
     compared = [each for each in every if each.compared]
     flags = significant(
         [each.effects.p_values for each in compared], [each.effects.devices for each in compared], minimum_effect

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from gpureport.compare.excerpt import (
 )
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure, key_figures
-from gpureport.fleet.schema import VERSION, Row, Table
+from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
 from gpureport.inputs import FileError, json_bytes
 from gpureport.observe.disturbance import IDLE
 from gpureport.observe.statistics import Estimate
@@ -90,19 +90,6 @@ class _FigureSource:
     device: Device
     findings: tuple[Finding, ...]
     predictions: tuple[PredictionExcerpt, ...]
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run as rows of a store.
-
-    Attributes:
-        run: its id.
-        rows: by table.
-    """
-
-    run: str
-    rows: Mapping[Table, tuple[Row, ...]]
 
 
 def read_run(path: Path, node: str) -> StoredRun:

@@ -1,5 +1,7 @@
 """The tables of a store: names, types and meaning of their columns, in SI base units."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -98,6 +100,19 @@ TABLES: dict[Table, dict[str, Column]] = {
         "log_speed": Column("number", "ln(measured speed / predicted speed), also where low values are fast"),
     },
 }
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as rows of a store.
+
+    Attributes:
+        run: its id.
+        rows: by table.
+    """
+
+    run: str
+    rows: Mapping[Table, tuple[Row, ...]]
 
 
 def columns() -> dict[str, Column]:

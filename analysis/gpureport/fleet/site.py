@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from gpureport import __version__
-from gpureport.files import write_file
+from gpureport.files import remove_files, write_file
 from gpureport.fleet.analysis import Figure, Fleet, Outlier, Peers
 from gpureport.fleet.figures import (
     MOST_LINES,
@@ -43,6 +44,7 @@ _MOST_SENTENCES = 10
 _MOST_ROWS = 40  # of a heat map
 _MOST_MODELS = 2  # that the PDF draws
 _MOST_COMPARED = 2000  # devices to choose from
+_PAGE = re.compile(r"(model-\d+|device-\d+-\d+)\.html")
 _DAY = "%-d %B %Y"
 
 
@@ -65,6 +67,7 @@ def write_site(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper: Pape
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made.
     """
+    remove_files(*(file for file in folder.glob("*.html") if _PAGE.fullmatch(file.name)))  # of devices that are gone
     written = write_filled("fleet.html.j2", content(fleet), folder, with_pdf=with_pdf, paper=paper, name=NAME)
     pages = dict(_pages(fleet, folder))
     for name, text in zip(pages, rendered("fleet_page.html.j2", list(pages.values())), strict=True):

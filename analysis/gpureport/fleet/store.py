@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
-from gpureport.fleet.reading import StoredRun
-from gpureport.fleet.schema import TABLES, Row, Table, arrow_schema
+from gpureport.fleet.schema import TABLES, Row, StoredRun, Table, arrow_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,13 +139,8 @@ class Store:
     @cached_property
     def _packed_runs(self) -> dict[Path, frozenset[str]]:
         """Runs by packed file; of files that overlap, because two processes wrote them, the larger."""
-        import pyarrow.parquet as pq
-
         files = sorted((self.folder / "packed").glob(f"[!.]*{_SUFFIX}"))
-        by_file = {}
-        for file in files:
-            table = pq.read_table(file, columns=["run"], filters=[("kind", "=", "runs")])
-            by_file[file] = frozenset(table.column("run").to_pylist())
+        by_file = _runs_of(files) if files else {}
         found: dict[Path, frozenset[str]] = {}
         for file, runs in sorted(by_file.items(), key=lambda item: -len(item[1])):
             if not any(runs & others for others in found.values()):
@@ -165,6 +159,18 @@ def configured() -> Store | None:
     """Return the store that the environment names; ``None`` if it names none."""
     folder = os.environ.get(VARIABLE)
     return Store(Path(folder)) if folder else None
+
+
+def _runs_of(files: Sequence[Path]) -> dict[Path, frozenset[str]]:
+    """Return the runs in each of *files* (at least one)."""
+    import duckdb
+
+    names = _list(map(str, files))
+    sql = (
+        f"SELECT filename, list(run) FROM read_parquet({names}, filename = true) WHERE kind = 'runs' GROUP BY filename"  # noqa: S608
+    )
+    with duckdb.connect() as connection:
+        return {Path(name): frozenset(runs) for name, runs in connection.execute(sql).fetchall()}
 
 
 def _views(files: Sequence[str]) -> Iterator[str]:
