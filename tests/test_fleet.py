@@ -28,6 +28,7 @@ from gpureport.fleet.reading import layer_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
 from gpureport.fleet.site import write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
+from gpureport.measure.backends.nvidia import remapped_rows
 from gpureport.observe.statistics import Estimate
 from gpureport.records.report import Report, save_report
 from tests.make_report import make_report
@@ -289,18 +290,25 @@ def test_recorded_conditions_are_reasons() -> None:
         "cpu_steal": 0.0,
         "power_limit": "700 W",
         "ecc": "on",
+        "remapped_rows": "0 (0 uncorrectable)",
         "mig": "off",
         "driver": "1",
         "tool_version": "0.1.0",
         "temperature": "40 °C",
     }
     own = {**usual, "clock_hz": 1.8e9, "throttle_reasons": "power cap", "others_utilisation": 0.4, "ecc": "off"}
-    own["temperature"] = "80 °C"
+    own |= {"temperature": "80 °C", "remapped_rows": "3 (1 uncorrectable)"}
 
     found = " ".join(reasons(own, [usual] * 5))
 
-    assert [text in found for text in ("9.1 %", "power cap", "40 %", "ECC is off", "80 °C")] == [True] * 5
+    assert [text in found for text in ("9.1 %", "power cap", "40 %", "ECC is off", "80 °C", "3 (1 un")] == [True] * 6
     assert list(reasons(usual, [usual] * 5)) == []
+
+
+def test_remapped_rows_are_written_with_their_flags() -> None:
+    """As NVIDIA's library counts them."""
+    assert remapped_rows([2, 1, 0, 0]) == "3 (1 uncorrectable)"
+    assert remapped_rows([0, 1, 1, 1]) == "1 (1 uncorrectable, one is pending, one failed)"
 
 
 @pytest.mark.parametrize(

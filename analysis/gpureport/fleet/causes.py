@@ -15,7 +15,14 @@ _LOWER_CLOCK = 0.01
 _OTHERS = 0.1
 _STEAL = 0.05
 _WARMER_C = 15.0
-_FACTS = {"power_limit": "power limit", "ecc": "ECC", "mig": "MIG", "driver": "driver", "tool_version": "gpureport"}
+_FACTS = {
+    "power_limit": "power limit",
+    "ecc": "ECC",
+    "remapped_rows": "number of remapped memory rows",
+    "mig": "MIG",
+    "driver": "driver",
+    "tool_version": "gpureport",
+}
 
 
 def affected(layers: Mapping[str, float]) -> tuple[str, ...]:

@@ -179,6 +179,7 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
         "power_limit": facts.get("power limit"),
         "temperature": facts.get("temperature"),
         "ecc": facts.get("ECC"),
+        "remapped_rows": facts.get("remapped rows") or facts.get("retired pages"),
         "mig": facts.get("MIG"),
         "others_utilisation": max((r.others_utilisation for r in running if r.others_utilisation), default=None),
         "cpu_steal": _steal(readings),

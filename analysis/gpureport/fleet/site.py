@@ -138,7 +138,11 @@ def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
     odd = _odd(fleet, peers)
     rest = sorted((m for m in cells if m not in odd), key=lambda m: -max(abs(np.log(list(cells[m].values())))))
     shown = [m for m in (*odd, *rest) if m in cells][:_MOST_ROWS]
-    rows = [HeatRow(peers.members[m].label, "outlier" if m in odd else "", (cells[m],)) for m in shown]
+    counts = np.bincount(peers.runs["member"])
+    rows = [
+        HeatRow(peers.members[m].label, "outlier" if m in odd else _counted(counts[m], "run"), (cells[m],))
+        for m in shown
+    ]
     blocks = [HeatBlock("speed relative to the median device", names, tallest_in=1.55)]
     left = len(cells) - len(rows)
     caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "

@@ -2,7 +2,7 @@
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TypeVar
@@ -48,7 +48,19 @@ _FACTS: dict[str, _Query[str]] = {
     "temperature": lambda nvml, handle: f"{nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)} °C",
     "ECC": lambda nvml, handle: "on" if nvml.nvmlDeviceGetEccMode(handle)[0] else "off",
     "MIG": lambda nvml, handle: "on" if nvml.nvmlDeviceGetMigMode(handle)[0] else "off",
+    "remapped rows": lambda nvml, handle: remapped_rows(nvml.nvmlDeviceGetRemappedRows(handle)),
+    "retired pages": lambda nvml, handle: str(
+        sum(len(nvml.nvmlDeviceGetRetiredPages(handle, cause)) for cause in _PAGE_CAUSES)
+    ),
 }
+_PAGE_CAUSES = (0, 1)  # nvml.h: several single-bit errors, a double-bit error
+
+
+def remapped_rows(rows: Sequence[int]) -> str:
+    """Return the text of the library's counts of memory rows: correctable errors, uncorrectable errors, two flags."""
+    correctable, uncorrectable, pending, failed = rows
+    ends = (", one is pending" if pending else "", ", one failed" if failed else "")
+    return f"{correctable + uncorrectable} ({uncorrectable} uncorrectable{''.join(ends)})"
 
 
 def free_memory_bytes(device: PresentDevice) -> float | None:
