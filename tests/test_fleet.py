@@ -137,6 +137,17 @@ def test_reports_of_the_first_version_are_accepted(tmp_path: Path) -> None:
     assert Store(tmp_path).table("points")["measured"].gt(0).all()
 
 
+def test_files_of_earlier_versions_lack_columns(fleet_store: Store, tmp_path: Path) -> None:
+    """Their values are missing."""
+    (first, *_) = sorted((fleet_store.folder / "runs").iterdir())
+    table = pd.read_parquet(first).drop(columns=["ecc", "log_speed"])
+    (tmp_path / "runs").mkdir()
+    table.to_parquet(tmp_path / "runs" / "run0.parquet", index=False)
+
+    assert Store(tmp_path).table("runs")["ecc"].isna().all()
+    assert len(Store(tmp_path).table("points")) == (table["kind"] == "points").sum()
+
+
 def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -> None:
     """The others are added, and the exit code says it."""
     good, bad = _saved(tmp_path / "good", _report(1)), tmp_path / "bad"

@@ -50,7 +50,7 @@ TABLES: dict[Table, dict[str, Column]] = {
         "temperature": Column("text", "temperature after the run"),
         "ecc": Column("text", "error correction of the memory"),
         "remapped_rows": Column(
-            "text", "rows of the memory that were replaced after errors; older GPUs: retired pages"
+            "text", "memory rows that were replaced after errors; older GPUs: retired pages"
         ),
         "mig": Column("text", "partition of the device (MIG)"),
         "others_utilisation": Column("number", "largest share of the device that other processes used"),

@@ -349,7 +349,7 @@ def _text(value: object) -> str:
 
 def _report_link(report: str, folder: Path) -> str:
     """Return the address of the HTML report next to a ``report.json``, relative to *folder*; empty if there is none."""
-    html = Path(report).with_suffix(".html")
+    html = Path(report).with_suffix(".html") if report else folder
     return quote(os.path.relpath(html, folder.absolute())) if html.is_file() else ""
 
 

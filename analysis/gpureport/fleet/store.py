@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
-from gpureport.fleet.schema import TABLES, Row, StoredRun, Table, arrow_schema
+from gpureport.fleet.schema import TABLES, Row, StoredRun, Table, arrow_schema, columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,8 +174,10 @@ def _runs_of(files: Sequence[Path]) -> dict[Path, frozenset[str]]:
 
 
 def _views(files: Sequence[str]) -> Iterator[str]:
-    """Yield statements that create the views; ``runs`` is a table in memory."""
-    source = f"read_parquet({_list(files)}, union_by_name = true)"
+    """Yield statements that create the views; ``runs`` is a table in memory. Columns that no file has are null."""
+    empty = ", ".join(f'CAST(NULL AS {_TYPES[column.kind]}) AS "{name}"' for name, column in columns().items())
+    stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
+    source = f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
     for table, named in TABLES.items():
         own = ", ".join(f'CAST("{name}" AS {_TYPES[column.kind]}) AS "{name}"' for name, column in named.items())
         rows = f"SELECT {own} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
