@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 from math import log1p
 from statistics import median
 from typing import TYPE_CHECKING
@@ -172,10 +173,13 @@ class Peers:
         """Whether there are enough devices to compare them with one another."""
         return len(self.members) >= FEWEST_PEERS
 
-    def last_run(self, member: int) -> Row:
-        """Return the row of a device's last run; missing values are ``None``."""
-        own = self.runs[self.runs["member"] == member]
-        return {str(name): None if value != value else value for name, value in own.iloc[-1].items()}
+    @cached_property
+    def rows(self) -> tuple[tuple[Row, ...], ...]:
+        """Rows of the runs of each device in the order of time; missing values are ``None``."""
+        found: tuple[list[Row], ...] = tuple([] for _ in self.members)
+        for row in self.runs.to_dict("records"):
+            found[row["member"]].append({str(name): None if v != v else v for name, v in row.items()})
+        return tuple(map(tuple, found))
 
     def since(self, member: int) -> datetime | None:
         """Return the start of a device's first run in its present state; ``None``: it never changed."""
@@ -407,8 +411,8 @@ def _outlier(
     text += f"{sweeps[0][0].sweep} ({sweeps[0][0].layer}) only" if single else place(layers)
     unaffected = [name for name in layers if name not in affected(layers)]
     text += f", not {_listed(unaffected)}" if unaffected and not single else ""
-    others = [peers.last_run(other) for other in range(len(peers.members)) if other != member][:_MOST_PEERS]
-    causes = list(reasons(peers.last_run(member), others)) if others else []
+    others = [rows[-1] for other, rows in enumerate(peers.rows) if other != member][:_MOST_PEERS]
+    causes = list(reasons(peers.rows[member][-1], others)) if others else []
     why = "; ".join(causes) or ("no recorded condition differs from its peers" if others else "")
     return Outlier(
         member=device,

@@ -49,9 +49,7 @@ TABLES: dict[Table, dict[str, Column]] = {
         "power_limit": Column("text", "power limit"),
         "temperature": Column("text", "temperature after the run"),
         "ecc": Column("text", "error correction of the memory"),
-        "remapped_rows": Column(
-            "text", "memory rows that were replaced after errors; older GPUs: retired pages"
-        ),
+        "remapped_rows": Column("text", "memory rows that were replaced after errors; older GPUs: retired pages"),
         "mig": Column("text", "partition of the device (MIG)"),
         "others_utilisation": Column("number", "largest share of the device that other processes used"),
         "cpu_steal": Column("number", "share of the processor time that the hypervisor gave to other machines"),

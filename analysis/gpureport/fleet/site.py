@@ -25,6 +25,7 @@ from gpureport.fleet.figures import (
     strip_figure,
     trend_figure,
 )
+from gpureport.fleet.schema import Row
 from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
@@ -34,7 +35,6 @@ from gpureport.report.text.tables import Table
 from gpureport.units import format_frequency, format_value
 
 if TYPE_CHECKING:
-    import pandas as pd
     from markupsafe import Markup
 
 NAME = "fleet"
@@ -222,9 +222,8 @@ def _pages(fleet: Fleet, folder: Path) -> Iterator[tuple[str, Content]]:
     for number, peers in enumerate(fleet.peers):
         yield _model_page(number), _model(fleet, number)
         odd = _odd(fleet, peers)
-        runs = dict(iter(peers.runs.groupby("member")))
         for member in range(len(peers.members)):
-            yield _device_page(number, member), _device(fleet, number, member, odd.get(member), runs[member], folder)
+            yield _device_page(number, member), _device(fleet, number, member, odd.get(member), folder)
 
 
 def _page(
@@ -284,12 +283,11 @@ def _device(
     number: int,
     member: int,
     outlier: Outlier | None,
-    runs: "pd.DataFrame",
     folder: Path,
 ) -> Content:
     peers = fleet.peers[number]
     device = peers.members[member]
-    others = len(peers.members) - 1
+    runs, others = peers.rows[member], len(peers.members) - 1
     normal = (
         f"No significant difference from {_counted(others, 'peer')}."
         if peers.compared
@@ -331,20 +329,15 @@ def _device_figures(figures: Sequence[Figure]) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 
-def _runs(runs: "pd.DataFrame", folder: Path) -> Listing:
+def _runs(runs: Sequence[Row], folder: Path) -> Listing:
     """List the runs of a device, with links to the HTML reports next to their report.json."""
     rows = []
-    for row in runs.to_dict("records"):
-        clock = "" if np.isnan(row["clock_hz"]) else format_frequency(row["clock_hz"])
-        driver, reasons, report = (_text(row[name]) for name in ("driver", "throttle_reasons", "report"))
+    for row in runs:
+        clock = format_frequency(row["clock_hz"]) if isinstance(row["clock_hz"], float) else ""
+        driver, reasons, report = (str(row[name] or "") for name in ("driver", "throttle_reasons", "report"))
         cells = (f"{row['created_at']:%Y-%m-%d %H:%M}", driver, clock, reasons, report)
         rows.append((_report_link(report, folder), cells))
     return Listing(("start", "driver", "clock", "limited by", "report"), tuple(rows), frozenset({"clock"}))
-
-
-def _text(value: object) -> str:
-    """Return a text of a frame, where missing ones are ``None`` or NaN."""
-    return value if isinstance(value, str) else ""
 
 
 def _report_link(report: str, folder: Path) -> str:

@@ -42,6 +42,7 @@ _CLOCKS: dict[str, _Query[float]] = {
     "highest SM clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
     "highest memory clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
 }
+_PAGE_CAUSES = (0, 1)  # nvml.h: several single-bit errors, a double-bit error
 _FACTS: dict[str, _Query[str]] = {
     "power": lambda nvml, handle: f"{nvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
     "power limit": lambda nvml, handle: f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W",
@@ -49,11 +50,10 @@ _FACTS: dict[str, _Query[str]] = {
     "ECC": lambda nvml, handle: "on" if nvml.nvmlDeviceGetEccMode(handle)[0] else "off",
     "MIG": lambda nvml, handle: "on" if nvml.nvmlDeviceGetMigMode(handle)[0] else "off",
     "remapped rows": lambda nvml, handle: remapped_rows(nvml.nvmlDeviceGetRemappedRows(handle)),
-    "retired pages": lambda nvml, handle: str(
-        sum(len(nvml.nvmlDeviceGetRetiredPages(handle, cause)) for cause in _PAGE_CAUSES)
+    "retired pages": lambda nvml, handle: (
+        f"{sum(len(nvml.nvmlDeviceGetRetiredPages(handle, c)) for c in _PAGE_CAUSES)}"
     ),
 }
-_PAGE_CAUSES = (0, 1)  # nvml.h: several single-bit errors, a double-bit error
 
 
 def remapped_rows(rows: Sequence[int]) -> str:
