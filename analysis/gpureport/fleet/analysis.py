@@ -413,7 +413,8 @@ def _outlier(
     text += f", not {_listed(unaffected)}" if unaffected and not single else ""
     others = [rows[-1] for other, rows in enumerate(peers.rows) if other != member][:_MOST_PEERS]
     causes = list(reasons(peers.rows[member][-1], others)) if others else []
-    why = "; ".join(causes) or ("no recorded condition differs from its peers" if others else "")
+    recorded = others and peers.rows[member][-1]["driver"]
+    why = "; ".join(causes) or ("no recorded condition differs from its peers" if recorded else "")
     return Outlier(
         member=device,
         model=peers.title,
