@@ -110,7 +110,9 @@ app.add_typer(devices_app, name="devices")
 
 
 fleet_app = typer.Typer(
-    rich_markup_mode=None, help="Store runs of many devices, and compare each device with its peers."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Store runs of many devices, and compare each device with its peers.",
 )
 app.add_typer(fleet_app, name="fleet")
 
@@ -706,7 +708,7 @@ def fleet_add(
 
 @fleet_app.command("list", cls=_Command, epilog=_examples("fleet list"))
 def fleet_list(store: StoreOption = None, version: VersionOption = False) -> int:
-    """List the devices of the store, with the number of runs and their dates."""
+    """List the devices and the dates of their runs."""
     from gpureport.cli.fleet import list_nodes
 
     return list_nodes(store)
@@ -775,9 +777,9 @@ def fleet_report(
     force: ForceOption = False,
     version: VersionOption = False,
 ) -> int:
-    """Compare each device with its peers: which is slow, since when, and why.
+    """Find slow devices: which, since when, and why.
 
-    With fewer than three devices of a model, they are compared with their prediction.
+    Each device is compared with its peers, the devices of the same model. With fewer than three devices of a model, they are compared with their prediction.
     """
     from gpureport.cli.fleet import FleetRequest, report_fleet
 

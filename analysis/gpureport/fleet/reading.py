@@ -25,7 +25,7 @@ from gpureport.compare.excerpt import (
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
-from gpureport.inputs import FileError, json_bytes
+from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE
 from gpureport.observe.statistics import Estimate
 from gpureport.records.finding import Finding
@@ -99,7 +99,8 @@ def read_run(path: Path, node: str) -> StoredRun:
         InputError: it is missing or invalid, its run has not ended or measured nothing, or it is no run.
     """
     file = path / FILE_NAME if path.is_dir() else path
-    report = _excerpt(file)
+    data = json_bytes(file) if is_there(file) else b""
+    report = _excerpt(file, data)
     if report.machine is None:
         raise InputError(f"{file}: contains no run, only a prediction or published results; give a measured report")
     if report.status != "complete":
@@ -107,13 +108,13 @@ def read_run(path: Path, node: str) -> StoredRun:
     if not report.observations:
         raise InputError(f"{file}: its run measured nothing; measure again")
     text = str(file.absolute())
-    return stored_run(report, node, text, hashlib.sha256(json_bytes(file)).hexdigest())
+    return stored_run(report, node, text, hashlib.sha256(data).hexdigest())
 
 
-def _excerpt(file: Path) -> RunExcerpt:
-    """Read the part of a report; earlier formats and errors are left to the complete reader."""
-    with suppress(FileError, ValidationError):
-        return RunExcerpt.model_validate_json(json_bytes(file))
+def _excerpt(file: Path, data: bytes) -> RunExcerpt:
+    """Read the part of a report from its *data*; earlier formats and errors are left to the complete reader."""
+    with suppress(ValidationError):
+        return RunExcerpt.model_validate_json(data)
     return RunExcerpt.model_validate(load_report(file))
 
 
@@ -241,15 +242,14 @@ def _points(report: RunExcerpt) -> Iterator[Row]:
     """Yield a row for each measured point."""
     predicted = {(p.key, each.point.label): each for p in report.specified for each in p.points}
     for observation in report.observations:
+        key, names = observation.key, dict(observation.key)
         for point in observation.points:
-            found = predicted.get((observation.key, point.point.label))
-            yield _point(observation, point, found)
+            yield {**names, **_point(observation, point, predicted.get((key, point.point.label)))}
 
 
 def _point(observation: ObservationExcerpt, point: ObservedPointExcerpt, found: PredictedPointExcerpt | None) -> Row:
     metric = observation.metric
     row: Row = {
-        **dict(observation.key),
         "point": point.point.label,
         "x": point.point.x,
         "working_set_bytes": point.point.working_set_bytes,
