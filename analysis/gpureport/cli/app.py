@@ -110,9 +110,7 @@ app.add_typer(devices_app, name="devices")
 
 
 fleet_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Store runs of many devices, and compare each device with its peers.",
+    rich_markup_mode=None, help="Store runs of many devices, and compare each device with its peers."
 )
 app.add_typer(fleet_app, name="fleet")
 
@@ -687,6 +685,14 @@ def devices_new(
     return draft_entry(request, output, force)
 
 
+@fleet_app.callback(invoke_without_command=True)
+def fleet_commands(context: typer.Context) -> int:
+    """Store runs of many devices, and compare each device with its peers."""
+    if context.invoked_subcommand is None:
+        raise InputError("fleet: no command is given; gpureport fleet --help lists the commands")
+    return 0
+
+
 @fleet_app.command("add", cls=_Command, epilog=_examples("fleet add"))
 def fleet_add(
     paths: Annotated[
@@ -779,7 +785,8 @@ def fleet_report(
 ) -> int:
     """Find slow devices: which, since when, and why.
 
-    Each device is compared with its peers, the devices of the same model. With fewer than three devices of a model, they are compared with their prediction.
+    Each device is compared with its peers, the devices of the same model. With fewer than three, it is compared with its
+    prediction.
     """
     from gpureport.cli.fleet import FleetRequest, report_fleet
 
