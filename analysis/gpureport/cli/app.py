@@ -785,8 +785,8 @@ def fleet_report(
 ) -> int:
     """Find slow devices: which, since when, and why.
 
-    Each device is compared with its peers, the devices of the same model. With fewer than three, it is compared with its
-    prediction.
+    Each device is compared with its peers, the devices of the same model. With fewer than three, it is compared with
+    its prediction.
     """
     from gpureport.cli.fleet import FleetRequest, report_fleet
 
