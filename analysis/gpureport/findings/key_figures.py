@@ -1,21 +1,20 @@
 """Key figures of a device: bandwidths, latencies, rates and launch cost, predicted and measured. Pure functions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from gpureport.findings.residency import most_counted
 from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.predict.power import most_energy_j
+from gpureport.records.energy import Energy
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import DRAM, Level
-from gpureport.records.report import Report
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.matrix.formats import FORMATS
@@ -107,6 +106,14 @@ class KeyFigure:
         """On which side the measured interval lies outside the range of other devices; ``None``: it does not."""
         return self._outside(min(self.others) / VARIATION, max(self.others) * VARIATION) if self.others else None
 
+    @property
+    def rank(self) -> int | None:
+        """Position among the other devices and this one, 1 for the fastest; ``None`` without measured values."""
+        if not self.others or self.measured is None:
+            return None
+        own, sign = self.measured.value, -1 if self.unit == "s" else 1
+        return 1 + sum(sign * other > sign * own for other in self.others)
+
     def _outside(self, least: float, most: float) -> Side | None:
         if self.measured is None:
             return None
@@ -137,6 +144,56 @@ class ComparedValue(Protocol):
         """Observed value."""
 
 
+class FigurePrediction(Protocol):
+    """The part of a prediction that key figures are read from."""
+
+    @property
+    def key(self) -> SweepKey:
+        """Which sweep."""
+
+    @property
+    def kind(self) -> str:
+        """``specification`` or ``calibrated``."""
+
+    @property
+    def points(self) -> Sequence["_Point"]:
+        """Predicted points."""
+
+    @property
+    def features(self) -> Sequence[CurveFeature]:
+        """Predicted features."""
+
+
+class _Point(Protocol):
+    @property
+    def point(self) -> "_PointKey": ...
+
+
+class _PointKey(Protocol):
+    @property
+    def parameters(self) -> Mapping[str, int]: ...
+
+
+class FigureSource(Protocol):
+    """The part of a report that key figures are read from."""
+
+    @property
+    def device(self) -> Device:
+        """The device as predicted."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Comparisons of predicted and observed features."""
+
+    @property
+    def energy(self) -> Energy | None:
+        """Power and energy, if measured."""
+
+    @property
+    def predictions(self) -> Sequence[FigurePrediction]:
+        """Predictions from the specification, and others."""
+
+
 @dataclass(frozen=True)
 class _Wanted:
     """Where a key figure is found: a feature of a workload's sweep; an empty sweep is any one."""
@@ -158,10 +215,13 @@ class _Wanted:
         return place == (self.workload, key.sweep, self.position, self.level)
 
 
-def key_figures(report: Report) -> tuple[KeyFigure, ...]:
-    """Return the key figures that were predicted or measured, and the exact ones."""
+def key_figures(report: FigureSource, counted: int | None = None) -> tuple[KeyFigure, ...]:
+    """Return the key figures that were predicted or measured, and the exact ones.
+
+    *counted* is the largest number of work-items that were resident at once, if they were counted.
+    """
     found = [figure for wanted in _wanted(report) if (figure := _figure(report, wanted)).predicted or figure.measured]
-    return (*_joined(found), *_energy(report), *_exact(report))
+    return (*_joined(found), *_energy(report), *_exact(report.device, counted))
 
 
 def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
@@ -193,7 +253,7 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
     )
 
 
-def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
+def _figure(report: FigureSource, wanted: _Wanted) -> KeyFigure:
     figure = KeyFigure(
         wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor, main=wanted.main
     )
@@ -226,7 +286,7 @@ def _estimate(value: float | None, low: float | None, high: float | None, factor
     return Estimate(value * factor, low and low * factor, high and high * factor)
 
 
-def _wanted(report: Report) -> Iterator[_Wanted]:
+def _wanted(report: FigureSource) -> Iterator[_Wanted]:
     device = report.device
     yield from _memory(device)
     for cache in reversed(device.caches):
@@ -251,7 +311,7 @@ def _memory(device: Device) -> Iterator[_Wanted]:
         yield _Wanted(f"Memory {variant}", "B/s", f"memory/{variant}", "", "plateau", DRAM, bandwidth)
 
 
-def _private_sweep(report: Report) -> tuple[str, str]:
+def _private_sweep(report: FigureSource) -> tuple[str, str]:
     """Return workload and sweep that read the caches of all compute units at once."""
     workload, units = "memory/read_private", report.device.compute_units
     groups = {
@@ -326,7 +386,7 @@ def _transfers(device: Device) -> Iterator[_Wanted]:
         )
 
 
-def _energy(report: Report) -> Iterator[KeyFigure]:
+def _energy(report: FigureSource) -> Iterator[KeyFigure]:
     """Yield idle power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
     limit, idle = report.device.board_power_w, idle_power_w(report.energy)
     if limit and idle:
@@ -341,8 +401,8 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
             yield KeyFigure(title, unit, most, predicted=predicted, measured=measured, at_most=True, main=False)
 
 
-def _exact(report: Report) -> Iterator[KeyFigure]:
-    count, counted = resident_work_items(report.device), most_counted(report)
+def _exact(device: Device, counted: int | None) -> Iterator[KeyFigure]:
+    count = resident_work_items(device)
     if count:
         measured = Estimate(counted) if counted else None
         yield KeyFigure("Resident capacity", "work-items", count, limit=counted is not None, measured=measured)

@@ -2,7 +2,7 @@
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TypeVar
@@ -42,13 +42,25 @@ _CLOCKS: dict[str, _Query[float]] = {
     "highest SM clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
     "highest memory clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
 }
+_PAGE_CAUSES = (0, 1)  # nvml.h: several single-bit errors, a double-bit error
 _FACTS: dict[str, _Query[str]] = {
     "power": lambda nvml, handle: f"{nvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
     "power limit": lambda nvml, handle: f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W",
     "temperature": lambda nvml, handle: f"{nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)} °C",
     "ECC": lambda nvml, handle: "on" if nvml.nvmlDeviceGetEccMode(handle)[0] else "off",
     "MIG": lambda nvml, handle: "on" if nvml.nvmlDeviceGetMigMode(handle)[0] else "off",
+    "remapped rows": lambda nvml, handle: remapped_rows(nvml.nvmlDeviceGetRemappedRows(handle)),
+    "retired pages": lambda nvml, handle: (
+        f"{sum(len(nvml.nvmlDeviceGetRetiredPages(handle, c)) for c in _PAGE_CAUSES)}"
+    ),
 }
+
+
+def remapped_rows(rows: Sequence[int]) -> str:
+    """Return the text of the library's counts of memory rows: correctable errors, uncorrectable errors, two flags."""
+    correctable, uncorrectable, pending, failed = rows
+    ends = (", one is pending" if pending else "", ", one failed" if failed else "")
+    return f"{correctable + uncorrectable} ({uncorrectable} uncorrectable{''.join(ends)})"
 
 
 def free_memory_bytes(device: PresentDevice) -> float | None:

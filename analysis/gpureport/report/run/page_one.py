@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, median_low
 
 from gpureport.findings.accuracy import ErrorStatistics, error_statistics, time_errors
 from gpureport.findings.key_figures import ComparedValue, KeyFigure, key_figures, with_others
+from gpureport.findings.residency import most_counted
 from gpureport.observe.disturbance import running_clocks
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.report import Report
@@ -31,6 +32,7 @@ from gpureport.workloads.matrix.units import UNITS
 
 _COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.OFF, Verdict.ERROR)
 _NAMED = 2  # the most figures that a sentence names
+_FEWEST_RANKED = 3  # other devices
 _SLOW_CLOCK = 0.95
 """A median clock below this share of the entry's is reported."""
 _ABOVE = 1.02
@@ -92,7 +94,7 @@ def page_one(
         others: the findings of kept reports of the same model.
         database: devices to compare specifications with.
     """
-    figures = with_others(key_figures(report), others)
+    figures = with_others(key_figures(report, most_counted(report)), others)
     shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
         names=names(report),
@@ -139,6 +141,9 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         texts.append("Latencies of two levels in one row: the measured curve shows no transition between them.")
     if others:
         texts.append(f"Others: kept reports of the same model ({others}).")
+        ranks = [figure.rank for figure in figures if figure.rank and len(figure.others) >= _FEWEST_RANKED]
+        if ranks:
+            texts.append(f"Median rank of the device: {median_low(ranks)} of {others + 1}, 1 is the fastest.")
     if report.device.architecture.write_allocate:
         texts.append("Specified write and copy bandwidth excludes write-allocate traffic.")
     return " ".join(texts)
