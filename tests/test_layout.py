@@ -37,6 +37,7 @@ ORDER = (
     "compare",
     "report",
     "results",
+    "fleet",
     "validate",
     "notebook",
     "cli",

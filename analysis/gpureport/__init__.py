@@ -1,8 +1,8 @@
 """Predict cliffs (capacity transitions) and tapers (saturation points) of a device, measure and compare them.
 
-:func:`predict` a device, :func:`load_report` of a measured one, or :func:`compare` several; the results are pandas
-frames (:mod:`gpureport.notebook.frames`). :class:`Kernel` does the same for a kernel of your own. The modules behind
-these names are imported on first use.
+:func:`predict` a device, :func:`load_report` of a measured one, :func:`compare` several, or read the stored runs of a
+:func:`fleet`; the results are pandas frames (:mod:`gpureport.notebook.frames`). :class:`Kernel` does the same for a
+kernel of your own. The modules behind these names are imported on first use.
 """
 
 import sys
@@ -10,12 +10,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpureport.notebook.api import compare, load_report, predict
+    from gpureport.notebook.api import compare, fleet, load_report, predict
     from gpureport.notebook.frames import ComparisonFrames, ReportFrames
     from gpureport.notebook.kernels import Kernel
 
 __version__ = "0.1.0"
-__all__ = ["ComparisonFrames", "Kernel", "ReportFrames", "__version__", "compare", "load_report", "predict"]
+__all__ = ["ComparisonFrames", "Kernel", "ReportFrames", "__version__", "compare", "fleet", "load_report", "predict"]
 
 
 class _Package(ModuleType):

@@ -46,6 +46,13 @@ gpureport devices check my_card.yaml
 gpureport devices check nvidia/a40
 gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml
 gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
+gpureport fleet add --store fleet node7=report.json
+gpureport fleet add runs                 # runs/NODE/report.json
+gpureport fleet list
+gpureport fleet query "SELECT node, measured FROM key_figures WHERE name = 'Memory read'"
+gpureport fleet export figures.csv
+gpureport fleet report -o fleet-report   # site and PDF
+gpureport fleet report --fail-on-outlier --junit acceptance.xml
 gpureport glossary taper
 gpureport glossary LSU                   # a bottleneck
 """
@@ -100,6 +107,12 @@ class _Command(TyperCommand):
 
 devices_app = typer.Typer(cls=_Devices, rich_markup_mode=None, help="List, check and draft device entries.")
 app.add_typer(devices_app, name="devices")
+
+
+fleet_app = typer.Typer(
+    rich_markup_mode=None, help="Store runs of many devices, and compare each device with its peers."
+)
+app.add_typer(fleet_app, name="fleet")
 
 
 def _version(requested: bool) -> None:
@@ -192,6 +205,10 @@ DevicesDirOption = Annotated[
         metavar="DIR",
         parser=path_of,
     ),
+]
+StoreOption = Annotated[
+    Path | None,
+    typer.Option("--store", help="Folder of the store. Default: $GPUREPORT_STORE.", metavar="DIR", parser=path_of),
 ]
 VersionOption = Annotated[
     bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
@@ -666,6 +683,116 @@ def devices_new(
 
     request = DraftRequest(device, relative, blank, not no_measure, seed, tuple(devices or ()))
     return draft_entry(request, output, force)
+
+
+@fleet_app.command("add", cls=_Command, epilog=_examples("fleet add"))
+def fleet_add(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="Reports, or folders of them. NODE=PATH names the node. Default: the name of the report's folder.",
+            metavar="PATH",
+        ),
+    ],
+    store: StoreOption = None,
+    node: Annotated[str | None, typer.Option(help="Name of the node of all these runs.", metavar="NAME")] = None,
+    version: VersionOption = False,
+) -> int:
+    """Add runs to the store. A run that is already there changes nothing. Exit code 1 if a report was left out."""
+    from gpureport.cli.fleet import add_runs
+
+    return add_runs(paths, store, node)
+
+
+@fleet_app.command("list", cls=_Command, epilog=_examples("fleet list"))
+def fleet_list(store: StoreOption = None, version: VersionOption = False) -> int:
+    """List the devices of the store, with the number of runs and their dates."""
+    from gpureport.cli.fleet import list_nodes
+
+    return list_nodes(store)
+
+
+@fleet_app.command("query", cls=_Command, epilog=_examples("fleet query"))
+def fleet_query(
+    sql: Annotated[
+        str,
+        typer.Argument(
+            help="SELECT statement of DuckDB; the tables are runs, key_figures, features and points.", metavar="SQL"
+        ),
+    ],
+    store: StoreOption = None,
+    version: VersionOption = False,
+) -> int:
+    """Print the rows of a query. It can read the store only, and change nothing."""
+    from gpureport.cli.fleet import query_runs
+
+    return query_runs(sql, store)
+
+
+@fleet_app.command("export", cls=_Command, epilog=_examples("fleet export"))
+def fleet_export(
+    file: Annotated[
+        Path, typer.Argument(help="File to write: .csv, .parquet or .json.", metavar="FILE", parser=path_of)
+    ],
+    table: Annotated[str, typer.Option(help="runs, key_figures, features or points.", metavar="TABLE")] = "key_figures",
+    store: StoreOption = None,
+    force: OverwriteOption = False,
+    version: VersionOption = False,
+) -> int:
+    """Write a table of the store."""
+    from gpureport.cli.fleet import export_runs
+
+    return export_runs(file, store, table, force)
+
+
+@fleet_app.command("report", cls=_Command, epilog=_examples("fleet report"))
+def fleet_report(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder of the site and the PDF. Default: only print.", metavar="DIR", parser=path_of
+        ),
+    ] = None,
+    store: StoreOption = None,
+    fail_on_outlier: Annotated[
+        bool, typer.Option("--fail-on-outlier", help="Exit with code 3 if a device is significantly slower.")
+    ] = False,
+    minimum_effect: Annotated[
+        float, typer.Option(help="Smallest difference that can be significant.", min=0, max=100, metavar="PERCENT")
+    ] = 2.0,
+    prometheus: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write gauges for the textfile collector of Prometheus; overwrites.", metavar="FILE", parser=path_of
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(help="Write JUnit XML: one test for each device.", metavar="FILE", parser=path_of),
+    ] = None,
+    no_pdf: NoPdfOption = False,
+    paper: PaperOption = "a4",
+    force: ForceOption = False,
+    version: VersionOption = False,
+) -> int:
+    """Compare each device with its peers: which is slow, since when, and why.
+
+    With fewer than three devices of a model, they are compared with their prediction.
+    """
+    from gpureport.cli.fleet import FleetRequest, report_fleet
+
+    request = FleetRequest(
+        store=store,
+        output=output,
+        fail_on_outlier=fail_on_outlier,
+        prometheus=prometheus,
+        junit=junit,
+        minimum_effect=minimum_effect,
+        no_pdf=no_pdf,
+        paper=paper,
+        force=force,
+    )
+    return report_fleet(request)
 
 
 @app.command(cls=_Command, epilog=_examples("glossary"))

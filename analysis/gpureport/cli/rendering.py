@@ -11,6 +11,7 @@ from gpureport.cli.options import writing
 from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.files import real_path
+from gpureport.findings.key_figures import ComparedValue
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.prediction.side_by_side import Beside, Side
@@ -90,7 +91,7 @@ def write_documents(
     from gpureport.spec.database import load_database
 
     def write() -> list[Path]:
-        others, shipped = same_model(report, kept_folders()), load_database()
+        others, shipped = (*same_model(report, kept_folders()), *_stored(report)), load_database()
         devices = [shipped.device(entry) for entry in shipped.entries]
         with_pdf = not no_pdf
         return write_report(
@@ -98,6 +99,15 @@ def write_documents(
         )
 
     return _written(write, noted=noted and not no_pdf)
+
+
+def _stored(report: Report) -> tuple[Sequence[ComparedValue], ...]:
+    """Return the values of other devices in the store that the environment names, if it does."""
+    from gpureport.fleet.neighbours import others_of
+    from gpureport.fleet.store import configured
+
+    store = configured()
+    return others_of(report, store) if store and store.filled else ()
 
 
 def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:

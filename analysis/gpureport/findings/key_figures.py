@@ -1,6 +1,6 @@
 """Key figures of a device: bandwidths, latencies, rates and launch cost, predicted and measured. Pure functions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -11,7 +11,6 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import DRAM, Level
-from gpureport.records.report import Report
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.instructions.cases import listed_class
 
@@ -72,6 +71,14 @@ class KeyFigure:
         """On which side the measured interval lies outside the range of other devices; ``None``: it does not."""
         return self._outside(min(self.others) / VARIATION, max(self.others) * VARIATION) if self.others else None
 
+    @property
+    def rank(self) -> int | None:
+        """Position among the other devices and this one, 1 for the fastest; ``None`` without measured values."""
+        if not self.others or self.measured is None:
+            return None
+        own, sign = self.measured.value, -1 if self.unit == "s" else 1
+        return 1 + sum(sign * other > sign * own for other in self.others)
+
     def _outside(self, least: float, most: float) -> Side | None:
         if self.measured is None:
             return None
@@ -101,6 +108,52 @@ class ComparedValue(Protocol):
         """Observed value."""
 
 
+class FigurePrediction(Protocol):
+    """The part of a prediction that key figures are read from."""
+
+    @property
+    def key(self) -> SweepKey:
+        """Which sweep."""
+
+    @property
+    def kind(self) -> str:
+        """``specification`` or ``calibrated``."""
+
+    @property
+    def points(self) -> Sequence["_Point"]:
+        """Predicted points."""
+
+    @property
+    def features(self) -> Sequence[CurveFeature]:
+        """Predicted features."""
+
+
+class _Point(Protocol):
+    @property
+    def point(self) -> "_PointKey": ...
+
+
+class _PointKey(Protocol):
+    @property
+    def parameters(self) -> Mapping[str, int]: ...
+
+
+class FigureSource(Protocol):
+    """The part of a report that key figures are read from."""
+
+    @property
+    def device(self) -> Device:
+        """The device as predicted."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Comparisons of predicted and observed features."""
+
+    @property
+    def predictions(self) -> Sequence[FigurePrediction]:
+        """Predictions from the specification, and others."""
+
+
 @dataclass(frozen=True)
 class _Wanted:
     """Where a key figure is found: a feature of a workload's sweep; an empty sweep is any one."""
@@ -121,7 +174,7 @@ class _Wanted:
         return place == (self.workload, key.sweep, self.position, self.level)
 
 
-def key_figures(report: Report) -> tuple[KeyFigure, ...]:
+def key_figures(report: FigureSource) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones."""
     found = (_figure(report, wanted) for wanted in _wanted(report))
     return (*(each for each in found if each.predicted or each.measured), *_exact(report.device))
@@ -138,7 +191,7 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
     )
 
 
-def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
+def _figure(report: FigureSource, wanted: _Wanted) -> KeyFigure:
     figure = KeyFigure(wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor)
     findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
     finding = min(findings, key=lambda f: f.observed is None, default=None)
@@ -169,7 +222,7 @@ def _estimate(value: float | None, low: float | None, high: float | None, factor
     return Estimate(value * factor, low and low * factor, high and high * factor)
 
 
-def _wanted(report: Report) -> Iterator[_Wanted]:
+def _wanted(report: FigureSource) -> Iterator[_Wanted]:
     device = report.device
     yield from _memory(device)
     for cache in reversed(device.caches):
@@ -193,7 +246,7 @@ def _memory(device: Device) -> Iterator[_Wanted]:
         yield _Wanted(f"Memory {variant}", "B/s", f"memory/{variant}", "", "plateau", DRAM, bandwidth)
 
 
-def _private_sweep(report: Report) -> tuple[str, str]:
+def _private_sweep(report: FigureSource) -> tuple[str, str]:
     """Return workload and sweep that read the caches of all compute units at once."""
     workload, units = "memory/read_private", report.device.compute_units
     groups = {

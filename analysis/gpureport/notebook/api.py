@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpureport.compare import MINIMUM_EFFECT, reduced
 from gpureport.compare import Run as ReducedRun
 from gpureport.compare import compare as compare_runs
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
+from gpureport.fleet.schema import Table
+from gpureport.fleet.store import VARIABLE, Store, configured
 from gpureport.notebook.frames import ComparisonFrames, ReportFrames
 from gpureport.results.opening import (
     matching_name,
@@ -23,6 +26,9 @@ from gpureport.results.opening import (
 from gpureport.spec.database import Database, load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Run = str | Path | ReportFrames
 """A report's file or folder, a published record, a device of the database, or a report in memory."""
@@ -83,6 +89,22 @@ def compare(
     runs = {name: tuple(_runs(machine, database, chosen, only)) for name, machine in named.items()}
     sources = {name: ",".join(_files(machine)) for name, machine in named.items()}
     return ComparisonFrames(compare_runs(runs, matching_name(baseline, runs), sources, minimum_effect))
+
+
+def fleet(folder: str | Path | None = None, table: Table = "key_figures") -> "pd.DataFrame":
+    """Return a table of a store of runs; each row has the columns of its run, such as ``node``.
+
+    Args:
+        folder: of the store; by default that of the environment variable ``GPUREPORT_STORE``.
+        table: ``key_figures``, ``runs``, ``features`` or ``points``, see :data:`gpureport.fleet.schema.TABLES`.
+
+    Raises:
+        InputError: there is no store, or no such table.
+    """
+    store = Store(Path(folder)) if folder else configured()
+    if store is None:
+        raise InputError(f"folder: no store is given; give its folder, or set {VARIABLE}")
+    return store.table(table)
 
 
 def _several(names: str | Collection[str]) -> tuple[str, ...]:

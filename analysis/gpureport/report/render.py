@@ -149,7 +149,12 @@ def render_html(report: Report, others: Others = ()) -> str:
 
 
 def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -> tuple[str, ...]:
-    """Return *parts* of a template with its *content*; each figure is drawn once.
+    """Return *parts* of a template with its *content*, see :func:`rendered`."""
+    return rendered(template, [{**content, "part": part} for part in parts])
+
+
+def rendered(template: str, contents: Sequence[Content]) -> tuple[str, ...]:
+    """Return a template with each of *contents*; each figure is drawn once.
 
     Control characters, and those that change the text's direction, are replaced. Multiplication signs replace "x".
     """
@@ -160,7 +165,7 @@ def filled(template: str, content: Content, parts: Sequence[Part] = ("page",)) -
         return _place(id(picture))
 
     found = environment(placed).get_template(template)
-    texts = [found.render({**content, "part": part}) for part in parts]
+    texts = [found.render(content) for content in contents]
     svgs = dict(zip(pictures, drawn(tuple(pictures.values())), strict=True))
     whole = (_PLACE.sub(lambda place: svgs[int(place[1])], text) for text in texts)
     return tuple(_BY.sub(words.TIMES, _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)) for text in whole)
@@ -231,6 +236,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
     env.globals.update(
         fonts=_fonts(),
         style=_style,
+        hash=_hash,
         scripts=scripts,
         script_hashes=[_hash(script) for script in scripts],
         tables=tables,

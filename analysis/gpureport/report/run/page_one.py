@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, median_low
 
 from gpureport.findings.accuracy import ErrorStatistics, error_statistics, time_errors
 from gpureport.findings.key_figures import ComparedValue, KeyFigure, key_figures, with_others
@@ -28,6 +28,7 @@ from gpureport.units import (
 
 _COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.OFF, Verdict.ERROR)
 _NAMED = 2  # the most figures that a sentence names
+_FEWEST_RANKED = 3  # other devices
 _SLOW_CLOCK = 0.95
 """A median clock below this share of the entry's is reported."""
 _ABOVE = 1.02
@@ -102,6 +103,9 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         texts.append("Above 100 %: faster than the entry, for example by a higher clock.")
     if others:
         texts.append(f"Others: kept reports of the same model ({others}).")
+        ranks = [figure.rank for figure in figures if figure.rank and len(figure.others) >= _FEWEST_RANKED]
+        if ranks:
+            texts.append(f"Median rank of the device: {median_low(ranks)} of {others + 1}, 1 is the fastest.")
     if report.device.architecture.write_allocate:
         texts.append("Write and copy: without the reads of lines that are written.")
     return " ".join(texts)

@@ -1,0 +1,216 @@
+"""``gpureport fleet``: add runs to a store, list, query and export them, and report on the devices."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpureport.cli.console import note, print_line, print_text
+from gpureport.cli.options import writing
+from gpureport.cli.progress import ProgressBar
+from gpureport.cli.rendering import print_written
+from gpureport.cli.tables import print_table
+from gpureport.errors import GpuReportError, InputError
+from gpureport.files import write_file
+from gpureport.inputs import is_there
+from gpureport.records.report import FILE_NAME
+from gpureport.report import Paper
+from gpureport.results.opening import short_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpureport.fleet.reading import StoredRun
+    from gpureport.fleet.store import Store
+
+_RUN = "run-"
+_MOST_ROWS = 1000
+_MOST_SENTENCES = 10
+_OUTLIER = 3  # exit code
+_BATCH = 64  # reports that are read together
+_FEWEST = 8  # reports that other processes read
+
+
+def opened(folder: Path | None) -> "Store":
+    """Return the store of the option, or else of the environment.
+
+    Raises:
+        InputError: neither is given.
+    """
+    from gpureport.fleet.store import VARIABLE, Store, configured
+
+    store = Store(folder) if folder else configured()
+    if store is None:
+        raise InputError(f"no store is given; write --store DIR, or set {VARIABLE} to the folder of the store")
+    return store
+
+
+def add_runs(paths: Sequence[str], folder: Path | None, node: str | None) -> int:
+    """Add the runs of reports and folders; return 1 if some were left out."""
+    from gpureport.report.processes import in_parallel
+
+    store = opened(folder)
+    found = list(dict.fromkeys(each for path in paths for each in _reports(path, node)))
+    problems: list[str] = []
+    new = 0
+    with ProgressBar("adding") as bar:
+        for start in range(0, len(found), _BATCH):
+            bar.advance(found[start][1], start / len(found))
+            read = in_parallel(_read, found[start : start + _BATCH], _FEWEST)
+            problems += [each for each in read if isinstance(each, str)]
+            new += sum(store.add(each) for each in read if not isinstance(each, str))
+    if len(problems) == len(found):
+        raise InputError(problems[0])
+    for problem in problems:
+        note(f"Left out: {problem}")
+    store.pack()
+    known = len(found) - len(problems) - new
+    already = f"; {known} already there" if known else ""
+    print_line(f"Added to {store.folder}: {_counted(new, 'run')}{already}")
+    return 1 if problems else 0
+
+
+def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
+    """Yield each report of ``PATH`` or ``NODE=PATH`` with its node.
+
+    Raises:
+        InputError: a folder contains no report.
+    """
+    given, equals, rest = text.partition("=")
+    name, path = (given, Path(rest)) if equals and not is_there(Path(text)) else (node or "", Path(text))
+    if not path.is_dir() or is_there(path / FILE_NAME):
+        yield path, name or _node(path)
+        return
+    files = sorted(path.rglob(FILE_NAME))
+    if not files:
+        raise InputError(f"{path}: contains no {FILE_NAME}; give reports or folders of them")
+    yield from ((file, name or _node(file)) for file in files)
+
+
+def _node(path: Path) -> str:
+    """Return the name of a report's folder; for the runs of a machine, ``run-1``, …, that of the folder above."""
+    name = short_name(path)
+    folder = path if path.is_dir() else path.parent
+    return short_name(folder.absolute().parent) if name.startswith(_RUN) else name
+
+
+def _read(report: tuple[Path, str]) -> "StoredRun | str":
+    """Read a report; return the problem if it has one."""
+    from gpureport.fleet.reading import read_run
+
+    try:
+        return read_run(*report)
+    except GpuReportError as error:
+        return str(error)
+
+
+def list_nodes(folder: Path | None) -> int:
+    """Print the nodes with their devices and runs."""
+    rows = opened(folder).query(_NODES)
+    print_table(_counted(len(rows), "device"), list(rows.columns), _texts(rows), right=[_RUNS])
+    return 0
+
+
+_NODES = """
+SELECT node, device, count(*) AS runs, strftime(min(created_at), '%Y-%m-%d %H:%M') AS first,
+    strftime(max(created_at), '%Y-%m-%d %H:%M') AS last, arg_max(driver, created_at) AS driver,
+    pci_address AS "PCI address"
+FROM runs GROUP BY node, device, pci_address ORDER BY node, device, pci_address
+"""
+_RUNS = 2  # column
+
+
+def query_runs(sql: str, folder: Path | None) -> int:
+    """Print the rows of a SELECT statement."""
+    rows = opened(folder).query(sql)
+    numbers = [number for number, kind in enumerate(rows.dtypes) if kind.kind in "iuf"]
+    texts = _texts(rows[:_MOST_ROWS])
+    if len(rows.columns) > 1:
+        print_table(_counted(len(rows), "row"), list(rows.columns), texts, right=numbers)
+    for text in ((rows.columns[0],), *texts) if len(rows.columns) == 1 else ():
+        print_line(text[0])
+    if len(rows) > _MOST_ROWS:
+        note(f"The first {_MOST_ROWS} rows are shown; use `gpureport fleet export` or LIMIT.")
+    return 0
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _texts(rows: "pd.DataFrame") -> list[tuple[str, ...]]:
+    """Return the cells of a frame as text; missing values are empty."""
+    return [tuple(map(_text, row)) for row in rows.itertuples(index=False)]
+
+
+def _text(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int:
+    """Write a table as CSV, Parquet or JSON, by the suffix of *file*."""
+    write = _FORMATS.get(file.suffix.lower())
+    if write is None:
+        raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
+    with writing([file], force=force):
+        write_file(file, write(opened(folder).table(table)))
+    print_line(f"Written: {file}")
+    return 0
+
+
+def _parquet(rows: "pd.DataFrame") -> bytes:
+    stream = BytesIO()
+    rows.to_parquet(stream, index=False)
+    return stream.getvalue()
+
+
+_FORMATS: "dict[str, Callable[[pd.DataFrame], str | bytes]]" = {
+    ".csv": lambda rows: rows.to_csv(index=False),
+    ".parquet": _parquet,
+    ".json": lambda rows: rows.to_json(orient="records", date_format="iso", indent=1, double_precision=15),
+}
+
+
+@dataclass(frozen=True)
+class FleetRequest:
+    """The options of ``gpureport fleet report``, as typed; :mod:`gpureport.cli.app` describes them."""
+
+    store: Path | None = None
+    output: Path | None = None
+    fail_on_outlier: bool = False
+    prometheus: Path | None = None
+    junit: Path | None = None
+    minimum_effect: float = 2.0
+    no_pdf: bool = False
+    paper: Paper = "a4"
+    force: bool = False
+
+
+def report_fleet(request: FleetRequest) -> int:
+    """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
+    from gpureport.fleet.analysis import analyse
+    from gpureport.fleet.exports import junit, prometheus
+    from gpureport.fleet.site import NAME, conclusion, write_site
+    from gpureport.report.render import documents
+
+    files = documents(request.output, NAME) if request.output else ()
+    with writing((*files, *(file for file in (request.junit,) if file)), force=request.force):
+        with ProgressBar("comparing the devices"):
+            fleet = analyse(opened(request.store), request.minimum_effect / 100)
+        for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):
+            print_text(text)
+        for text in (*(day.sentence for day in fleet.days[:_MOST_SENTENCES]), *fleet.models[:_MOST_SENTENCES]):
+            print_text(text)
+        written: list[Path] = []
+        if request.output:
+            with ProgressBar("writing the report"):
+                written += write_site(fleet, request.output, with_pdf=not request.no_pdf, paper=request.paper)
+        for file, write in ((request.prometheus, prometheus), (request.junit, junit)):
+            if file:
+                write_file(file, write(fleet))
+                written.append(file)
+        print_written(written)
+    return _OUTLIER if request.fail_on_outlier and fleet.slower else 0

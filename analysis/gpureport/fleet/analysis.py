@@ -1,0 +1,451 @@
+"""The state of a fleet: devices that differ from their peers or their predictions, why, and since when."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from math import log1p
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpureport.fleet.causes import affected, percent, place, reasons
+from gpureport.fleet.peers import (
+    FEWEST_PEERS,
+    MINIMUM_EFFECT,
+    Effects,
+    Flags,
+    Indices,
+    Part,
+    effects,
+    layer_effects,
+    layers_of,
+    significant,
+)
+from gpureport.fleet.schema import Row
+from gpureport.fleet.store import Store
+from gpureport.observe.statistics import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_PEERS = 500  # whose conditions are compared
+_SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
+_LEAST_DAY = 0.01  # effect of a day that is reported
+_KEY = "model || '|' || device || '|' || compute_units || '|' || quick"
+_OWN = f"""
+SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
+    CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
+    CAST(CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS FLOAT) AS predicted,
+    CAST(ln(predicted_high / predicted) AS FLOAT) AS width
+FROM points WHERE measured > 0 AND predicted > 0
+"""  # noqa: S608 - no input
+_POINTS = f"""
+CREATE TEMP TABLE common AS
+WITH sizes AS (SELECT {_KEY} AS peers, count(*) AS runs FROM runs GROUP BY peers)
+SELECT peers, sweep, point, layer, measured, predicted, width, dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
+FROM (
+    SELECT peers, sweep, point, mode(layer) AS layer, median(measured) AS measured, median(predicted) AS predicted,
+        median(width) AS width, count(*) AS found
+    FROM ({_OWN}) GROUP BY peers, sweep, point
+) JOIN sizes USING (peers) WHERE 2 * found > runs
+"""  # noqa: S608
+"""Points that most runs of a model have, with their medians over the runs.
+
+All runs of a model are compared with one prediction, the median: predictions change with gpureport's version and with
+the clock that a device reports.
+"""
+_PARTS = """
+SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median(width) AS width
+FROM common GROUP BY peers, sweep, layer, part ORDER BY part
+"""
+_VALUES = f"""
+SELECT numbers.number, common.part, median(own.measured - common.measured) AS deviation
+FROM ({_OWN}) own JOIN common USING (peers, sweep, point)
+    JOIN (SELECT run, row_number() OVER (ORDER BY created_at, run) - 1 AS number FROM runs) numbers USING (run)
+GROUP BY numbers.number, common.part
+"""  # noqa: S608
+"""Deviation of each run, by its number in the order of time, from the medians of the points of each part."""
+_FIGURES = f"""
+SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
+    arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
+FROM key_figures WHERE measured > 0 GROUP BY ALL ORDER BY name, key, node, pci_address
+"""  # noqa: S608 - no input
+"""Key figures of the last run of each device."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A device of a fleet.
+
+    Attributes:
+        node: its machine.
+        device: its name.
+        pci_address: distinguishes devices of a node; empty if unknown.
+        label: unique name: the node, and the address if the node has several devices of the model.
+    """
+
+    node: str
+    device: str
+    pci_address: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A device that differs significantly.
+
+    Attributes:
+        member: the device.
+        model: title of its group.
+        effect: on ln(speed) of the most affected layer.
+        layers: effect on each layer.
+        sweeps: significant parts of sweeps with their effects, the largest first.
+        basis: what it differs from.
+        since: start of the first run in its present state, if there are earlier ones.
+        sentence: what is slow, how much, why and since when.
+    """
+
+    member: Member
+    model: str
+    effect: float
+    layers: Mapping[str, float]
+    sweeps: tuple[tuple[Part, float], ...]
+    basis: str
+    since: datetime | None
+    sentence: str
+
+    @property
+    def slower(self) -> bool:
+        """Whether it is slower, not faster."""
+        return self.effect < 0
+
+
+@dataclass(frozen=True)
+class DayEffect:
+    """A day on which all devices of a model differed from other days."""
+
+    model: str
+    day: date
+    layers: Mapping[str, float]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The devices of a model, measured in the same way.
+
+    Attributes:
+        key: what its runs have in common.
+        title: name of the device, with the kind of run if there are several.
+        model: id of the entry.
+        quick: whether the runs were quick.
+        members: devices.
+        runs: rows of ``runs`` in the order of time, with the columns ``member`` and ``day`` (indices).
+        parts: of sweeps.
+        values: ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured.
+        predicted: ln(median speed / predicted speed) (parts,).
+        widths: half-widths of the predictions' 95 % intervals of ln(speed) (parts,).
+        days: that have runs.
+        effects: of devices and days.
+        layers: effect of each device on each layer (devices,).
+    """
+
+    key: str
+    title: str
+    model: str
+    quick: bool
+    members: tuple[Member, ...]
+    runs: "pd.DataFrame"
+    parts: tuple[Part, ...]
+    values: Floats
+    predicted: Floats
+    widths: Floats
+    days: tuple[date, ...]
+    effects: Effects
+    layers: Mapping[str, Floats]
+
+    @property
+    def compared(self) -> bool:
+        """Whether there are enough devices to compare them with one another."""
+        return len(self.members) >= FEWEST_PEERS
+
+    def last_run(self, member: int) -> Row:
+        """Return the row of a device's last run; missing values are ``None``."""
+        own = self.runs[self.runs["member"] == member]
+        return {str(name): None if value != value else value for name, value in own.iloc[-1].items()}  # noqa: PLR0124
+
+    def since(self, member: int) -> datetime | None:
+        """Return the start of a device's first run in its present state; ``None``: it never changed."""
+        own = (self.runs["member"] == member).to_numpy()
+        if self.effects.present[own].all():
+            return None
+        first: datetime = self.runs["created_at"][own & self.effects.present].iloc[0].to_pydatetime()
+        return first
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A key figure of the last run of a device.
+
+    Attributes:
+        name: of the key figure.
+        unit: of all values.
+        measured: value of the device.
+        predicted: from the specification, if it was.
+        usual: median over the devices of the model.
+    """
+
+    name: str
+    unit: str
+    measured: float
+    predicted: float | None
+    usual: float
+
+    @property
+    def ratio(self) -> float:
+        """Speed relative to the median device: above 1 is faster."""
+        return self.usual / self.measured if self.unit == "s" else self.measured / self.usual
+
+
+Figures = tuple[tuple[tuple[Figure, ...], ...], ...]
+"""By model and device."""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The state of all devices of a store.
+
+    Attributes:
+        peers: devices by model.
+        outliers: the most affected first; slower ones before faster ones.
+        days: effects of time.
+        figures: key figures of each device, by model and device.
+        models: sentences about models that differ from their prediction as a whole.
+        minimum_effect: relative difference below which none is significant.
+    """
+
+    peers: tuple[Peers, ...]
+    outliers: tuple[Outlier, ...]
+    days: tuple[DayEffect, ...]
+    figures: Figures
+    models: tuple[str, ...] = ()
+    minimum_effect: float = MINIMUM_EFFECT
+
+    @property
+    def slower(self) -> tuple[Outlier, ...]:
+        """Outliers that are slower."""
+        return tuple(each for each in self.outliers if each.slower)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return sum(len(each.runs) for each in self.peers)
+
+    @property
+    def devices(self) -> int:
+        """Number of devices; one with quick and complete runs counts once."""
+        return len({(m.node, m.device, m.pci_address) for each in self.peers for m in each.members})
+
+
+def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
+    """Compare all devices of *store* with their peers, or with their predictions where there are fewer than three.
+
+    Raises:
+        InputError: the store contains no run.
+        GpuReportError: a file cannot be read.
+    """
+    with store.connect() as connection:
+        runs = connection.execute("SELECT * FROM runs ORDER BY created_at, run").df()
+        connection.execute(_POINTS)
+        parts = connection.execute(_PARTS).df()
+        values = connection.execute(_VALUES).df()
+        figures = connection.execute(_FIGURES).fetchall()
+    every = tuple(_groups(runs, parts, values))
+    compared = [each for each in every if each.compared]
+    flags = significant(
+        [each.effects.p_values for each in compared], [each.effects.devices for each in compared], minimum_effect
+    )
+    found = [
+        *(outlier for each, own in zip(compared, flags, strict=True) for outlier in _against_peers(each, own)),
+        *(o for each in every if not each.compared for o in _against_prediction(each, minimum_effect)),
+    ]
+    return Fleet(
+        peers=every,
+        outliers=tuple(sorted(found, key=lambda outlier: outlier.effect)),
+        days=tuple(day for each in every for day in _days(each)),
+        figures=_figures(figures, every),
+        models=tuple(text for each in compared for text in _of_model(each, minimum_effect)),
+        minimum_effect=minimum_effect,
+    )
+
+
+def _figures(rows: Sequence[tuple[str, str, str, str, str, float, float | None]], every: Sequence[Peers]) -> Figures:
+    """Return the key figures of devices, with the medians of their models."""
+    place = {
+        (each.key, device.node, device.pci_address): (number, member)
+        for number, each in enumerate(every)
+        for member, device in enumerate(each.members)
+    }
+    known = [(place[row[:3]], row[3:]) for row in rows if row[:3] in place]
+    measured: dict[tuple[int, str], list[float]] = {}
+    for (number, _), (name, _, value, _) in known:
+        measured.setdefault((number, name), []).append(value)
+    usual = {key: median(values) for key, values in measured.items()}
+    found: list[tuple[list[Figure], ...]] = [tuple([] for _ in each.members) for each in every]
+    for (number, member), (name, unit, value, predicted) in known:
+        found[number][member].append(Figure(name, unit, value, predicted, usual[number, name]))
+    return tuple(tuple(map(tuple, members)) for members in found)
+
+
+def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Iterator[Peers]:
+    key = runs["model"] + "|" + runs["device"] + "|" + runs["compute_units"].astype(str)
+    runs = runs.assign(
+        peers=key + "|" + runs["quick"].map({True: "true", False: "false"}), pci_address=runs["pci_address"].fillna("")
+    )
+    peers_of = parts.set_index("part")["peers"]
+    by_key = dict(iter(values.groupby(values["part"].map(peers_of))))
+    kinds = runs.groupby("device")["quick"].nunique()
+    for name, own in runs.groupby("peers"):
+        if name in by_key:
+            both = bool(kinds[own["device"].iloc[0]] > 1)
+            yield _peers(str(name), own, parts[parts["peers"] == name], by_key[name], both=both)
+
+
+def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame", *, both: bool) -> Peers:
+    members, member = _members(runs)
+    days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
+    matrix = np.full((len(runs), len(parts)), np.nan)
+    rows = np.searchsorted(runs.index.to_numpy(), values["number"])
+    matrix[rows, np.searchsorted(parts["part"].to_numpy(), values["part"])] = values["deviation"]
+    named = tuple(Part(*pair) for pair in zip(parts["sweep"], parts["layer"], strict=True))
+    found = effects(matrix, member, day.ravel(), named)
+    first = runs.iloc[0]
+    kind = (", quick runs" if first["quick"] else ", complete runs") if both else ""
+    return Peers(
+        key=key,
+        title=f"{first['device']}{kind}",
+        model=str(first["model"]),
+        quick=bool(first["quick"]),
+        members=members,
+        runs=runs.assign(member=member, day=day.ravel()).reset_index(drop=True),
+        parts=named,
+        values=matrix,
+        predicted=parts["centre"].to_numpy(float),
+        widths=parts["width"].to_numpy(float),
+        days=tuple(days),
+        effects=found,
+        layers=layer_effects(found.devices, found.errors, named),
+    )
+
+
+def _members(runs: "pd.DataFrame") -> tuple[tuple[Member, ...], Indices]:
+    """Return the devices of *runs*, and the index of the device of each run."""
+    keys = list(zip(runs["node"], runs["pci_address"], strict=True))
+    unique = sorted(set(keys))
+    devices = Counter(node for node, _ in unique)
+    device = str(runs["device"].iloc[0])
+    members = tuple(
+        Member(node, device, address, node if devices[node] == 1 else f"{node} {address}") for node, address in unique
+    )
+    index = {key: number for number, key in enumerate(unique)}
+    return members, np.array([index[key] for key in keys])
+
+
+def _against_peers(peers: Peers, flags: Flags) -> Iterator[Outlier]:
+    """Yield the devices with significant effects."""
+    for member in np.flatnonzero(flags.any(axis=1)):
+        chosen = np.flatnonzero(flags[member])
+        layers = {name: float(found[member]) for name, found in peers.layers.items() if not np.isnan(found[member])}
+        found = sorted(((peers.parts[i], float(peers.effects.devices[member, i])) for i in chosen), key=_size)
+        basis = f"the median of {len(peers.members)} devices of the model"
+        yield _outlier(peers, int(member), layers, found, basis)
+
+
+def _medians(values: Floats) -> Floats:
+    """Return the median of each column; NaN for a column without values."""
+    import pandas as pd
+
+    return pd.DataFrame(values).median().to_numpy()
+
+
+def _size(pair: tuple[Part, float]) -> float:
+    return -abs(pair[1])
+
+
+def _against_prediction(peers: Peers, minimum_effect: float) -> Iterator[Outlier]:
+    """Yield the devices with a layer outside the 95 % interval of its prediction: the median over its parts."""
+    for member in range(len(peers.members)):
+        present = peers.effects.present & (peers.runs["member"] == member).to_numpy()
+        own = peers.predicted + _medians(peers.values[present])
+        layers, outside = {}, []
+        for layer in layers_of(peers.parts):
+            chosen = [i for i, part in enumerate(peers.parts) if part.layer == layer and not np.isnan(own[i])]
+            if len(chosen) >= FEWEST_PEERS:
+                layers[layer] = float(np.median(own[chosen]))
+                if abs(layers[layer]) > max(float(np.median(peers.widths[chosen])), log1p(minimum_effect)):
+                    outside += [(peers.parts[i], float(own[i])) for i in chosen]
+        if outside:
+            shown = {part.layer for part, _ in outside}
+            layers = {name: effect if name in shown else 0.0 for name, effect in layers.items()}
+            yield _outlier(peers, member, layers, sorted(outside, key=_size), "its prediction")
+
+
+def _outlier(
+    peers: Peers, member: int, layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]], basis: str
+) -> Outlier:
+    device, since = peers.members[member], peers.since(member)
+    worst = max(layers.values(), key=abs, default=0.0)
+    single = abs(worst) < _SHARED * abs(sweeps[0][1])
+    effect = sweeps[0][1] if single else worst
+    when = f" since {since:%Y-%m-%d %H:%M}" if since else ""
+    text = f"{device.label} is {percent(effect)} than {basis}{when}; this affects "
+    text += f"{sweeps[0][0].sweep} ({sweeps[0][0].layer}) only" if single else place(layers)
+    unaffected = [name for name in layers if name not in affected(layers)]
+    text += f", not {_listed(unaffected)}" if unaffected and not single else ""
+    others = [peers.last_run(other) for other in range(len(peers.members)) if other != member][:_MOST_PEERS]
+    causes = list(reasons(peers.last_run(member), others)) if others else []
+    why = "; ".join(causes) or ("no recorded condition differs from its peers" if others else "")
+    return Outlier(
+        member=device,
+        model=peers.title,
+        effect=effect,
+        layers=layers,
+        sweeps=tuple(sweeps),
+        basis=basis,
+        since=since,
+        sentence=f"{text}{': ' if why else ''}{why}.",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _days(peers: Peers) -> Iterator[DayEffect]:
+    """Yield the days on which all devices differed."""
+    for number, day in enumerate(peers.days):
+        own = peers.effects.days[number]
+        layers = {
+            layer: float(np.median(found))
+            for layer in layers_of(peers.parts)
+            if len(found := own[[part.layer == layer for part in peers.parts]])
+        }
+        worst = max(layers.values(), key=abs, default=0.0)
+        if abs(worst) >= _LEAST_DAY:
+            runs = peers.runs[peers.runs["day"] == number]
+            driver, usual = runs["driver"].mode().iloc[0], peers.runs["driver"].mode().iloc[0]
+            why = f"; the driver was {driver}, on other days {usual}" if driver != usual else ""
+            text = f"On {day} all devices ({peers.title}) were {percent(worst)} than on other days; this affects "
+            yield DayEffect(peers.title, day, layers, f"{text}{place(layers)}{why}.")
+
+
+def _of_model(peers: Peers, minimum_effect: float) -> Iterator[str]:
+    """Yield a sentence for each layer in which the median device lies outside the interval of the prediction."""
+    for layer in layers_of(peers.parts):
+        chosen = [part.layer == layer for part in peers.parts]
+        found, width = float(np.median(peers.predicted[chosen])), float(np.median(peers.widths[chosen]))
+        if sum(chosen) >= FEWEST_PEERS and abs(found) > max(width, log1p(minimum_effect)):
+            text = f"The median of {len(peers.members)} devices ({peers.title}) is {percent(found)} than its prediction"
+            yield f"{text} in {layer}, outside the 95 % interval (± {100 * width:.2g} %)."

@@ -1,0 +1,89 @@
+"""The affected layer of a slow device, from the pattern over layers and the recorded conditions. Pure functions."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import expm1
+
+from gpureport.fleet.schema import Row
+from gpureport.units import format_frequency
+
+MEMORY, CLOCK, LAUNCH = "memory", "clock", "launch"
+_SHARED = 0.5
+"""Layers count as affected from this share of the largest effect."""
+_LOWER_CLOCK = 0.01
+_OTHERS = 0.1
+_STEAL = 0.05
+_WARMER_C = 15.0
+_FACTS = {"power_limit": "power limit", "ecc": "ECC", "mig": "MIG", "driver": "driver", "tool_version": "gpureport"}
+
+
+def affected(layers: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the layers with at least half of the largest effect, in its direction, the largest first."""
+    worst = max(layers.values(), key=abs, default=0.0)
+    found = [name for name, effect in layers.items() if effect * worst > 0 and abs(effect) >= _SHARED * abs(worst)]
+    return tuple(sorted(found, key=lambda name: -abs(layers[name])))
+
+
+def place(layers: Mapping[str, float]) -> str:
+    """Return the part of the device that explains the pattern of *layers*, a noun phrase."""
+    found = set(affected(layers))
+    on_chip = set(layers) - {MEMORY, LAUNCH}
+    if found == {LAUNCH}:
+        return "the launch of kernels"
+    found -= {LAUNCH}
+    if MEMORY in found and on_chip and on_chip <= found:
+        return "the whole device"
+    if found == {MEMORY}:
+        return "memory"
+    if CLOCK in found and MEMORY not in found and len(found) > 1 and len(found) >= len(on_chip) - 1:
+        return "the core clock"
+    if found == {CLOCK}:
+        return "the compute units"
+    if MEMORY not in found and CLOCK not in found:
+        return f"the {' and '.join(sorted(found))} {'cache' if len(found) == 1 else 'caches'}"
+    return " and ".join({CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found))
+
+
+def reasons(own: Row, peers: Sequence[Row]) -> Iterator[str]:
+    """Yield the recorded conditions of a run that differ from those of its peers, the most direct first."""
+    usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
+    clock = own["clock_hz"]
+    if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := sorted(usual)[len(usual) // 2]):
+        lower = 100 * (1 - clock / centre)
+        yield f"its clock was {format_frequency(clock)}, {lower:.2g} % below that of its peers"
+    limits = _reasons(own) - {name for name, count in _common(peers).items() if 2 * count > len(peers)}
+    if limits:
+        yield f"the driver reported a limit of the clock: {', '.join(sorted(limits))}"
+    others = own["others_utilisation"]
+    if isinstance(others, float) and others >= _OTHERS:
+        yield f"other processes used up to {others:.0%} of it".replace("%", " %")
+    steal = own["cpu_steal"]
+    if isinstance(steal, float) and steal >= _STEAL:
+        yield f"the hypervisor took {steal:.0%} of the processor time".replace("%", " %")
+    for name, text in _FACTS.items():
+        most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
+        if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
+            yield f"its {text} is {own[name]}, that of its peers {most[0][0]}"
+    warm, warmth = _celsius(own), sorted(t for row in peers if (t := _celsius(row)) is not None)
+    if warm is not None and warmth and warm > warmth[len(warmth) // 2] + _WARMER_C:
+        yield f"its temperature was {warm:.0f} °C, that of its peers {warmth[len(warmth) // 2]:.0f} °C"
+
+
+def percent(effect: float) -> str:
+    """Write an effect on ln(speed) as ``5 % slower`` or ``3 % faster``."""
+    share = abs(expm1(effect))
+    return f"{100 * share:.2g} % {'slower' if effect < 0 else 'faster'}"
+
+
+def _reasons(row: Row) -> set[str]:
+    return {reason for reason in str(row["throttle_reasons"] or "").split(", ") if reason}
+
+
+def _common(peers: Sequence[Row]) -> Counter[str]:
+    return Counter(reason for row in peers for reason in _reasons(row))
+
+
+def _celsius(row: Row) -> float | None:
+    found = re.match(r"(\d{1,3}) °C", str(row["temperature"] or ""))
+    return float(found[1]) if found else None

@@ -1,0 +1,60 @@
+"""The state of a fleet for other tools: Prometheus' text format, and JUnit's XML for acceptance tests."""
+
+from collections.abc import Iterator
+from math import exp, isnan
+from xml.etree import ElementTree as ET
+
+from gpureport.fleet.analysis import Fleet
+from gpureport.report.figures.style import printable
+
+
+def prometheus(fleet: Fleet) -> str:
+    """Return gauges in the format that the textfile collector of Prometheus' node exporter reads."""
+    speed, outlier, figure = [], [], []
+    odd = {o.member: o for o in fleet.outliers}
+    for number, peers in enumerate(fleet.peers):
+        kind = "quick" if peers.quick else "complete"
+        for member, device in enumerate(peers.members):
+            labels = {"node": device.node, "device": device.device, "pci_address": device.pci_address, "run": kind}
+            outlier.append((labels, 1.0 if device in odd and odd[device].slower else 0.0))
+            speed += [
+                ({**labels, "layer": layer}, exp(values[member]))
+                for layer, values in peers.layers.items()
+                if peers.compared and not isnan(values[member])
+            ]
+            figure += [({**labels, "name": f.name, "unit": f.unit}, f.measured) for f in fleet.figures[number][member]]
+    gauges = (
+        ("gpureport_slow_device", "1 if the device is significantly slower than its peers or its prediction", outlier),
+        ("gpureport_relative_speed", "Speed on the sweeps that a layer limits, relative to the median device", speed),
+        ("gpureport_key_figure", "Key figure of the last run, in the unit of the label", figure),
+    )
+    return "".join(line for gauge in gauges for line in _gauge(*gauge))
+
+
+def _gauge(name: str, meaning: str, samples: list[tuple[dict[str, str], float]]) -> Iterator[str]:
+    yield f"# HELP {name} {meaning}\n# TYPE {name} gauge\n"
+    for labels, value in samples:
+        text = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
+        yield f"{name}{{{text}}} {value:.9g}\n"
+
+
+def _escaped(text: str) -> str:
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def junit(fleet: Fleet) -> str:
+    """Return an acceptance test of each device as JUnit's XML; significantly slower devices fail."""
+    slow = {(o.model, o.member): o for o in fleet.slower}
+    count = sum(len(peers.members) for peers in fleet.peers)
+    root = ET.Element("testsuites", name="gpureport", tests=str(count), failures=str(len(slow)))
+    for peers in fleet.peers:
+        failures = sum(model == peers.title for model, _ in slow)
+        suite = ET.SubElement(
+            root, "testsuite", name=printable(peers.title), tests=str(len(peers.members)), failures=str(failures)
+        )
+        for member in peers.members:
+            case = ET.SubElement(suite, "testcase", classname=printable(peers.title), name=printable(member.label))
+            if outlier := slow.get((peers.title, member)):
+                ET.SubElement(case, "failure", message=printable(outlier.sentence))
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

@@ -1,0 +1,299 @@
+"""Devices that differ from others of their model: node effects, apart from effects of time. Pure functions.
+
+Each sweep is divided into parts by the layer that limits its points (:func:`gpureport.fleet.reading.layer_of`): a slow
+cache shows in a third of a sweep over sizes only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, log1p, pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
+
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+FALSE_DISCOVERIES = 0.05
+"""Largest expected share of falsely significant parts of sweeps among all significant ones of a fleet."""
+MINIMUM_EFFECT = 0.02
+"""Relative difference below which none is significant, by default."""
+FEWEST_PEERS = 3
+"""Fewest devices of a model that are compared with one another."""
+
+RUN_TO_RUN = {"memory": 0.003, "L1": 0.002, "clock": 0.004, "L2": 0.006, "launch": 0.012}
+"""Standard deviation of a part between runs that is assumed before any is known, by layer.
+
+Rounded up from the upper quartiles of 55 parts of sweeps of four quick runs on one NVIDIA H200 (November 2026); two
+H200 of one host differed by about as much. `tests/data/h200_run_deviations.json` has the deviations.
+"""
+_STEADY_RUN_TO_RUN = 0.002
+_STEADY = ("memory/read", "memory/latency", "instructions/")
+"""Beginnings of the names of sweeps that only read or compute, which varied less; the largest by 0.08 %."""
+_OTHER_RUN_TO_RUN = 0.006
+_FRAMES_RUN_TO_RUN = 0.05
+"""The same for traces of frames, which start with idle clocks."""
+_PRIOR_DOF = 6.0
+"""Weight of these assumptions, in devices."""
+_MOST_DOF = 12.0
+"""Degrees of freedom of many devices: runs deviate far from their median more often than normal samples do."""
+_MAD_EFFICIENCY = 0.37
+"""Variance of the standard deviation / that of the median absolute deviation, for normal samples."""
+_ENOUGH = 10
+"""Devices whose own variance is never taken to be smaller, only larger."""
+_FEWEST_ON_A_DAY = 5
+_DAY_LIMIT = 4.0  # standard errors of an effect of time
+_ROUNDS = 10  # of the median polish
+_PENALTY = 12.0  # of a change, in variances of a run
+
+
+@dataclass(frozen=True)
+class Part:
+    """The points of a sweep that one layer limits."""
+
+    sweep: str
+    layer: str
+
+    @property
+    def run_to_run(self) -> float:
+        """Assumed standard deviation between runs."""
+        if self.sweep.endswith("/frames"):
+            return _FRAMES_RUN_TO_RUN
+        if self.sweep.startswith(_STEADY) and self.layer != "launch":
+            return _STEADY_RUN_TO_RUN
+        return RUN_TO_RUN.get(self.layer, _OTHER_RUN_TO_RUN)
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Effects of devices and days on the parts of sweeps; logarithms of speeds, so that -0.05 is about 5 % slower.
+
+    Attributes:
+        devices: effect of each device in its present state (devices, parts); NaN: not measured.
+        errors: their standard errors, with the spread between healthy devices (devices, parts).
+        p_values: of the devices' effects (devices, parts).
+        days: effect of each day on all devices; 0 if it is not significant or cannot be told (days, parts).
+        residuals: runs without the effects of days and the centre of the model (runs, parts).
+        present: runs since the last change of their device (runs,).
+    """
+
+    devices: Floats
+    errors: Floats
+    p_values: Floats
+    days: Floats
+    residuals: Floats
+    present: Flags
+
+
+def effects(values: Floats, device: Indices, day: Indices, parts: Sequence[Part]) -> Effects:
+    """Separate the effects of devices and days, and test those of devices.
+
+    A day's effect is the median over the devices of the day, if there are enough of them and it is significant. A
+    device's effect is the median over its runs since its last change, relative to the median device. Its variance
+    combines the spread between devices (median absolute deviation), the variation between runs, and the assumption
+    :data:`RUN_TO_RUN`.
+
+    Args:
+        values: ln(speed / predicted speed) of each part (runs, parts); NaN: not measured.
+        device: index of the device of each run, 0 … devices - 1.
+        day: index of the day of each run, 0 … days - 1.
+        parts: of sweeps.
+    """
+    assumed = np.array([part.run_to_run for part in parts])
+    values = values - _medians(_medians(values, device), np.zeros(device.max() + 1, np.intp))[0]
+    days = _days(values, device, day, assumed)
+    residuals = values - days[day]
+    present = _present(residuals, device, assumed, parts)
+    found = _medians(np.where(present[:, None], residuals, np.nan), device)
+    centre = _nanmedian(found)
+    devices = found - centre
+    errors, dof = _errors(devices, residuals - centre, device, present, assumed)
+    from scipy.stats import t as student
+
+    p_values = 2 * student.sf(np.abs(devices) / errors, dof)
+    return Effects(devices, errors, p_values, days, residuals - centre, present)
+
+
+def significant(every: Sequence[Floats], estimates: Sequence[Floats], minimum_effect: float) -> list[Flags]:
+    """Return which effects are significant (devices, parts), for each model.
+
+    The parts of a device are combined to one p-value (Simes, 1986). Among all devices of the fleet, the false discovery
+    rate is limited to FALSE_DISCOVERIES (Benjamini and Hochberg, 1995). It is limited once more among the parts of each
+    device found, at the rate that Benjamini and Bogomolov (2014) give. Without the first step, one bad device with many
+    significant parts would let others appear as outliers.
+
+    Args:
+        every: p-values of each model (devices, parts); NaN: not measured.
+        estimates: effects of each model (devices, parts).
+        minimum_effect: relative difference below which none is significant.
+    """
+    from scipy.stats import false_discovery_control
+
+    adjusted = [_adjusted(p_values) for p_values in every]
+    single = np.concatenate([each.min(axis=1, initial=1.0) for each in adjusted]) if adjusted else np.zeros(0)
+    found = false_discovery_control(single) <= FALSE_DISCOVERIES if len(single) else np.zeros(0, bool)
+    rate = FALSE_DISCOVERIES * (found.mean() if len(found) else 0.0)
+    chosen = np.split(found, np.cumsum([len(each) for each in adjusted])[:-1]) if adjusted else []
+    return [
+        devices[:, None] & (each <= rate) & (np.abs(np.nan_to_num(effect)) >= log1p(minimum_effect))
+        for devices, each, effect in zip(chosen, adjusted, estimates, strict=True)
+    ]
+
+
+def _adjusted(p_values: Floats) -> Floats:
+    """Return Benjamini and Hochberg's adjusted p-values of each row; 1 where there is none."""
+    known = ~np.isnan(p_values)
+    order = np.argsort(np.where(known, p_values, np.inf), axis=1)
+    ranked = np.take_along_axis(np.where(known, p_values, 1.0), order, axis=1)
+    ranks = np.arange(1, p_values.shape[1] + 1)
+    scaled = np.minimum(ranked * known.sum(axis=1, keepdims=True) / ranks, 1.0)
+    found = np.minimum.accumulate(scaled[:, ::-1], axis=1)[:, ::-1]
+    adjusted = np.empty_like(p_values)
+    np.put_along_axis(adjusted, order, found, axis=1)
+    return np.where(known, adjusted, 1.0)
+
+
+def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "dict[str, Floats]":
+    """Return the effect of each device on each layer: the mean over its parts, weighted by their precision (devices,).
+
+    Traces of frames are left out: they vary too much.
+    """
+    found = {}
+    for layer in layers_of(parts):
+        chosen = [i for i, part in enumerate(parts) if part.layer == layer and not part.sweep.endswith("/frames")]
+        if chosen:
+            weights = np.where(np.isnan(devices[:, chosen]), 0.0, errors[:, chosen] ** -2.0)
+            total = weights.sum(axis=1)
+            sums = np.nansum(weights * np.nan_to_num(devices[:, chosen]), axis=1)
+            found[layer] = np.divide(sums, total, out=np.full(len(devices), np.nan), where=total > 0)
+    return found
+
+
+def layers_of(parts: Sequence[Part]) -> list[str]:
+    """Return the layers of *parts*, from the compute units outwards."""
+    order = {"clock": 0, "memory": 2, "launch": 3}
+    return sorted({part.layer for part in parts}, key=lambda layer: (order.get(layer, 1), layer))
+
+
+def changes(series: Floats, deviation: float) -> list[int]:
+    """Return the positions at which the level of a series changes (the first run of each new level).
+
+    Args:
+        series: values in the order of time (n,) or (n, k), without NaN.
+        deviation: standard deviation between runs.
+    """
+    import ruptures
+
+    signal = np.asarray(series, float).reshape(len(series), -1) / deviation
+    if len(signal) < 2:
+        return []
+    penalty = (_PENALTY + 2 * log(len(signal))) * signal.shape[1] ** 0.5
+    ends = ruptures.KernelCPD(kernel="linear", min_size=1).fit(signal).predict(pen=penalty)
+    return [int(end) for end in ends[:-1]]
+
+
+def _days(values: Floats, device: Indices, day: Indices, assumed: Floats) -> Floats:
+    """Return the effects of days by median polish over days and devices (days, parts).
+
+    Each device counts once a day. The polish begins with days: a difference that many devices share on their only day
+    is one of the day.
+    """
+    count = day.max() + 1
+    found = np.zeros((count, values.shape[1]))
+    if count == 1:
+        return found
+    pair, position = np.unique(np.stack([day, device]), axis=1, return_inverse=True)
+    cells = _medians(values, position.ravel())
+    days, devices = pair[0], pair[1]
+    rest = cells.copy()
+    for _ in range(_ROUNDS):
+        step = _kept(_medians(rest, days), rest, days, assumed)
+        found += step
+        rest -= step[days]
+        own = _medians(rest, devices)
+        rest -= np.nan_to_num(own)[devices]
+        if not step.any():
+            break
+    centre = _nanmedian(found[days])
+    return _kept(found - centre, cells, days, assumed)
+
+
+def _kept(effect: Floats, rest: Floats, days: Indices, assumed: Floats) -> Floats:
+    """Return the effects of days that are significant, and 0 for the others."""
+    counts = _counts(rest, days)
+    spread = MAD_TO_SIGMA * _medians(np.abs(rest - np.nan_to_num(effect)[days]), days)
+    error = np.sqrt(pi / 2) * np.maximum(np.nan_to_num(spread), assumed) / np.sqrt(np.maximum(counts, 1))
+    enough = (counts >= _FEWEST_ON_A_DAY) & (np.abs(np.nan_to_num(effect)) > _DAY_LIMIT * error)
+    return np.where(enough, np.nan_to_num(effect), 0.0)
+
+
+def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequence[Part]) -> Flags:
+    """Return the runs since the last change of their device; runs are in the order of time (runs,)."""
+    standardised = residuals / assumed
+    layers = layers_of(parts)
+    series = np.stack(
+        [_nanmedian(standardised[:, [part.layer == layer for part in parts]].T) for layer in layers],
+        axis=1,
+    )
+    series[:, np.isnan(series).any(axis=0)] = 0.0
+    present = np.ones(len(device), bool)
+    for runs in _members(device):
+        if len(runs) > 1 and (found := changes(series[runs], 1.0)):
+            present[runs[: found[-1]]] = False
+    return present
+
+
+def _errors(
+    devices: Floats, residuals: Floats, device: Indices, present: Flags, assumed: Floats
+) -> tuple[Floats, float]:
+    """Return the standard errors of the devices' effects (devices, parts), and their degrees of freedom."""
+    kept = np.where(present[:, None], residuals, np.nan)
+    counts = _counts(kept, device)
+    between = _shrunk((MAD_TO_SIGMA * _nanmedian(np.abs(devices))) ** 2, len(devices), assumed)
+    deviations = np.where(counts[device] > 1, kept - devices[device], np.nan)
+    repeated = int((counts.max(axis=1) > 1).sum())
+    within = _shrunk((MAD_TO_SIGMA * _nanmedian(np.abs(deviations))) ** 2 * 2, repeated, assumed)
+    usual = np.median(np.maximum(counts, 1), axis=0)
+    own = np.maximum(between - within / usual, 0.25 * between)  # of devices, apart from that of runs
+    variance = own + within / np.maximum(counts, 1)
+    dof = min(_PRIOR_DOF + _MAD_EFFICIENCY * (len(devices) - 1), _MOST_DOF)
+    return np.sqrt(variance * (1 + pi / 2 / len(devices))), dof
+
+
+def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
+    """Return the mean of an estimated variance and the assumed one, weighted by degrees of freedom."""
+    dof = _MAD_EFFICIENCY * max(members - 1, 0)
+    known = np.where(np.isnan(variance), assumed**2, variance)
+    mean = (_PRIOR_DOF * assumed**2 + dof * known) / (_PRIOR_DOF + dof)
+    return np.maximum(mean, known) if members >= _ENOUGH else mean
+
+
+def _medians(values: Floats, group: Indices) -> Floats:
+    """Return the median of each group of rows, without NaN (groups, columns)."""
+    import pandas as pd
+
+    found = pd.DataFrame(values).groupby(group).median()
+    return found.reindex(range(int(group.max()) + 1)).to_numpy()
+
+
+def _counts(values: Floats, group: Indices) -> Floats:
+    """Return how many rows of each group have a value (groups, columns)."""
+    import pandas as pd
+
+    found = pd.DataFrame(values).groupby(group).count()
+    return found.reindex(range(int(group.max()) + 1), fill_value=0).to_numpy(float)
+
+
+def _members(group: Indices) -> list[Indices]:
+    """Return the rows of each group."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(group))[:-1])
+
+
+def _nanmedian(values: Floats) -> Floats:
+    """Return the median of each column without NaN; NaN for a column of NaN."""
+    import pandas as pd
+
+    return pd.DataFrame(values).median().to_numpy()

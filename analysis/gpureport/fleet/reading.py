@@ -1,0 +1,283 @@
+"""Rows of a store from a report: its points, features, key figures and conditions."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import log
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gpureport.compare.excerpt import (
+    CalibratedExcerpt,
+    Excerpt,
+    ObservationExcerpt,
+    ObservedPointExcerpt,
+    PredictedPointExcerpt,
+    PredictionExcerpt,
+)
+from gpureport.errors import InputError
+from gpureport.findings.key_figures import KeyFigure, key_figures
+from gpureport.fleet.schema import VERSION, Row, Table
+from gpureport.inputs import FileError, json_bytes
+from gpureport.observe.disturbance import IDLE
+from gpureport.observe.statistics import Estimate
+from gpureport.records.finding import Finding
+from gpureport.records.keys import POINTS_ONCE, SweepKey
+from gpureport.records.levels import DRAM
+from gpureport.records.quantities import Amount, Compact, CompactPositive, Many, Name
+from gpureport.records.report import FILE_NAME, PREDICTIONS_ONCE, load_report
+from gpureport.spec.models import Device
+
+_WITHOUT_MEMORY = ("instructions", "local_memory")  # families
+_CACHE = re.compile(r"L\d|LLC|Infinity")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
+
+
+class _PredictedPoint(PredictedPointExcerpt):
+    bottleneck: Name = ""
+
+
+class _Prediction(PredictionExcerpt):
+    points: Annotated[Many[_PredictedPoint], POINTS_ONCE]
+
+
+class _Reading(_Part):
+    """From a :class:`~gpureport.records.measurement.Reading`."""
+
+    at_s: Compact
+    measuring: bool = False
+    clock_hz: CompactPositive | None = None
+    others_utilisation: Amount | None = None
+    throttle_reasons: tuple[Name, ...] | None = None
+    cpu_steal_total_s: Compact | None = None
+
+
+class _Conditions(_Part):
+    readings: Many[_Reading] = ()
+
+
+class _Measurement(_Part):
+    """A sweep without its samples, which the store does not contain."""
+
+    key: SweepKey
+
+
+class RunExcerpt(Excerpt):
+    """The part of a report that a store contains."""
+
+    predictions: Annotated[
+        Many[Annotated[_Prediction | CalibratedExcerpt, Field(discriminator="kind")]], PREDICTIONS_ONCE
+    ] = ()
+    measurements: Many[_Measurement] = ()  # type: ignore[assignment] # without samples
+    findings: tuple[Finding, ...] = ()  # type: ignore[assignment] # complete
+    conditions: Many[_Conditions] = ()
+
+
+@dataclass(frozen=True)
+class _FigureSource:
+    """What key figures are read from."""
+
+    device: Device
+    findings: tuple[Finding, ...]
+    predictions: tuple[PredictionExcerpt, ...]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as rows of a store.
+
+    Attributes:
+        run: its id.
+        rows: by table.
+    """
+
+    run: str
+    rows: Mapping[Table, tuple[Row, ...]]
+
+
+def read_run(path: Path, node: str) -> StoredRun:
+    """Read a ``report.json``, or that of a folder, as rows for a store.
+
+    Raises:
+        InputError: it is missing or invalid, its run has not ended or measured nothing, or it is no run.
+    """
+    file = path / FILE_NAME if path.is_dir() else path
+    report = _excerpt(file)
+    if report.machine is None:
+        raise InputError(f"{file}: contains no run, only a prediction or published results; give a measured report")
+    if report.status != "complete":
+        raise InputError(f"{file}: its run is {report.status}; resume it with --resume, or measure again")
+    if not report.observations:
+        raise InputError(f"{file}: its run measured nothing; measure again")
+    text = str(file.absolute())
+    return stored_run(report, node, text, hashlib.sha256(json_bytes(file)).hexdigest())
+
+
+def _excerpt(file: Path) -> RunExcerpt:
+    """Read the part of a report; earlier formats and errors are left to the complete reader."""
+    with suppress(FileError, ValidationError):
+        return RunExcerpt.model_validate_json(json_bytes(file))
+    return RunExcerpt.model_validate(load_report(file))
+
+
+def stored_run(report: RunExcerpt, node: str, path: str, sha256: str) -> StoredRun:
+    """Return the rows of a measured *report* of a *node*."""
+    points = tuple(_points(report))
+    run = _run_id(report, points)
+    tables: dict[Table, Iterable[Row]] = {
+        "runs": [_run(report, node, path, sha256)],
+        "key_figures": map(_key_figure, key_figures(_FigureSource(report.device, report.findings, report.specified))),
+        "features": map(_feature, (f for f in report.findings if f.basis == "specification")),
+        "points": points,
+    }
+    return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
+
+
+def layer_of(family: str, bottleneck: str, level: str) -> str:
+    """Return the part of a device that limits a point: a cache, ``memory``, ``clock`` (the cores) or ``launch``.
+
+    Accesses that wait for one another are limited by the *level* that serves them.
+    """
+    if bottleneck in ("launch", "groups"):
+        return "launch"
+    if family in _WITHOUT_MEMORY:
+        return "clock"
+    name = level if bottleneck == "latency" else bottleneck.removesuffix(" writes")
+    if name == DRAM.name:
+        return "memory"
+    return name if _CACHE.match(name) else "clock"
+
+
+def _run_id(report: RunExcerpt, points: Iterable[Row]) -> str:
+    """Return a hash of what identifies a run: start, device and results."""
+    identity = [report.created_at, report.machine.opencl.name if report.machine else ""]
+    results = ([row["family"], row["variant"], row["sweep"], row["point"], row["measured"]] for row in points)
+    return hashlib.sha256(json.dumps([identity, *results]).encode()).hexdigest()[:32]
+
+
+def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
+    machine = report.machine
+    assert machine is not None  # noqa: S101 - checked by the caller
+    present, facts = machine.opencl, machine.vendor_facts
+    readings = [r for each in report.conditions for r in each.readings]
+    running = [r for r in readings if r.measuring]
+    clocks = [r.clock_hz for r in running if r.clock_hz] or [
+        clock.clock_hz for clock in machine.clocks if clock.label.startswith("SM clock")
+    ]
+    reasons = {reason for r in running for reason in r.throttle_reasons or () if reason != IDLE}
+    return {
+        "node": node,
+        "device": present.name,
+        "pci_address": present.pci_address,
+        "model": report.match.entry or present.name,
+        "compute_units": present.compute_units,
+        "quick": report.settings.quick,
+        "created_at": utc(report.created_at),
+        "tool_version": report.tool_version,
+        "driver": present.driver,
+        "runtime": present.platform,
+        "system": machine.system,
+        "clock_hz": median(clocks) if clocks else None,
+        "throttle_reasons": ", ".join(sorted(reasons)),
+        "power_limit": facts.get("power limit"),
+        "temperature": facts.get("temperature"),
+        "ecc": facts.get("ECC"),
+        "mig": facts.get("MIG"),
+        "others_utilisation": max((r.others_utilisation for r in running if r.others_utilisation), default=None),
+        "cpu_steal": _steal(readings),
+        "report": path,
+        "report_sha256": sha256,
+        "schema": VERSION,
+    }
+
+
+def utc(moment: str) -> datetime:
+    """Return an ISO 8601 time in UTC, without its zone; times without a zone are in UTC."""
+    time = datetime.fromisoformat(moment)
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
+
+
+def _steal(readings: Iterable[_Reading]) -> float | None:
+    """Return the share of the processor time that other virtual machines got, over the whole run."""
+    totals = [(r.at_s, r.cpu_steal_total_s) for r in readings if r.cpu_steal_total_s is not None]
+    if not totals or max(totals)[0] <= min(totals)[0]:
+        return None
+    first, last = min(totals), max(totals)
+    return max(0.0, (last[1] - first[1]) / (last[0] - first[0]))
+
+
+def _key_figure(figure: KeyFigure) -> Row:
+    return {
+        "name": figure.name,
+        "unit": figure.unit,
+        "specification": figure.specification,
+        **_estimated("predicted", figure.predicted),
+        **_estimated("measured", figure.measured),
+    }
+
+
+def _estimated(name: str, estimate: Estimate | None) -> Row:
+    if estimate is None:
+        return {}
+    low, high = estimate.ends
+    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _feature(finding: Finding) -> Row:
+    return {
+        **dict(finding.key),
+        "feature": finding.feature,
+        "position": finding.position,
+        "level": str(finding.level),
+        "unit": finding.unit,
+        "predicted": finding.predicted,
+        "predicted_low": finding.predicted_low,
+        "predicted_high": finding.predicted_high,
+        "measured": finding.observed,
+        "measured_low": finding.ci_low,
+        "measured_high": finding.ci_high,
+    }
+
+
+def _points(report: RunExcerpt) -> Iterator[Row]:
+    """Yield a row for each measured point."""
+    predicted = {(p.key, each.point.label): each for p in report.specified for each in p.points}
+    for observation in report.observations:
+        for point in observation.points:
+            found = predicted.get((observation.key, point.point.label))
+            yield _point(observation, point, found)
+
+
+def _point(observation: ObservationExcerpt, point: ObservedPointExcerpt, found: PredictedPointExcerpt | None) -> Row:
+    metric = observation.metric
+    row: Row = {
+        **dict(observation.key),
+        "point": point.point.label,
+        "x": point.point.x,
+        "working_set_bytes": point.point.working_set_bytes,
+        "unit": metric.value_unit,
+        "measured": point.value,
+        "measured_low": point.ci_low,
+        "measured_high": point.ci_high,
+    }
+    if isinstance(found, _PredictedPoint):
+        ratio = point.value / found.value if metric.kind == "rate" else found.value / point.value
+        row |= {
+            "bottleneck": found.bottleneck,
+            "layer": layer_of(observation.key.family, found.bottleneck, found.level.name),
+            "predicted": found.value,
+            "predicted_low": found.value / found.spread,
+            "predicted_high": found.value * found.spread,
+            "log_speed": log(ratio),
+        }
+    return row

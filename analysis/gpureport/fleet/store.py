@@ -1,0 +1,224 @@
+"""A store of runs: a folder of immutable Parquet files, one for each run, queried with DuckDB.
+
+``runs/ID.parquet`` contains a run; its name is derived from the run's results. ``packed/ID.parquet`` repeats many runs
+in one file, because many small files are slow to read. Files are never changed, so no locks are needed, and a shared
+file system is enough.
+"""
+
+import hashlib
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpureport.errors import GpuReportError, InputError
+from gpureport.files import write_file
+from gpureport.fleet.reading import StoredRun
+from gpureport.fleet.schema import TABLES, Row, Table, arrow_schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+
+FEWEST_PACKED = 200
+"""Runs in files of their own that are packed together."""
+_MOST_PACKED = 2000  # in one file
+_RUN_COLUMNS = ("node", "device", "pci_address", "model", "compute_units", "quick", "created_at")
+"""Columns of ``runs`` that all other views have too."""
+_SUFFIX = ".parquet"
+_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "whole": "BIGINT", "truth": "BOOLEAN", "moment": "TIMESTAMP"}
+_MEMORY = "1GB"
+
+
+VARIABLE = "GPUREPORT_STORE"
+"""Environment variable with the folder of the store."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of runs.
+
+    Attributes:
+        folder: of the store; it need not exist yet.
+    """
+
+    folder: Path
+
+    def path_of(self, run: str) -> Path:
+        """Return the file of a run."""
+        return self.folder / "runs" / f"{run}{_SUFFIX}"
+
+    @property
+    def filled(self) -> bool:
+        """Whether it contains runs."""
+        return bool(self._files)
+
+    def add(self, run: StoredRun) -> bool:
+        """Write the file of *run*; return whether it is new.
+
+        Raises:
+            GpuReportError: the file cannot be written.
+        """
+        path = self.path_of(run.run)
+        if path.exists():
+            return False
+        write_file(path, _parquet(run.rows))
+        return True
+
+    def pack(self) -> None:
+        """Pack runs that are in files of their own, if there are many."""
+        loose = self._files[len(self._packs) :]
+        starts = range(0, len(loose), _MOST_PACKED) if len(loose) >= FEWEST_PACKED else ()
+        for files in (loose[start : start + _MOST_PACKED] for start in starts):
+            runs = sorted(file.stem for file in files)
+            name = hashlib.sha256("".join(runs).encode()).hexdigest()[:32]
+            write_file(self.folder / "packed" / f"{name}{_SUFFIX}", _packed(files))
+
+    def connect(self) -> "DuckDBPyConnection":
+        """Return a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
+
+        It can read the files of the store only, and change nothing.
+
+        Raises:
+            InputError: the store contains no run.
+            GpuReportError: a file cannot be read.
+        """
+        import duckdb
+
+        files = [str(file) for file in self._files]
+        if not files:
+            raise InputError(f"{self.folder}: contains no runs; add some with `gpureport fleet add`")
+        connection = duckdb.connect(config={"threads": _cores(), "memory_limit": _MEMORY})
+        connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
+        try:
+            for statement in _views(files):
+                connection.execute(statement)
+        except duckdb.Error as error:
+            raise GpuReportError(f"{self.folder}: a file of the store cannot be read ({_first_line(error)})") from None
+        connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
+        connection.execute(f"SET allowed_paths = {_list(files)}; SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        return connection
+
+    def query(self, sql: str) -> "pd.DataFrame":
+        """Return the rows of one SELECT statement.
+
+        Raises:
+            InputError: it is another statement or several, or it has an error.
+            GpuReportError: a file cannot be read.
+        """
+        import duckdb
+
+        with self.connect() as connection:
+            try:
+                statements = connection.extract_statements(sql)
+                if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
+                    raise InputError("the query must be one SELECT statement; the store is read-only")
+                return connection.execute(statements[0]).df()
+            except duckdb.Error as error:
+                raise InputError(f"the query fails: {_first_line(error)}") from None
+
+    def table(self, name: str) -> "pd.DataFrame":
+        """Return all rows of a table.
+
+        Raises:
+            InputError: there is no such table, or no run.
+            GpuReportError: a file cannot be read.
+        """
+        if name not in TABLES:
+            raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
+        return self.query(f"SELECT * FROM {name}")  # noqa: S608 - one of our names
+
+    @cached_property
+    def _packs(self) -> tuple[Path, ...]:
+        return tuple(self._packed_runs)
+
+    @cached_property
+    def _packed_runs(self) -> dict[Path, frozenset[str]]:
+        """Runs by packed file; of files that overlap, because two processes wrote them, the larger."""
+        import pyarrow.parquet as pq
+
+        files = sorted((self.folder / "packed").glob(f"[!.]*{_SUFFIX}"))
+        by_file = {}
+        for file in files:
+            table = pq.read_table(file, columns=["run"], filters=[("kind", "=", "runs")])
+            by_file[file] = frozenset(table.column("run").to_pylist())
+        found: dict[Path, frozenset[str]] = {}
+        for file, runs in sorted(by_file.items(), key=lambda item: -len(item[1])):
+            if not any(runs & others for others in found.values()):
+                found[file] = runs
+        return found
+
+    @cached_property
+    def _files(self) -> tuple[Path, ...]:
+        """Packed files, then those of single runs that are not packed."""
+        packed = {run for runs in self._packed_runs.values() for run in runs}
+        loose = sorted(file for file in (self.folder / "runs").glob(f"[!.]*{_SUFFIX}") if file.stem not in packed)
+        return (*self._packs, *loose)
+
+
+def configured() -> Store | None:
+    """Return the store that the environment names; ``None`` if it names none."""
+    folder = os.environ.get(VARIABLE)
+    return Store(Path(folder)) if folder else None
+
+
+def _views(files: Sequence[str]) -> Iterator[str]:
+    """Yield statements that create the views; ``runs`` is a table in memory."""
+    source = f"read_parquet({_list(files)}, union_by_name = true)"
+    for table, named in TABLES.items():
+        own = ", ".join(f'CAST("{name}" AS {_TYPES[column.kind]}) AS "{name}"' for name, column in named.items())
+        rows = f"SELECT {own} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
+        if table == "runs":
+            yield f"CREATE TABLE runs AS {rows} ORDER BY created_at, run"
+        else:
+            shared = ", ".join(f"runs.{name}" for name in _RUN_COLUMNS)
+            yield f"CREATE VIEW {table} AS SELECT {shared}, own.* FROM ({rows}) own JOIN runs USING (run)"  # noqa: S608
+
+
+def _list(texts: Iterable[str]) -> str:
+    """Return a list in SQL."""
+    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _parquet(tables: Mapping[Table, Sequence[Row]]) -> bytes:
+    """Return a file with the rows of all tables."""
+    import pyarrow as pa
+
+    schema = arrow_schema()
+    every = ({"kind": kind, **row} for kind, rows in tables.items() for row in rows)
+    return _written([pa.Table.from_pylist(list(every), schema=schema)])
+
+
+def _packed(files: Sequence[Path]) -> bytes:
+    """Return a file with the rows of *files*, each table in row groups of its own."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    schema = arrow_schema()
+    tables = (pq.ParquetFile(file).read() for file in files)
+    whole = pa.concat_tables([schema.empty_table(), *tables], promote_options="default")
+    return _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
+
+
+def _written(tables: "Sequence[pa.Table]") -> bytes:
+    import pyarrow.parquet as pq
+
+    stream = io.BytesIO()
+    with pq.ParquetWriter(stream, arrow_schema(), compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table)
+    return stream.getvalue()

@@ -1,0 +1,202 @@
+"""Detections and false alarms of the comparison with peers, for fleets with an injected fault.
+
+Run as ``python scripts/fleet_faults.py [--trials 20] [--peers 20] [--slower 5]``. The noise of each fleet is drawn from
+the differences between four quick runs of one NVIDIA H200 (``tests/data/h200_run_deviations.json``, November 2026): for
+each sweep of a run, a random combination of the deviations of its points, once for the run and once for the device. The
+effect of a fault on each point is predicted with a changed device: slower memory, clock, cache, or everything.
+Exit code 1 if a target is missed.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from gpureport.cli.console import print_text
+from gpureport.cli.tables import print_table
+from gpureport.fleet.peers import MINIMUM_EFFECT, Part, effects, significant
+from gpureport.observe.statistics import Floats
+from gpureport.predict import limits_of, predict
+from gpureport.spec.database import load_database
+from gpureport.spec.models import Device
+from gpureport.workloads import select
+
+DETECTED = 0.95
+"""Required share of fleets in which the slowed device is found."""
+FALSE_ALARMS = 0.05
+"""Largest share of healthy fleets with an outlier."""
+DATA = Path(__file__).parents[1] / "tests" / "data" / "h200_run_deviations.json"
+DEVICE = "nvidia/h200_sxm"
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Deviations of repeated runs.
+
+    Attributes:
+        sweep: name of the sweep of each point (points,).
+        labels: of the points (points,).
+        parts: of sweeps.
+        part: index of the part of each point (points,).
+        deviations: ln(speed) of each run - mean over runs (points, runs).
+    """
+
+    sweep: tuple[str, ...]
+    labels: tuple[str, ...]
+    parts: tuple[Part, ...]
+    part: np.ndarray
+    deviations: Floats
+
+
+def load_noise(file: Path = DATA) -> Noise:
+    """Read the deviations."""
+    rows = [
+        (sweep, label, layer, deviations)
+        for sweep, points in json.loads(file.read_text()).items()
+        for label, (layer, *deviations) in points.items()
+    ]
+    parts = list(dict.fromkeys(Part(sweep, layer) for sweep, _, layer, _ in rows))
+    return Noise(
+        sweep=tuple(row[0] for row in rows),
+        labels=tuple(row[1] for row in rows),
+        parts=tuple(parts),
+        part=np.array([parts.index(Part(sweep, layer)) for sweep, _, layer, _ in rows]),
+        deviations=np.array([row[3] for row in rows]),
+    )
+
+
+def drawn(noise: Noise, runs: int, rng: np.random.Generator) -> Floats:
+    """Return deviations of *runs* with the covariance of the points of each sweep (runs, points)."""
+    count = noise.deviations.shape[1]
+    names = {name: number for number, name in enumerate(dict.fromkeys(noise.sweep))}
+    index = np.array([names[name] for name in noise.sweep])
+    weights = rng.standard_normal((runs, len(names), count)) / np.sqrt(count - 1)
+    return np.einsum("rpk,pk->rp", weights[:, index], noise.deviations)
+
+
+def faults(percent: float) -> dict[str, Device]:
+    """Return the device with each fault."""
+    device, factor = load_database().device(DEVICE), 1 + percent / 100
+    clock = {
+        "clock_hz": device.clock_hz / factor,
+        "memory": device.memory.model_copy(update={"latency_cycles": device.memory.latency_cycles / factor}),
+    }
+    return {
+        "memory only": device.model_copy(update={"memory": _slower_memory(device, factor)}),
+        "clock only": device.model_copy(update=clock),
+        **{f"{name} only": _slower_cache(device, name, factor) for name in ("L1", "L2")},
+    }
+
+
+def _slower_memory(device: Device, factor: float) -> object:
+    memory = device.memory
+    slower = {
+        "bandwidth_bytes_per_s": memory.bandwidth_bytes_per_s / factor,
+        "latency_cycles": memory.latency_cycles * factor,
+    }
+    return memory.model_copy(update=slower)
+
+
+def _slower_cache(device: Device, name: str, factor: float) -> Device:
+    def slower(value: float | None) -> float | None:
+        return value and value * factor
+
+    caches = tuple(
+        cache.model_copy(
+            update={
+                "latency_cycles": cache.latency_cycles * factor,
+                "far_latency_cycles": slower(cache.far_latency_cycles),
+                "bandwidth_bytes_per_cycle": cache.bandwidth_bytes_per_cycle / factor,
+            }
+        )
+        if cache.name == name
+        else cache
+        for cache in device.caches
+    )
+    return device.model_copy(update={"caches": caches})
+
+
+def predicted_speeds(device: Device) -> dict[tuple[str, str], float]:
+    """Return the predicted speed of each point of a quick run, by sweep and label."""
+    limits = limits_of(device, quick=True)
+    predictions = [p for workload in select((), quick=True) for p in predict(device, workload, limits)]
+    return {
+        (str(p.key), point.point.label): point.value if p.metric.kind == "rate" else 1 / point.value
+        for p in predictions
+        for point in p.points
+    }
+
+
+def slowdowns(noise: Noise, percent: float) -> dict[str, Floats]:
+    """Return the effect of each fault on ln(speed) of each point (points,); 0 for points that are not predicted."""
+    healthy = predicted_speeds(load_database().device(DEVICE))
+    found = {"overall": np.full(len(noise.labels), -np.log1p(percent / 100))}
+    for name, device in faults(percent).items():
+        slow = predicted_speeds(device)
+        keys = zip(noise.sweep, noise.labels, strict=True)
+        found[name] = np.array(
+            [np.log(slow[key] / healthy[key]) if key in slow and key in healthy else 0 for key in keys]
+        )
+    return found
+
+
+def outliers(noise: Noise, points: Floats) -> set[int]:
+    """Return the devices with a significant effect; each has one run (devices, points)."""
+    values = np.stack([np.median(points[:, noise.part == i], axis=1) for i in range(len(noise.parts))], axis=1)
+    devices = np.arange(len(values))
+    found = effects(values, devices, np.zeros_like(devices), noise.parts)
+    (flags,) = significant([found.p_values], [found.devices], MINIMUM_EFFECT)
+    return set(np.flatnonzero(flags.any(axis=1)).tolist())
+
+
+def trial(noise: Noise, peers: int, slowdown: Floats | None, seed: int) -> tuple[bool, bool]:
+    """Return whether the slowed device was found, and whether another one was called an outlier."""
+    rng = np.random.default_rng(seed)
+    points = drawn(noise, peers, rng) + drawn(noise, peers, rng)
+    slowed = int(rng.integers(peers))
+    if slowdown is not None:
+        points[slowed] += slowdown
+    found = outliers(noise, points)
+    return slowed in found, bool(found - ({slowed} if slowdown is not None else set()))
+
+
+def shares(
+    noise: Noise, peers: int, effects_of: Mapping[str, Floats | None], trials: int
+) -> dict[str, tuple[float, float]]:
+    """Return the share of trials with a detection and with a false alarm, by fault."""
+    found = {}
+    for name, slowdown in effects_of.items():
+        results = [trial(noise, peers, slowdown, seed) for seed in range(trials)]
+        found[name] = tuple(float(np.mean(each)) for each in zip(*results, strict=True))
+    return found
+
+
+def main(
+    trials: Annotated[int, typer.Option(help="Fleets for each fault.", min=1)] = 20,
+    healthy: Annotated[int, typer.Option(help="Healthy fleets.", min=1)] = 200,
+    peers: Annotated[list[int] | None, typer.Option(help="Devices of a fleet; repeatable.", min=3)] = None,
+    slower: Annotated[float, typer.Option(help="Slowdown in percent.")] = 5.0,
+) -> None:
+    """Print the shares of detections and false alarms."""
+    noise = load_noise()
+    every = slowdowns(noise, slower)
+    rows, missed = [], False
+    for count in peers or (3, 20, 200):
+        found = shares(noise, count, every, trials)
+        alarms = shares(noise, count, {"none": None}, healthy)["none"][1]
+        rows += [(str(count), name, f"{share:.0%}", f"{other:.0%}") for name, (share, other) in found.items()]
+        rows.append((str(count), "healthy fleets", "", f"{alarms:.1%}"))
+        missed |= alarms > FALSE_ALARMS or any(share < DETECTED for share, _ in found.values())
+    print_table(
+        f"One device slowed by {slower:.3g} %", ("peers", "fault", "found", "other outliers"), rows, right=[2, 3]
+    )
+    print_text("A target is missed." if missed else "All targets are met.")
+    raise typer.Exit(int(missed))
+
+
+if __name__ == "__main__":
+    typer.run(main)

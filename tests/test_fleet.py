@@ -1,0 +1,411 @@
+"""A fleet: what a store contains and refuses, which devices differ from their peers, and the documents."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+from pypdf import PdfReader
+
+import gpureport
+from gpureport.cli import main
+from gpureport.errors import InputError
+from gpureport.findings.key_figures import KeyFigure
+from gpureport.fleet.analysis import Fleet, analyse
+from gpureport.fleet.causes import place, reasons
+from gpureport.fleet.exports import junit, prometheus
+from gpureport.fleet.neighbours import others_of
+from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
+from gpureport.fleet.reading import StoredRun, layer_of, read_run
+from gpureport.fleet.schema import Row
+from gpureport.fleet.site import write_site
+from gpureport.fleet.store import FEWEST_PACKED, Store
+from gpureport.observe.statistics import Estimate
+from gpureport.records.report import Report, save_report
+from tests.make_report import make_report
+
+SCRIPTS = str(Path(__file__).parents[1] / "scripts")
+DATA = Path(__file__).parent / "data"
+REPORT = make_report(only=("game_of_life",))
+HOSTILE = '<script>alert("x")</script>'
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def faults() -> Iterator[Any]:
+    """The script of trials with faults."""
+    sys.path.insert(0, SCRIPTS)
+    yield import_module("fleet_faults")
+    sys.path.remove(SCRIPTS)
+
+
+def _report(day: int, driver: str = "") -> Report:
+    machine = REPORT.machine
+    assert machine
+    present = machine.opencl.model_copy(update={"driver": driver} if driver else {})
+    return REPORT.model_copy(
+        update={
+            "created_at": f"2026-11-{day:02d}T10:00:00Z",
+            "machine": machine.model_copy(update={"opencl": present}),
+        }
+    )
+
+
+def _saved(folder: Path, report: Report) -> Path:
+    save_report(report, folder / "report.json")
+    return folder
+
+
+def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str) -> StoredRun:
+    """Return a run with other ids whose points and key figures are faster by *log_speed*."""
+    rng = np.random.default_rng([ord(letter) for letter in name])
+
+    def changed(row: Row) -> Row:
+        factor = np.exp(log_speed + rng.normal(0, 0.001)) ** (-1 if row["unit"] == "s" else 1)
+        assert isinstance(row["measured"], float)
+        return {**row, "run": name, "measured": row["measured"] * factor}
+
+    (first,) = run.rows["runs"]
+    created = pd.Timestamp(2026, 11, day, 10).to_pydatetime()
+    own: Row = {**first, "run": name, "node": node, "created_at": created, **facts}
+    return StoredRun(
+        name,
+        {
+            "runs": (own,),
+            "key_figures": tuple(changed(row) for row in run.rows["key_figures"] if "measured" in row),
+            "features": tuple({**row, "run": name} for row in run.rows["features"]),
+            "points": tuple(map(changed, run.rows["points"])),
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run as rows."""
+    return read_run(_saved(tmp_path_factory.mktemp("run"), REPORT), "node1")
+
+
+@pytest.fixture(scope="module")
+def fleet_store(run: StoredRun, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Eight nodes on six days: one slower by 6 % since the fourth day, with a hostile name; all slower on the third."""
+    folder = tmp_path_factory.mktemp("store")
+    for day in range(1, 7):
+        for node in range(8):
+            slow = -0.06 if node == 3 and day >= 4 else 0.0
+            slow += -0.04 if day == 3 else 0.0
+            name = HOSTILE if node == 3 else f"node{node}"
+            facts = {"power_limit": "500 W" if slow < -0.05 else "700 W", "driver": "2" if day == 3 else "1"}
+            Store(folder).add(_varied(run, f"run{node}on{day}", name, day, slow, **facts))
+    return Store(folder)
+
+
+@pytest.fixture(scope="module")
+def fleet(fleet_store: Store) -> Fleet:
+    """Its analysis."""
+    return analyse(fleet_store)
+
+
+def test_the_same_run_is_added_once(tmp_path: Path, capsys: Captured) -> None:
+    """Also if its file differs or the node has another name."""
+    store = ["--store", str(tmp_path / "store")]
+    first, second = _saved(tmp_path / "node1", _report(1)), _saved(tmp_path / "node2" / "run-1", _report(2))
+
+    assert main(["fleet", "add", *store, str(first), str(second)]) == 0
+    assert "2 runs" in capsys.readouterr().out
+    (first / "report.json").write_text((first / "report.json").read_text() + "\n")
+    assert main(["fleet", "add", *store, f"other={first}"]) == 0
+    assert "0 runs; 1 already there" in capsys.readouterr().out
+    assert main(["fleet", "list", *store]) == 0
+    assert re.findall(r"^node\d", capsys.readouterr().out, re.MULTILINE) == ["node1", "node2"]
+    assert len(list((tmp_path / "store" / "runs").iterdir())) == 2
+
+
+def test_reports_of_the_first_version_are_accepted(tmp_path: Path) -> None:
+    """They are read as all other commands read them."""
+    found = read_run(DATA / "report_schema_1_first.json", "old")
+
+    assert Store(tmp_path).add(found)
+    assert Store(tmp_path).table("points")["measured"].gt(0).all()
+
+
+def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -> None:
+    """The others are added, and the exit code says it."""
+    good, bad = _saved(tmp_path / "good", _report(1)), tmp_path / "bad"
+    _saved(bad, _report(2).model_copy(update={"status": "partial"}))
+    store = ["--store", str(tmp_path / "store")]
+
+    assert main(["fleet", "add", *store, str(good), str(bad)]) == 1
+    assert "partial" in capsys.readouterr().err
+    assert main(["fleet", "add", *store, str(bad)]) == 2
+    assert main(["fleet", "add", *store, str(tmp_path / "nothing.json")]) == 2
+    assert main(["fleet", "list", "--store", str(tmp_path / "empty")]) == 2
+    assert main(["fleet", "list"]) == 2
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_text('/etc/hostname')",
+        "COPY runs TO '/tmp/out.csv'",
+        "DROP TABLE runs",
+        "SELECT 1; SELECT 2",
+        "INSTALL httpfs",
+        "ATTACH '/tmp/x.db'",
+        "SET enable_external_access = true",
+        "SELECT nothing FROM runs",
+        "SELEC",
+    ],
+)
+def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
+    """Everything else is refused in a sentence."""
+    with pytest.raises(InputError, match="query"):
+        fleet_store.query(sql)
+
+
+def test_a_query_reads_all_tables(fleet_store: Store, capsys: Captured) -> None:
+    """Each row has the columns of its run."""
+    counts = "SELECT node, count(*) AS n FROM points GROUP BY node"
+    assert main(["fleet", "query", "--store", str(fleet_store.folder), counts]) == 0
+    assert "node7" in capsys.readouterr().out
+    assert main(["fleet", "query", "--store", str(fleet_store.folder), "SELECT count(*) AS n FROM runs"]) == 0
+    assert capsys.readouterr().out.split() == ["n", "48"]
+
+
+def test_exports_have_all_rows(fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In three formats, and as a frame."""
+    monkeypatch.setenv("GPUREPORT_STORE", str(fleet_store.folder))
+    files = [tmp_path / f"figures.{suffix}" for suffix in ("csv", "parquet", "json")]
+    for file in files:
+        assert main(["fleet", "export", str(file)]) == 0
+    frame = gpureport.fleet()
+    assert (
+        len(frame)
+        == len(pd.read_csv(files[0]))
+        == len(pd.read_parquet(files[1]))
+        == len(json.loads(files[2].read_text()))
+    )
+    assert {"node", "name", "measured"} <= set(frame.columns)
+    assert main(["fleet", "export", str(tmp_path / "figures.xls")]) == 2
+    assert main(["fleet", "export", str(tmp_path / "x.csv"), "--table", "nodes"]) == 2
+
+
+def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
+    """Also if two processes packed different runs, and if more are added later."""
+    store = Store(tmp_path)
+    for number in range(FEWEST_PACKED):
+        small = _varied(run, f"run{number:03d}", f"node{number}", 1, 0.0)
+        store.add(StoredRun(small.run, {**small.rows, "points": small.rows["points"][:1], "features": ()}))
+    Store(tmp_path).pack()
+    (packed,) = (tmp_path / "packed").iterdir()
+    shutil.copy(packed, packed.with_name("other.parquet"))
+    Store(tmp_path).add(_varied(run, "later", "later", 1, 0.0))
+
+    assert Store(tmp_path).query("SELECT count(*) AS n, count(DISTINCT run) AS runs FROM runs").values.tolist() == [
+        [FEWEST_PACKED + 1] * 2
+    ]
+
+
+def test_a_slow_device_is_found_with_its_start(fleet: Fleet) -> None:
+    """The day on which all were slower is no fault of a device."""
+    (outlier,) = fleet.outliers
+    (day,) = fleet.days
+
+    assert outlier.member.node == HOSTILE
+    assert outlier.effect == pytest.approx(-0.06, abs=0.004)
+    assert outlier.since == pd.Timestamp(2026, 11, 4, 10)
+    assert "500 W" in outlier.sentence
+    assert (day.day.day, max(day.layers.values(), key=abs)) == (3, pytest.approx(-0.04, abs=0.004))
+    assert "driver was 2" in day.sentence
+
+
+def test_effects_of_days_and_devices_are_separated() -> None:
+    """Of known size, with devices that miss days."""
+    rng = np.random.default_rng(0)
+    device, day = np.repeat(np.arange(12), 6), np.tile(np.arange(6), 12)
+    kept = rng.random(72) < 0.8
+    device, day = device[kept], day[kept]
+    parts = [Part(f"memory/read/{number}", "memory") for number in range(4)]
+    values = rng.normal(0, 0.001, (len(device), 4)) - 0.05 * (device == 5)[:, None] - 0.03 * (day == 2)[:, None]
+
+    found = effects(values, device, day, parts)
+    (flags,) = significant([found.p_values], [found.devices], MINIMUM_EFFECT)
+
+    assert np.flatnonzero(flags.any(axis=1)).tolist() == [5]
+    assert found.devices[5] == pytest.approx(-0.05, abs=0.002)
+    assert found.days[2] == pytest.approx(-0.03, abs=0.002)
+    assert np.abs(np.delete(found.days, 2, axis=0)).max() == 0
+
+
+def test_changes_are_dated() -> None:
+    """And noise has none."""
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 1, (30, 1))
+
+    assert changes(noise, 1.0) == []
+    assert changes(noise + 8 * (np.arange(30) >= 21)[:, None], 1.0) == [21]
+    assert changes(noise[:1], 1.0) == []
+
+
+def test_faults_are_found_and_healthy_fleets_have_none(faults: Any) -> None:
+    """A few of the trials of the script; a fault in a cache is one in a third of some sweeps only."""
+    noise = faults.load_noise()
+    every = faults.slowdowns(noise, 5.0)
+    found = {peers: faults.shares(noise, peers, every, 4) for peers in (3, 20)}
+
+    assert {share for each in found.values() for share, _ in each.values()} == {1.0}
+    assert faults.shares(noise, 20, {"none": None}, 20)["none"][1] <= 0.05
+    assert set(every) == {"overall", "memory only", "clock only", "L1 only", "L2 only"}
+
+
+@pytest.mark.parametrize(
+    ("layers", "expected"),
+    [
+        ({"clock": -0.05, "L1": -0.05, "L2": -0.05, "memory": -0.05, "launch": 0.0}, "the whole device"),
+        ({"clock": 0.0, "L1": 0.0, "L2": -0.01, "memory": -0.05, "launch": 0.0}, "memory"),
+        ({"clock": -0.05, "L1": -0.05, "L2": -0.04, "memory": -0.01, "launch": -0.01}, "the core clock"),
+        ({"clock": 0.0, "L1": 0.0, "L2": -0.03, "memory": -0.002, "launch": 0.0}, "the L2 cache"),
+        (
+            {"clock": 0.0, "L1": 0.0, "L2": 0.0, "memory": -0.002, "launch": -0.05},
+            "the launch of kernels (host or driver)",
+        ),
+    ],
+)
+def test_the_pattern_over_layers_names_the_place(layers: dict[str, float], expected: str) -> None:
+    """What is slow follows from what is not."""
+    assert place(layers) == expected
+
+
+def test_recorded_conditions_are_reasons() -> None:
+    """Only those that differ from the peers."""
+    usual: Row = {
+        "clock_hz": 1.98e9,
+        "throttle_reasons": "",
+        "others_utilisation": None,
+        "cpu_steal": 0.0,
+        "power_limit": "700 W",
+        "ecc": "on",
+        "mig": "off",
+        "driver": "1",
+        "tool_version": "0.1.0",
+        "temperature": "40 °C",
+    }
+    own = {**usual, "clock_hz": 1.8e9, "throttle_reasons": "power cap", "others_utilisation": 0.4, "ecc": "off"}
+    own["temperature"] = "80 °C"
+
+    found = " ".join(reasons(own, [usual] * 5))
+
+    assert [text in found for text in ("9.1 %", "power cap", "40 %", "ECC is off", "80 °C")] == [True] * 5
+    assert list(reasons(usual, [usual] * 5)) == []
+
+
+@pytest.mark.parametrize(
+    ("family", "bottleneck", "level", "layer"),
+    [
+        ("memory", "DRAM", "DRAM", "memory"),
+        ("memory", "latency", "L2", "L2"),
+        ("memory", "L2 writes", "DRAM", "L2"),
+        ("instructions", "latency", "L2", "clock"),
+        ("memory", "groups", "L2", "launch"),
+        ("game_of_life", "int32", "DRAM", "clock"),
+    ],
+)
+def test_layers(family: str, bottleneck: str, level: str, layer: str) -> None:
+    """From the predicted bottleneck."""
+    assert layer_of(family, bottleneck, level) == layer
+
+
+def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path: Path) -> None:
+    """Which of two is slow cannot be decided otherwise."""
+    for node, effect in (("good", 0.0), ("bad", -1.5)):
+        Store(tmp_path).add(_varied(run, node, node, 1, effect))
+
+    found = analyse(Store(tmp_path)).outliers
+
+    assert found[0].member.node == "bad"
+    assert found[0].slower
+    assert all(outlier.basis == "its prediction" for outlier in found)
+
+
+def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) -> None:
+    """Every page has a policy that allows its own scripts only; the PDF is short."""
+    page, pdf = write_site(fleet, tmp_path)
+    pages = {file.name: file.read_text() for file in tmp_path.glob("*.html")}
+
+    assert set(pages) >= {"fleet.html", "compare.html", "model-0.html", "device-0-0.html"}
+    assert len(pages) == 3 + 8
+    for text in pages.values():
+        assert "<script>alert" not in text
+        assert "default-src 'none'" in text
+        assert not re.search(r"(src|href)=\"?(https?:)?//", text)
+    assert "&lt;script&gt;alert" in pages[page.name]
+    links = {link for text in pages.values() for link in re.findall(r'href="([^"#]+)"', text)}
+    assert links <= set(pages)
+    assert len(PdfReader(pdf).pages) <= 6
+
+
+def test_runs_link_to_reports_next_to_their_json(tmp_path: Path) -> None:
+    """With addresses relative to the page."""
+    for node in ("a b", "c"):
+        folder = _saved(tmp_path / "runs" / node, _report(1 if node == "c" else 2))
+        Store(tmp_path / "store").add(read_run(folder, node))
+    (tmp_path / "runs" / "a b" / "report.html").write_text("a page")
+
+    write_site(analyse(Store(tmp_path / "store")), tmp_path / "site", with_pdf=False)
+
+    text = (tmp_path / "site" / "device-0-0.html").read_text()
+    assert 'href="../runs/a%20b/report.html"' in text
+    assert "report.html" not in (tmp_path / "site" / "device-0-1.html").read_text()
+
+
+def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
+    """Names are escaped, and the slow device fails."""
+    root = ET.fromstring(junit(fleet))  # noqa: S314 - our own
+    lines = prometheus(fleet).splitlines()
+
+    assert (root.get("tests"), root.get("failures")) == ("8", "1")
+    assert [case.get("name") for case in root.iter("testcase") if len(case)] == [HOSTILE]
+    slow = [line for line in lines if line.startswith("gpureport_slow_device{")]
+    assert [line[-1] for line in slow].count("1") == 1
+    assert all(re.fullmatch(r'\w+\{(\w+="([^"\\]|\\.)*",?)+\} \S+', line) for line in lines if not line.startswith("#"))
+
+
+def test_outliers_give_an_exit_code(fleet_store: Store, tmp_path: Path, capsys: Captured) -> None:
+    """Only on request; files are not overwritten."""
+    report = ["fleet", "report", "--store", str(fleet_store.folder)]
+    written = ["--junit", str(tmp_path / "j.xml"), "--prometheus", str(tmp_path / "p.prom")]
+
+    assert main([*report, *written]) == 0
+    assert "1 of 8 devices" in capsys.readouterr().out
+    assert main([*report, "--fail-on-outlier"]) == 3
+    assert main([*report, "--fail-on-outlier", "--minimum-effect", "50"]) == 0
+    assert main([*report, *written]) == 2
+
+
+def test_page_one_compares_with_the_store(run: StoredRun, tmp_path: Path) -> None:
+    """With the last run of each other device, and never with itself."""
+    save_report(REPORT, tmp_path / "report.json")
+    Store(tmp_path).add(run)
+    for number in (2, 3):
+        Store(tmp_path).add(_varied(run, f"run{number}", f"node{number}", number, 0.0))
+
+    found = others_of(REPORT, Store(tmp_path))
+
+    assert len(found) == 2
+    assert {value.key for values in found for value in values} <= {finding.key for finding in REPORT.findings}
+
+
+def test_ranks_know_which_side_is_fast() -> None:
+    """The smallest latency is the first."""
+    rate = KeyFigure("rate", "B/s", 1.0, measured=Estimate(3.0), others=(1.0, 2.0, 4.0))
+
+    assert rate.rank == 2
+    assert KeyFigure("latency", "s", 1.0, measured=Estimate(3.0), others=(1.0, 2.0, 4.0)).rank == 3
+    assert KeyFigure("rate", "B/s", 1.0, measured=Estimate(3.0)).rank is None
