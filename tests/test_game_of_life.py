@@ -159,13 +159,13 @@ def test_the_check_follows_a_glider(workload: Board) -> None:
     size = {"width": 70, "height": 70, "local_x": 8, "local_y": 8}
     board = _board(70, 70, GLIDER, 60, 61)
     job = workload.job(size, np.random.default_rng(0))
-    contents = stored_of(board, workload.row_bytes(size), workload.bits_per_cell)
+    contents = workload.stored(board, workload.row_bytes(size))
     given_board = replace(job, buffers={name: Buffer(contents.size, contents) for name in ("a", "b")})
 
     (name, result), *rest = workload.expected(size, given_board, 4 // workload.generations).items()
 
     assert (name, rest) == ("a", [])
-    after = cells_of(np.asarray(result).view(np.uint8).reshape(70, -1), 70, workload.bits_per_cell)
+    after = workload.cells_in(np.asarray(result).view(np.uint8).reshape(70, -1), 70)
     np.testing.assert_array_equal(after, np.roll(board, (1, 1), (0, 1)))
 
 

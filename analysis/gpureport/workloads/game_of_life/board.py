@@ -11,7 +11,7 @@ from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
+from gpureport.workloads.game_of_life.rules import Cells, cells_of, generations, random_cells, stored_of
 from gpureport.workloads.game_of_life.tiling import Tiling
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
@@ -242,8 +242,20 @@ class Board(Workload):
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random cells, half of them alive, the same on both boards."""
         size = self.board_bytes(parameters)
-        drawn = random_cells(rng, min(size, _TILE_BYTES), self.bits_per_cell)
+        drawn = self.drawn(rng, min(size, _TILE_BYTES))
         return self.there_and_back({name: Buffer(size, drawn) for name in ("a", "b")}, parameters)
+
+    def drawn(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
+        """Return *nbytes* of a board with random cells, half of them alive."""
+        return random_cells(rng, nbytes, self.bits_per_cell)
+
+    def cells_in(self, stored: NDArray[np.uint8], width: int) -> Cells:
+        """Return the cells of a board's bytes, shape (height, bytes per row); rows have *width* cells."""
+        return cells_of(stored, width, self.bits_per_cell)
+
+    def stored(self, cells: Cells, row_bytes: int) -> NDArray[np.uint8]:
+        """Return the bytes of a board, shape (height, *row_bytes*)."""
+        return stored_of(cells, row_bytes, self.bits_per_cell)
 
     def there_and_back(self, buffers: Mapping[str, Buffer], parameters: Parameters) -> Job:
         """Return the job of two dispatches: from *a* to *b*, and back."""
@@ -263,9 +275,9 @@ class Board(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """The board written last."""
         start = job.buffers["a"].filled().view(np.uint8).reshape(parameters["height"], -1)
-        cells = cells_of(start, parameters["width"], self.bits_per_cell)
+        cells = self.cells_in(start, parameters["width"])
         after = generations(cells, dispatches * self.generations, wrapped=self.wrapped)
-        stored = stored_of(after, self.row_bytes(parameters), self.bits_per_cell)
+        stored = self.stored(after, self.row_bytes(parameters))
         return {"a" if dispatches % 2 == 0 else "b": stored.ravel()}
 
 
