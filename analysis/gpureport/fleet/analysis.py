@@ -174,7 +174,7 @@ class Peers:
     def last_run(self, member: int) -> Row:
         """Return the row of a device's last run; missing values are ``None``."""
         own = self.runs[self.runs["member"] == member]
-        return {str(name): None if value != value else value for name, value in own.iloc[-1].items()}  # noqa: PLR0124
+        return {str(name): None if value != value else value for name, value in own.iloc[-1].items()}
 
     def since(self, member: int) -> datetime | None:
         """Return the start of a device's first run in its present state; ``None``: it never changed."""
