@@ -46,6 +46,9 @@ gpureport devices check my_card.yaml
 gpureport devices check nvidia/a40
 gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml
 gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
+gpureport fleet init cluster             # writes cluster/fleet.yaml to fill in
+gpureport fleet run cluster --store fleet
+gpureport fleet node -o measured         # all devices of this machine
 gpureport fleet add --store fleet node7=report.json
 gpureport fleet add runs                 # runs/NODE/report.json
 gpureport fleet list
@@ -717,6 +720,74 @@ def fleet_commands(context: typer.Context) -> int:
     if context.invoked_subcommand is None:
         raise InputError("fleet: no command is given; gpureport fleet --help lists the commands")
     return 0
+
+
+@fleet_app.command("init", cls=_Command, epilog=_examples("fleet init"))
+def fleet_init(
+    folder: Annotated[Path, typer.Argument(help="Folder to write fleet.yaml to.", metavar="DIR", parser=path_of)],
+    force: OverwriteOption = False,
+    version: VersionOption = False,
+) -> int:
+    """Write fleet.yaml, which describes the nodes and the scheduler, to fill in."""
+    from gpureport.cli.fleet_runs import write_site
+
+    return write_site(folder, force)
+
+
+@fleet_app.command("run", cls=_Command, epilog=_examples("fleet run"))
+def fleet_run(
+    site: Annotated[Path, typer.Argument(help="fleet.yaml, or its folder.", metavar="SITE", parser=path_of)] = Path(),
+    node: Annotated[
+        list[str] | None, typer.Option(help="Only this node; repeatable. Default: all.", metavar="NAME")
+    ] = None,
+    store: StoreOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="New folder of reports, logs and job scripts. Default: runs/TIME beside fleet.yaml.",
+            metavar="DIR",
+            parser=path_of,
+        ),
+    ] = None,
+    version: VersionOption = False,
+) -> int:
+    """Measure the devices of all nodes with ReFrame, one job for each node, and add the runs to the store.
+
+    Exit code 1 if a node failed.
+    """
+    from gpureport.cli.fleet_runs import run_fleet
+
+    return run_fleet(site, node or [], store, output)
+
+
+@fleet_app.command("node", cls=_Command, epilog=_examples("fleet node"))
+def fleet_node(
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Folder for DEVICE/report.json.", metavar="DIR", parser=path_of),
+    ],
+    device: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--device",
+            "-d",
+            help="Index or part of a name; repeatable. Default: all GPUs and accelerators, else the CPU.",
+            metavar="DEVICE",
+        ),
+    ] = None,
+    quick: QuickOption = False,
+    workload: WorkloadOption = None,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="Measure all devices at the same time; changes launch costs.")
+    ] = False,
+    version: VersionOption = False,
+) -> int:
+    """Measure the devices of this machine, each in a process of its own. Incomplete reports there are continued."""
+    from gpureport.cli.fleet_runs import measure_node
+
+    return measure_node(output, device or [], workload or [], quick=quick, parallel=parallel)
 
 
 @fleet_app.command("add", cls=_Command, epilog=_examples("fleet add"))

@@ -1,0 +1,31 @@
+"""The check that measures the devices of a node."""
+
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import sanity_function
+
+from gpureport.fleet.engine.site_of_run import OUTPUT, site_of_run
+from gpureport.fleet.node import COMPLETE
+
+_SITE = site_of_run()
+
+
+@rfm.simple_test
+class Devices(rfm.RunOnlyRegressionTest):  # type: ignore[misc] # without types
+    """Measures the devices of a node."""
+
+    descr = "devices of a node"
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    executable = _SITE.command
+    executable_opts = _SITE.arguments(OUTPUT)
+    time_limit = f"{_SITE.time_limit_minutes}m"
+    max_pending_time = f"{_SITE.pending_limit_minutes}m"
+    keep_files = [OUTPUT]
+
+    @sanity_function  # type: ignore[untyped-decorator] # without types
+    def measured(self) -> Any:
+        """Whether the node reported that all devices were measured."""
+        return sn.assert_found(COMPLETE, self.stdout, msg="not all devices were measured")

@@ -1,0 +1,109 @@
+"""Runs on the nodes of a site, with ReFrame."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gpureport.errors import GpuReportError, InputError
+from gpureport.files import move_folder
+from gpureport.fleet.engine.site_of_run import FILE_VARIABLE, NODES_VARIABLE, OUTPUT, partition_name
+from gpureport.fleet.node import FAILED
+from gpureport.fleet.site_file import Site
+from gpureport.records.report import FILE_NAME as REPORT
+
+_ENGINE = Path(__file__).parent / "engine"
+_REPORT = "reframe.json"
+_MOST_REASON = 300
+
+
+@dataclass(frozen=True)
+class NodeRun:
+    """What came of a node.
+
+    Attributes:
+        node: its name.
+        reason: why it failed, one line; empty after success.
+        folder: with the reports of its devices, ``DEVICE/report.json``.
+        devices: number of these reports.
+        attempts: jobs that ran.
+    """
+
+    node: str
+    reason: str
+    folder: Path
+    devices: int
+    attempts: int
+
+
+def require_reframe() -> None:
+    """Raise if ReFrame is not installed."""
+    if find_spec("reframe") is None:
+        raise InputError("ReFrame is not installed; install it beside gpureport: pip install 'gpureport[fleet]'")
+
+
+def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> list[NodeRun]:
+    """Measure *nodes* of the site in *file*, one job for each; reports go to *folder*, ``NODE/DEVICE/report.json``.
+
+    ReFrame prints its progress.
+
+    Raises:
+        GpuReportError: ReFrame did not start, or could not write its results.
+    """
+    folder.mkdir(parents=True)
+    command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "--run"]
+    command += ["--config-file", str(_ENGINE / "settings.py"), "--checkpath", str(_ENGINE / "check.py")]
+    command += ["--prefix", "reframe", "--report-file", _REPORT, "--keep-stage-files"]
+    command += ["--max-retries", str(site.retries)]
+    if not sys.stderr.isatty():
+        command.append("--nocolor")
+    given = {FILE_VARIABLE: str(file.absolute()), NODES_VARIABLE: ",".join(nodes)}
+    done = subprocess.run(command, cwd=folder, env=os.environ | given, stdout=sys.stderr, check=False)  # noqa: S603
+    try:
+        results = json.loads((folder / _REPORT).read_text())
+    except (OSError, ValueError):
+        raise GpuReportError(
+            f"{folder}: ReFrame ended with exit code {done.returncode} before it had results; "
+            f"see {folder / 'reframe.log'}"
+        ) from None
+    return list(_collected(results, nodes, folder))
+
+
+Case = dict[str, Any]
+"""A test case of ReFrame's report."""
+
+
+def _collected(results: dict[str, Any], nodes: Sequence[str], folder: Path) -> Iterator[NodeRun]:
+    """Yield what came of each node; its reports are moved to its folder."""
+    cases: list[Case] = [case for run in results["runs"] for case in run["testcases"]]
+    for number, node in enumerate(nodes):
+        own = [case for case in cases if case["partition"] == partition_name(node, number)]
+        for case in own:
+            for device in Path(case["stagedir"] or ".", OUTPUT).glob("*/"):
+                move_folder(device, folder / node / device.name)
+        found = len(list((folder / node).glob(f"*/{REPORT}")))
+        yield NodeRun(node, _reason(own[-1]) if own else "ReFrame ran no job", folder / node, found, len(own))
+
+
+def _reason(case: Case) -> str:
+    """Return why a case failed: what the node or scheduler said last, or ReFrame's reason. Empty after success."""
+    if case["result"] == "pass":
+        return ""
+    if case["fail_phase"] != "sanity":
+        reason = str(case["fail_reason"] or "").strip().partition("\n")[0]
+        return (reason or f"failed in phase {case['fail_phase']}")[:_MOST_REASON]
+    lines = [line for name in ("job_stderr", "job_stdout") for line in _lines(case, name) if line.strip()]
+    said = [line for line in lines if line.startswith(FAILED)]
+    return (said or lines or ["the job ended without output"])[-1].strip()[:_MOST_REASON]
+
+
+def _lines(case: Case, name: str) -> list[str]:
+    try:
+        return Path(case["stagedir"], case[name]).read_text(errors="replace").splitlines()
+    except (OSError, TypeError):
+        return []

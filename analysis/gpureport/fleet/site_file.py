@@ -1,0 +1,170 @@
+"""The file that describes the nodes of a fleet and how jobs get to them."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from gpureport.errors import InputError
+from gpureport.spec.reading import read_file
+from gpureport.text import quoted
+
+FILE_NAME = "fleet.yaml"
+
+Scheduler = Literal["local", "ssh", "slurm", "squeue", "flux", "pbs", "torque", "sge", "oar", "lsf"]
+
+_NODE_OPTIONS: dict[Scheduler, str] = {
+    "slurm": "--nodelist={node}",
+    "squeue": "--nodelist={node}",
+    "flux": "--requires=host:{node}",
+    "pbs": "host={node}",  # ReFrame adds it to its own -l select
+    "torque": "host={node}",
+    "sge": "-l hostname={node}",
+    "oar": "-p host='{node}'",
+    "lsf": "-m {node}",
+}
+"""How a job asks for a node."""
+
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
+_MOST_NODES = 20_000
+
+
+class NodeSettings(BaseModel):
+    """What differs on a node.
+
+    Attributes:
+        options: additional options of its jobs.
+        environment: variables of its jobs.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    options: tuple[Text, ...] = ()
+    environment: dict[Text, Annotated[str, Field(max_length=1000)]] = {}
+
+
+Nodes = tuple[Text, ...] | dict[Text, NodeSettings]
+
+
+def expanded(nodes: Nodes) -> dict[str, NodeSettings]:
+    """Return nodes by name, sets of names expanded.
+
+    Raises:
+        ValueError: a set is invalid, a name appears twice, or there are no names or too many.
+    """
+    from ClusterShell.NodeSet import NodeSet, NodeSetException
+
+    found: dict[str, NodeSettings] = {}
+    for text, settings in nodes.items() if isinstance(nodes, dict) else ((name, NodeSettings()) for name in nodes):
+        try:
+            names = list(NodeSet(text))
+        except NodeSetException:
+            raise ValueError(f"{quoted(text)} is no set of names; write such as gpu[01-16]") from None
+        if len(found) + len(names) > _MOST_NODES:
+            raise ValueError(f"there are more than {_MOST_NODES} names; use several files")
+        for name in names:
+            if name in found:
+                raise ValueError(f"{quoted(name)} appears twice; remove one")
+            found[name] = settings
+    if not found:
+        raise ValueError("there are no names; add at least one")
+    return found
+
+
+class Site(BaseModel):
+    """The contents of ``fleet.yaml``.
+
+    Attributes:
+        scheduler: of ReFrame; ``squeue`` is Slurm without accounting.
+        nodes: names; ``gpu[01-16]`` is a set of names. Or a mapping of names to what differs there.
+        options: options of every job, such as the partition.
+        node_option: how a job asks for a node, with ``{node}`` for its name; the scheduler's usual option if empty.
+        prepare: shell commands before the measurement, such as ``module load``.
+        command: the command ``gpureport`` on the nodes.
+        devices: names or indices as of ``gpureport devices``; empty: all GPUs and accelerators, else the CPU.
+        parallel: whether a node's devices are measured at the same time, which changes launch costs.
+        quick: whether runs have fewer workloads and points.
+        workloads: families or family/variant to measure; empty: all, or those of a quick run.
+        time_limit_minutes: of a job; longer ones are cancelled.
+        pending_limit_minutes: how long a job may wait for its node.
+        retries: how often a node is measured again after a failure.
+        jobs: largest number of jobs at a time.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scheduler: Scheduler
+    nodes: Nodes
+    options: tuple[Text, ...] = ()
+    node_option: Annotated[str, Field(max_length=1000)] = ""
+    prepare: tuple[Text, ...] = ()
+    command: Text = "gpureport"
+    devices: tuple[Text, ...] = ()
+    parallel: bool = False
+    quick: bool = True
+    workloads: tuple[Text, ...] = ()
+    time_limit_minutes: Annotated[int, Field(ge=1, le=10_000)] = 30
+    pending_limit_minutes: Annotated[int, Field(ge=1, le=100_000)] = 60
+    retries: Annotated[int, Field(ge=0, le=10)] = 1
+    jobs: Annotated[int, Field(ge=1, le=10_000)] = 64
+
+    @field_validator("nodes")
+    @classmethod
+    def _valid(cls, nodes: Nodes) -> Nodes:
+        """Refuse invalid sets, names that appear twice, and no or too many names."""
+        expanded(nodes)
+        return nodes
+
+    def named(self) -> dict[str, NodeSettings]:
+        """Return the nodes by name, sets of names expanded."""
+        return expanded(self.nodes)
+
+    def access(self, node: str, settings: NodeSettings) -> list[str]:
+        """Return the options of the jobs of a *node*."""
+        option = self.node_option or _NODE_OPTIONS.get(self.scheduler, "")
+        return [*self.options, *([option.format(node=node)] if option else []), *settings.options]
+
+    def arguments(self, folder: str) -> list[str]:
+        """Return the arguments of ``gpureport`` on a node, which writes to *folder*."""
+        devices = [part for device in self.devices for part in ("--device", device)]
+        flags = [name for name, given in (("--quick", self.quick), ("--parallel", self.parallel)) if given]
+        workloads = [part for name in self.workloads for part in ("--workload", name)]
+        return ["fleet", "node", "--output", folder, *devices, *flags, *workloads]
+
+
+def read_site(path: Path) -> Site:
+    """Read ``fleet.yaml``, or that of a folder.
+
+    Raises:
+        InputError: it is missing or has an error.
+    """
+    file = path / FILE_NAME if path.is_dir() else path
+    if not file.exists():
+        raise InputError(f"{file}: there is no such file; `gpureport fleet init {path}` writes one")
+    return read_file(file, Site).get()
+
+
+TEMPLATE = """\
+# The nodes of a fleet. `gpureport fleet run` measures their devices, one job for each node.
+# Fill in the first two fields; the others have the values shown.
+
+scheduler: local          # local, ssh, slurm, squeue (Slurm without accounting), flux, pbs, torque, sge, oar, lsf
+nodes:                    # names as the scheduler uses them; gpu[01-16] is a set
+  - this-node
+# nodes:                  # or with what differs on a node
+#   gpu01: {}
+#   gpu02: {options: [--partition=new], environment: {CUDA_VISIBLE_DEVICES: "0"}}
+
+# options: []             # of every job, such as [--partition=gpu, --exclusive, --gpus-per-node=8]
+# node_option: ""         # how a job asks for a node, such as "--nodelist={node}"; empty: the scheduler's usual one
+# prepare: []             # shell commands on the node, such as [module load cuda]
+# command: gpureport      # on the node, such as /shared/gpureport/.venv/bin/gpureport
+# devices: []             # such as [H100]; empty: all GPUs and accelerators, or else the CPU
+# parallel: false         # true: all devices of a node at the same time, which changes launch costs
+# quick: true             # false: all workloads
+# workloads: []           # such as [memory, launch]; empty: all, or those of a quick run
+# time_limit_minutes: 30
+# pending_limit_minutes: 60
+# retries: 1              # of a node that failed
+# jobs: 64                # at a time
+"""

@@ -1,0 +1,125 @@
+"""Runs on the nodes of a site: its file, ReFrame's local scheduler, the devices of a node."""
+# ruff: noqa: D103 - the names of the tests say what they check
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from gpureport.errors import InputError
+from gpureport.fleet.engine.site_of_run import partition_name
+from gpureport.fleet.site_file import TEMPLATE, Site, read_site
+from gpureport.records.report import FILE_NAME
+
+REPORT = Path(__file__).parents[1] / "reports/pocl-xeon-16-cores" / FILE_NAME
+NODE = """#!/bin/sh
+# Stands for gpureport on a node: "fleet node --output FOLDER", with a recorded report.
+mkdir -p "$4/0-device"
+case $NODE_STATE in
+slow) sleep 60 ;;
+failed) echo "not measured: a device: exit code 1: the driver hangs"; exit 1 ;;
+killed) kill -9 $$ ;;
+esac
+cp {report} "$4/0-device/report.json"
+echo "1 of 1: all devices of this node were measured"
+"""
+
+needs_reframe = pytest.mark.skipif(find_spec("reframe") is None, reason="ReFrame is not installed")
+
+
+def write_site(folder: Path, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "fleet.yaml").write_text(text)
+    return folder
+
+
+def gpureport(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "gpureport", *map(str, arguments)]
+    environment = {**os.environ, **variables, "PYTHONWARNINGS": "ignore"}
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, env=environment, check=False)
+
+
+@needs_reframe
+def test_the_template_is_a_site(tmp_path: Path) -> None:
+    site = read_site(write_site(tmp_path / "site", TEMPLATE))
+    assert list(site.named()) == ["this-node"]
+    fields = {line.lstrip("# ").partition(":")[0] for line in TEMPLATE.splitlines() if ":" in line}
+    assert set(Site.model_fields) <= fields
+
+
+@needs_reframe
+def test_sets_of_names_are_expanded() -> None:
+    site = Site(scheduler="slurm", nodes=("gpu[08-10]", "login.example.org"), options=("--partition=gpu",))
+    named = site.named()
+    assert list(named) == ["gpu08", "gpu09", "gpu10", "login.example.org"]
+    assert site.access("gpu08", named["gpu08"]) == ["--partition=gpu", "--nodelist=gpu08"]
+    names = {partition_name(node, number) for number, node in enumerate(["a.b", "a_b", "7", "a-b"])}
+    assert len(names) == 4
+
+
+@needs_reframe
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("scheduler: slurn\nnodes: [a]\n", "fleet.yaml:1: scheduler"),
+        ("scheduler: local\nnodes: [a]\nquick: 2x\n", "fleet.yaml:3: quick"),
+        ("scheduler: local\nnodes: ['gpu[1-']\n", "fleet.yaml:2: nodes: 'gpu[1-' is no set of names"),
+        ("scheduler: local\nnodes: [a, a]\n", "appears twice"),
+        ("scheduler: local\nnodes: []\n", "no names"),
+        ("scheduler: local\nnode: [a]\n", "fleet.yaml:2: node"),
+    ],
+)
+def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_site(write_site(tmp_path / "site", text))
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@needs_reframe
+def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
+    command = tmp_path / "node"
+    command.write_text(NODE.replace("{report}", str(REPORT)))
+    command.chmod(0o755)
+    states = {"good": "", "bad": "failed", "gone": "killed"}
+    nodes = "".join(f"  {name}: {{environment: {{NODE_STATE: '{state}'}}}}\n" for name, state in states.items())
+    site = write_site(tmp_path / "site", f"scheduler: local\ncommand: {command}\nretries: 1\nnodes:\n{nodes}")
+    done = gpureport("fleet", "run", site, "--store", tmp_path / "store", "-o", tmp_path / "runs")
+    assert done.returncode == 1, done.stderr
+    rows = {line.split()[0]: line for line in done.stdout.splitlines() if line and line.split()[0] in states}
+    assert "measured" in rows["good"]
+    assert "the driver hangs" in rows["bad"]
+    assert "failed" in rows["gone"]
+    assert "2 of 3 nodes failed" in done.stdout
+    assert (tmp_path / "runs/good/0-device" / FILE_NAME).read_bytes() == REPORT.read_bytes()
+    listed = gpureport("fleet", "list", "--store", tmp_path / "store")
+    assert "good" in listed.stdout
+    assert "bad" not in listed.stdout
+    unknown = gpureport("fleet", "run", site, "--node", "other")
+    assert unknown.returncode == 2
+    assert "has no node 'other'" in unknown.stderr
+
+
+@needs_reframe
+def test_a_local_node_measures_its_device(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m gpureport"
+    text = f"scheduler: local\nnodes: [here]\ncommand: {command}\nworkloads: [launch]\nretries: 0\n"
+    done = gpureport("fleet", "run", write_site(tmp_path / "site", text), "-o", tmp_path / "runs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (report,) = (tmp_path / "runs/here").glob(f"*/{FILE_NAME}")
+    content = json.loads(report.read_text())
+    assert {m["key"]["family"] for m in content["measurements"]} >= {"launch"}
+    again = gpureport("fleet", "node", "-o", tmp_path / "runs/here")
+    assert "all devices of this node were measured" in again.stdout
+
+
+def test_without_reframe_one_sentence_says_how_to_install_it(tmp_path: Path) -> None:
+    if find_spec("reframe") is not None:
+        pytest.skip("ReFrame is installed")
+    done = gpureport("fleet", "run", write_site(tmp_path, TEMPLATE))
+    assert done.returncode == 2
+    assert "pip install" in done.stderr
