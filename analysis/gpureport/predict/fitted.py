@@ -77,6 +77,11 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "workloads.game_of_life.steps._DEPENDENT": _H200,
     "workloads.game_of_life.steps._MOVES": (),
     "workloads.game_of_life.steps._OPERATIONS": (),
+    "workloads.game_of_life.steps._PER_ROW": (),
+    "workloads.matrix.rate._SECONDS": (),
+    "workloads.memory.translation._LAST_REACH_BYTES": (),
+    "workloads.residency._USUAL_CYCLES": (),
+    "workloads.residency._WAIT_S": (),
     "workloads.game_of_life.strips._SCALARS": (),
     "workloads.particles.family._MOST": (),
 }

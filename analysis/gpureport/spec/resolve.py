@@ -138,7 +138,7 @@ def resolve(
         compute_units=kept["compute_units"].value,
         clock_hz=kept["clock"].value,
         caches=tuple(_cache(name, kept) for name in names),
-        tlb=tuple(_tlb(name, kept) for name in tlb_levels(architecture, file)),
+        tlb=tuple(_tlb(name, kept) for name in tlb_levels(architecture, file) if _is_known(name, kept)),
         memory=Memory(**_fields(Memory, _part(kept, "memory."))),
         launch=Launch(**_fields(Launch, _part(kept, "launch."))),
         link=link,
@@ -185,6 +185,12 @@ def _link(part: Mapping[str, Any]) -> Link | None:
     if part["kind"] == "pcie":
         return Link.pcie(part["generation"], part["lanes"])
     return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0))
+
+
+def _is_known(name: str, values: Layer) -> bool:
+    """Whether a level of the translation lookaside buffers has all values; not on a device's first day."""
+    part = _part(values, f"tlb.{name}.")
+    return part.keys() >= set(_REQUIRED_OF_A_TLB) and not part.keys().isdisjoint(("entries", "reach"))
 
 
 def _tlb(name: str, values: Layer) -> Tlb:
