@@ -1,0 +1,112 @@
+"""Game of Life, one bit per cell, several generations per pass; neighbouring cells are in different words."""
+
+from dataclasses import replace
+from math import ceil, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.spec.models import Device
+from gpureport.workloads.game_of_life.rules import Cells
+from gpureport.workloads.game_of_life.steps import (
+    AT_BORDERS,
+    DEPENDENT,
+    MOVES,
+    RESIDENT,
+    ROUNDS,
+    SHORTEST,
+    WORDS,
+    Steps,
+)
+from gpureport.workloads.model import Demand, Parameters
+
+_OPERATIONS = 9.5  # of a word
+_PER_ROW = 24.0  # operations that add the cells of the strips to the west and east, and remove them again
+
+
+class Interleaved(Steps):
+    """As :class:`Steps`, with half a shift instead of two for each word, and no word that contains edges only."""
+
+    source = "game_of_life/interleaved.cl"
+    kernel = "step_interleaved"
+
+    def __init__(self, generations: int, number: str) -> None:
+        super().__init__(generations, number)
+        self.bits = 32 - 2 * ceil(generations / WORDS)
+        """Cells per word in memory; in registers the other bits are those of neighbouring strips."""
+        self.variant = f"interleaved_steps{generations}"
+        self.title = f"Game of Life, interleaved words, {number} generations per pass"
+        self.description = (
+            f"{generations} generations per dispatch. A work-item processes a strip of {self.strip} cells by row, four "
+            f"words with {self.bits} cells each. Neighbouring cells are in different words, so that few shifts are "
+            "needed. Sums of the last two rows of every generation stay in registers, so that all generations need one "
+            f"pass over memory. The {2 * (32 - self.bits)} columns on either side, and {generations} rows "
+            "above and below a strip, are computed twice. Dead beyond the border. Counted: cells advanced, each "
+            f"{generations} times per dispatch."
+        )
+
+    @property
+    def strip(self) -> int:
+        """Cells of a row in one strip."""
+        return WORDS * self.bits
+
+    def row_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes of a row: whole strips."""
+        return ceil(parameters["width"] / self.strip) * self.element_bytes
+
+    def _side(self, working_set_bytes: float) -> int:
+        return super()._side(working_set_bytes * self.bits / 32)
+
+    def strip_rows(self, parameters: Parameters, device: Device) -> int:
+        """Return the rows of a strip, an even number: few long strips that occupy the device in whole rounds."""
+        strips = self.row_bytes(parameters) // self.element_bytes
+        resident = device.compute_units * (RESIDENT if not device.is_cpu else 1)
+        across = ceil(strips / parameters["local_x"]) * parameters["local_x"] if not device.is_cpu else strips
+        down = max(1, ROUNDS * resident // across)
+        return max(SHORTEST * self.generations, 2 * ceil(parameters["height"] / down / 2))
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """For each word, row and generation nine logic operations, and half a shift; three loads of a row."""
+        base = super().demand(parameters, device)
+        worked = min(self.rows(parameters), parameters["height"]) + 2 * self.generations
+        busy = self.tiling(parameters, device).busy_items * worked
+        words = WORDS * self.generations
+        integer = (words * _OPERATIONS + _PER_ROW) * (1 + AT_BORDERS * self._at_border(parameters))
+        return replace(
+            base,
+            operations={
+                "memory": 4.0 * busy,
+                "int32": integer * busy,
+                "instruction": (integer + words * MOVES + _PER_ROW) * busy,
+            },
+            chain={"int32": DEPENDENT * integer * worked},
+            registers=min(255, 62 + 22 * self.generations),
+        )
+
+    def _at_border(self, parameters: Parameters) -> float:
+        """Return the share of work-groups with cells beyond the border, at any of its four sides."""
+        group = (parameters["local_x"], parameters["local_y"])
+        groups = (ceil(n / side) for n, side in zip(self.items(parameters), group, strict=True))
+        return 1 - prod(1 - min(1.0, 2 / count) for count in groups)
+
+    def drawn(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
+        """Random cells; the other bits of a word are zero."""
+        return (super().drawn(rng, nbytes).view(np.uint32) & np.uint32(2**self.bits - 1)).view(np.uint8)
+
+    def cells_in(self, stored: NDArray[np.uint8], width: int) -> Cells:
+        """Bit i of word j is cell 4 i + j of a strip."""
+        bits = np.unpackbits(stored, axis=1, bitorder="little").reshape(len(stored), -1, WORDS, 32)
+        return bits[..., : self.bits].swapaxes(2, 3).reshape(len(stored), -1)[:, :width].astype(np.bool_)
+
+    def stored(self, cells: Cells, row_bytes: int) -> NDArray[np.uint8]:
+        """Rows of whole strips."""
+        height, width = cells.shape
+        strips = row_bytes // self.element_bytes
+        padded = np.zeros((height, strips * self.strip), dtype=np.bool_)
+        padded[:, :width] = cells
+        words = np.zeros((height, strips, WORDS, 32), dtype=np.bool_)
+        words[..., : self.bits] = padded.reshape(height, strips, self.bits, WORDS).swapaxes(2, 3)
+        return np.packbits(words.reshape(height, -1), axis=1, bitorder="little")
+
+
+WORKLOADS = (Interleaved(8, "eight"),)
