@@ -20,7 +20,7 @@ def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple
     segments. This range is narrow for a well resolved fall, and the whole distance of the points for a sharp one.
 
     Args:
-        u: positions, ascending, shape (n,).
+        u: positions, never falling, shape (n,).
         fit: never rising, shape (rows, n).
         target: shape (rows,).
         straight: estimate by the chord (at an inflection point) instead of the middle of the range (at a bend).
@@ -33,7 +33,7 @@ def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple
     reached = fit[:, -1] <= target
     j = np.where(reached, j, len(u) - 1)
     above, below = fit[row, j - 1], fit[row, j]
-    slopes = np.diff(fit, axis=1) / np.diff(u)
+    slopes = np.diff(fit, axis=1) / np.maximum(np.diff(u), 1e-12)
     slopes = np.minimum(np.pad(slopes, ((0, 0), (1, 1))), -1e-12)
     a, b = u[j - 1], u[j]
     chord = np.clip(a + (above - target) / np.maximum(above - below, 1e-12) * (b - a), a, b)
