@@ -184,11 +184,13 @@ def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
             continue
         name, least_s = _hard_limit(model, context.device)
         if least_s > ABOVE_CEILING * point.time_s and _same_level(match.observed, point):
-            factor = least_s / point.time_s
-            return (
-                f"At {point.point.label} it runs {factor:.2f} times as fast as its {name} ceiling allows at the listed "
-                "clock: the ceiling, the count of work or the measurement is wrong."
-            )
+            faster = f"At {point.point.label} it runs {least_s / point.time_s:.2f} times as fast as its {name} ceiling"
+            if context.device.is_cpu:
+                return (
+                    f"{faster}, which is typical of CPUs of this type: this one is faster, or the measurement is wrong."
+                )
+            wrong = "the ceiling, the count of work or the measurement is wrong"
+            return f"{faster} allows at the listed clock: {wrong}."
     return None
 
 
