@@ -187,7 +187,7 @@ def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
             faster = f"At {point.point.label} it runs {least_s / point.time_s:.2f} times as fast as its {name} ceiling"
             if context.device.is_cpu:
                 return (
-                    f"{faster}, which is typical of CPUs of this type: this one is faster, or the measurement is wrong."
+                    f"{faster}, a typical value of this type of core: this CPU is faster, or the measurement is wrong."
                 )
             wrong = "the ceiling, the count of work or the measurement is wrong"
             return f"{faster} allows at the listed clock: {wrong}."
