@@ -22,7 +22,7 @@ from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles.arrays import Arrays
 from gpureport.workloads.particles.structs import Structs
-from tests.toy import KIB, L1, L2, MIB, STEP, TOY, toy
+from tests.toy import KIB, L1, L2, MIB, STEP, TOY, TOY_WITH_FORMATS, toy
 
 FREE = Resources(32)
 FULL = limits_of(TOY)
@@ -278,7 +278,7 @@ def test_bank_conflicts_multiply_local_accesses() -> None:
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_every_workload_is_predicted(workload: Workload) -> None:
     """Times are positive and finite, no dispatch is faster than its largest ceiling, features have names."""
-    predictions = predict(TOY, workload, limits_of(TOY))
+    predictions = predict(TOY_WITH_FORMATS, workload, limits_of(TOY))
 
     assert predictions
     for prediction in predictions:

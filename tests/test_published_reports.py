@@ -70,10 +70,10 @@ def test_a_record_becomes_a_report(name: str, device: str) -> None:
     off = {str(f.key) for f in report.findings if not f.verdict.as_predicted}
     assert {str(explanation.key) for explanation in report.explanations} <= off
 
-    page = unescape(render_html(report)).replace("<wbr>", "").replace(TIMES, " x ")
+    page = unescape(render_html(report)).replace("<wbr>", "").replace(TIMES, " x ").replace("\xa0", " ")
     assert "Others measured these values" in page
     for text in (report.publication.citation, report.publication.url, *report.publication.notes):
-        assert text in page
+        assert text.replace("\xa0", " ") in page
     for statement in report.publication.statements:
         assert f"{statement.says} ({statement.where})" in page
     text = page.partition("</style>")[2].partition("</style>")[2]

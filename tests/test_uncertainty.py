@@ -36,7 +36,8 @@ from gpureport.records.provenance import Provenance
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Demand, Limits, Workload
-from tests.toy import TOY
+from tests.toy import TOY, TOY_WITH_FORMATS
+from tests.toy import toy as with_architecture
 
 QUICK = Limits(max_bytes=2.0**33, max_buffer_bytes=2.0**32, max_work_group=1024, quick=True)
 POSITIVE = st.floats(0.1, 10.0)
@@ -106,7 +107,7 @@ def test_deviations_are_those_of_the_plain_model(workload: Workload) -> None:
     """Small changes of each fact change the time of the plain model as the tape predicts."""
     step = 1e-5
     # If looking lines up took as long as reading them from their banks, the maximum would have no slope.
-    toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"lines_per_access": 1.7})})
+    toy = with_architecture(TOY_WITH_FORMATS, lines_per_access=1.7)
     sweep = workload.sweeps(toy, QUICK)[-1]
     parameters = sweep.points[len(sweep.points) // 2]
 
@@ -153,7 +154,8 @@ def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeyp
     for module in ("gpureport.predict", "gpureport.predict.arithmetic"):
         monkeypatch.setattr(import_module(module), "point_time", checked)
     special = dict.fromkeys(SPECIAL_TRANSITIONS, TOY.caches[1].bandwidth_transition)
-    device = TOY.model_copy(update={"caches": (TOY.caches[0], TOY.caches[1].model_copy(update=special))})
+    caches = (TOY.caches[0], TOY.caches[1].model_copy(update=special))
+    device = TOY_WITH_FORMATS.model_copy(update={"caches": caches})
     for workload in all_workloads():
         before = len(points)
         predictions = predict(device, workload, QUICK)

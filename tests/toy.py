@@ -156,6 +156,19 @@ def toy(device: Device = TOY, **architecture: Any) -> Device:
     return device.model_copy(update={"architecture": device.architecture.model_copy(update=architecture)})
 
 
+TOY_WITH_FORMATS = toy(
+    rates_per_cycle={
+        **ARCHITECTURE.rates_per_cycle,
+        "fp64": 64,
+        "int64": 32,
+        "matrix_fp16": 1024,
+        "matrix_bf16": 1024,
+    },
+    latency_cycles={**ARCHITECTURE.latency_cycles, "fp64": 8, "int64": 8},
+)
+"""Has rates of further number formats, so that every workload has points."""
+
+
 def of_groups(count: float, size: int = 256, **changes: Any) -> Demand:
     """Return the demand of *count* work-groups of *size* work-items."""
     return Demand(work_items=int(count * size), work_group=(size,), **changes)
