@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import inf
 from typing import Generic, TypeVar
 
@@ -116,6 +116,18 @@ def latency_levels(device: Device, usable_bytes: Sequence[float]) -> tuple[Servi
             cycles = cache.far_latency_cycles
         levels.append(ServingLevel(Level(name=cache.name), usable, transition, cycles))
     return (*levels, ServingLevel(DRAM, inf, NO_TRANSITION, device.memory.latency_cycles))
+
+
+def with_conflicts(device: Device, usable_bytes: Sequence[float], stride_bytes: float) -> tuple[float, ...]:
+    """Return the *usable_bytes* of each cache for lines whose addresses differ by a power of two, *stride_bytes*.
+
+    Such lines share few sets. Beyond the size of a page, bits of the physical address are random, so that the stride
+    selects no sets. An outer cache is worth at least as much as an inner one, which serves the same lines.
+    """
+    stride = min(stride_bytes, device.page_bytes)
+    line = max((cache.line_bytes for cache in device.caches), default=0)
+    lines = (c.lines_within(usable, stride) for c, usable in zip(device.caches, usable_bytes, strict=True))
+    return tuple(count * line for count in accumulate(lines, max))
 
 
 def translation_levels(device: Device, load_cycles: float) -> tuple[ServingLevel[Level], ...]:

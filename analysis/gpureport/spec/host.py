@@ -31,6 +31,8 @@ class HostCache:
     size_bytes: int
     shared_by: int
     """Logical processors that share one instance."""
+    ways: int | None = None
+    """Lines of a set; ``None``: not known."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,10 @@ def _clock(host: HostProcessor, clock_hz: float | None) -> Value:
 
 
 def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
-    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3."""
+    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3.
+
+    Sets of an L3 are selected by a hash of the address, so that its ways are left out.
+    """
     values: dict[str, Value] = {}
     for cache in host.caches:
         path = f"caches.L{cache.level}"
@@ -119,6 +124,8 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
             sharers = min(cache.shared_by, max(cores, 1))
             note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
             values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
+            if cache.ways:
+                values[f"{path}.ways"] = queried(cache.ways, source)
         else:
             instances = max(1, round(cores / cache.shared_by))
             note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""
@@ -229,10 +236,12 @@ def _read_caches(root: Path) -> list[HostCache]:
 def _read_cache(folder: Path) -> HostCache:
     """Read one ``index*`` folder; raise an OSError, ValueError or KeyError if it is not as Linux documents."""
     text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
+    ways = folder / "ways_of_associativity"
     return HostCache(
         level=int(text["level"]),
         size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
         shared_by=_count_list(text["shared_cpu_list"]),
+        ways=(int(ways.read_text()) if ways.exists() else 0) or None,
     )
 
 
