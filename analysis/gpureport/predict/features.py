@@ -87,10 +87,11 @@ def _end_of_span_near(size_bytes: float, device: Device, points: Sequence[Predic
     """
     parameters = points[0].point.parameters
     stride = parameters.get(APART, 0)
-    usable = [cache.capacity_bytes for cache in device.caches]
+    usable: Sequence[float] = [cache.capacity_bytes for cache in device.caches]
+    usable = with_conflicts(device, usable, stride) if stride else usable
     lines = (stride or parameters["page"]) / parameters["line"]
     ends = {tlb.level: tlb.covered_bytes * tlb.transition.midpoint for tlb in device.tlb}
-    for cache, capacity in zip(device.caches, with_conflicts(device, usable, stride) if stride else usable, strict=True):
+    for cache, capacity in zip(device.caches, usable, strict=True):
         end = capacity * lines * _usable(cache, of_latency=True)
         ends[Level(name=f"{cache.name} {'sets' if stride else 'data'}")] = end / cache.partitions
     nearest = min(ends, key=lambda level: abs(log(size_bytes / ends[level])), default=None)

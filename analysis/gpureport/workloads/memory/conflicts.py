@@ -29,10 +29,10 @@ class SetConflicts(Workload):
     variant = "set_conflicts"
     title = "Load latency at a stride of a power of two"
     description = (
-        "One work-item follows a random cycle through lines whose addresses differ by a power of two, such as the first "
-        "words of the rows of a matrix. Caches whose sets are selected by bits of the address keep only some of these "
-        "lines: as many as a set has ways, if the stride selects a single set. The latency then rises although most of "
-        "the cache is empty. Counted: the time of one load, including its address arithmetic."
+        "One work-item follows a random cycle through lines at a stride of a power of two, such as the first words of "
+        "the rows of a matrix. A cache whose sets are selected by bits of the address keeps only some of these lines: "
+        "as many as a set has ways, if the stride selects a single set. The latency then rises although most of the "
+        "cache is empty. Counted: the time of one load, including its address arithmetic."
     )
     source = "memory/conflicts.cl"
     metric = Metric(kind="time", unit="loads", label="latency")
