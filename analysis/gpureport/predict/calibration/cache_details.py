@@ -60,7 +60,7 @@ def cache_details(device: Device, observations: Iterable[Observation]) -> CacheD
         keeps_loads=None if loaded_s is None else 2 * loaded_s - next_s < middle_s,
         keeps_stores=None if stored_s is None else stored_s < middle_s,
         stride_bytes=stride,
-        lines_kept=_kept(strides[stride], middle_s) if stride else None,
+        lines_kept=_kept(strides[stride], (next_s - near_s) / 3) if stride else None,
     )
 
 
@@ -70,8 +70,8 @@ def _first_beyond(pairs: Sequence[ObservedPoint], added_s: float) -> int | None:
     return next((distance for distance, value in by_distance if value > by_distance[0][1] + added_s), None)
 
 
-def _kept(points: Sequence[ObservedPoint], latency_s: float) -> int | None:
-    """Return the most lines whose loads take less than *latency_s*; ``None`` if all do, or none."""
+def _kept(points: Sequence[ObservedPoint], added_s: float) -> int | None:
+    """Return the most lines whose loads take less than *added_s* longer than of the fewest; ``None`` if all do."""
     by_lines = sorted((point.point.parameters["lines"], point.value) for point in points)
-    count = next((n for n, (_, value) in enumerate(by_lines) if value > latency_s), 0)
+    count = next((n for n, (_, value) in enumerate(by_lines) if value > by_lines[0][1] + added_s), 0)
     return by_lines[count - 1][0] if count else None

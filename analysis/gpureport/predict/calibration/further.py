@@ -6,11 +6,9 @@ Documented values stay, unless the measured ones contradict them.
 from collections.abc import Iterator, Sequence
 
 from gpureport.matching import match_features, midpoints_of
-from gpureport.observe.features import TRANSFER
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.cache_details import cache_details
-from gpureport.predict.calibration.learned import AGREES, Learned, ObservedSweep, measured_value, noted
-from gpureport.records.levels import Level
+from gpureport.predict.calibration.learned import AGREES, Learned, ObservedSweep, measured_value
 from gpureport.records.observation import Observation
 from gpureport.records.provenance import Provenance
 from gpureport.spec.files import PrecisionRates
@@ -50,13 +48,15 @@ def _cache(device: Device, observations: Sequence[Observation]) -> Iterator[Foun
         return
     cache = device.caches[0]
     path, near = f"caches.{cache.name}", f"{cache.name}: memory/second_access shows that"
-    for name, listed, measured, workload in (
-        (f"{path}.sector", cache.sector_bytes, details.sector_bytes, "memory/sectors"),
-        ("memory.access", device.memory.access_bytes, details.access_bytes, "memory/sectors"),
-        (f"{path}.ways", cache.ways, details.ways(device), "memory/set_conflicts"),
+    for name, listed, measured in (
+        (f"{path}.sector", cache.sector_bytes, details.sector_bytes),
+        ("memory.access", device.memory.access_bytes, details.access_bytes),
     ):
         if measured and measured != listed:
-            yield name, _measured(device, name, measured, f"latency of {workload}")
+            yield name, _measured(device, name, measured, "latency of memory/sectors", format_bytes(listed))
+    ways = details.ways(device)
+    if ways and not cache.ways:
+        yield f"{path}.ways", _measured(device, f"{path}.ways", ways, "latency of memory/set_conflicts")
     if details.keeps_loads is False:
         yield f"{near} loads do not find data that were loaded there before; `{cache.name}: null` removes the level"
     if details.keeps_stores is not None and details.keeps_stores != device.architecture.write_allocate:
@@ -70,22 +70,26 @@ def _translation(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Fo
         predicted = predict_sweep(device, one.workload, one.sweep, "specification").features
         features = one.observation.features
         matches = match_features(midpoints_of(predicted), midpoints_of(features))
-        levels = {m.observed.level: m.predicted.level for m in matches if m.observed and m.predicted}
+        levels = {m.observed.value: m.predicted.level for m in matches if m.observed and m.predicted}
         plateaus = {f.level: f.value for f in features if f.position == "plateau"}
         following = dict(zip(plateaus, [*plateaus.values()][1:], strict=False))
-        names = {tlb.level: tlb.name for tlb in device.tlb}
+        listed = {tlb.level: tlb for tlb in device.tlb}
         number = 0
         for cliff in midpoints_of(features):
-            known = levels.get(cliff.level)
-            if cliff.level not in following or (known not in names if names else known is not None):
+            known = levels.get(cliff.value)
+            if cliff.level not in following or (known not in listed if listed else known is not None):
                 continue
             number += 1
-            path = f"tlb.{names[known] if known else f'L{number}'}"
+            tlb = listed.get(known) if known else None
+            path = f"tlb.{tlb.name if tlb else f'L{number}'}"
+            middle = tlb.transition.midpoint if tlb else 1.0
             cycles = (following[cliff.level] - plateaus[cliff.level]) * device.clock_hz
-            ends = [cliff.value, cliff.ci_low or cliff.value, cliff.ci_high or cliff.value]
+            ends = [end / middle for end in (cliff.value, cliff.ci_low or cliff.value, cliff.ci_high or cliff.value)]
+            if tlb and _is_documented(device, path) and 1 / AGREES < ends[0] / tlb.covered_bytes < AGREES:
+                continue
             yield f"{path}.reach", measured_value(ends, "B", "cliff of memory/translation")
             yield f"{path}.miss", _measured(device, f"{path}.miss", cycles, "plateaus of memory/translation")
-            if not known:
+            if not tlb:
                 yield f"{path}.page", assumed(HUGE_PAGE_BYTES, "typical of drivers of GPUs")
                 yield f"{path}.transition", assumed((0.9, 1.0, 1.2), "not known")
 
@@ -119,7 +123,7 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
         f"{format_value(feature.value, feature.unit)} {name.replace('_', ' ')}"
         for name, each in pinned.items()
         for feature in each.features
-        if feature.position == "plateau" and feature.level == Level(name=TRANSFER)
+        if feature.position == "plateau"
     ]
     if rates:
         yield f"link: copies of pinned memory reach {', '.join(rates)} (transfer/pinned)"
@@ -141,9 +145,13 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
 
 
 def _measured(device: Device, path: str, value: float, source: str, listed: str = "") -> Value:
-    """Return a measured value; its note names the documented one, which is *listed*, if it contradicts that."""
+    """Return a measured value; its note names a documented value that it contradicts, *listed*."""
     known = device.provenance.get(path)
-    made = Value(value, Provenance(kind="measured", source=source, note=""))
-    if known is None or known.kind in ("assumed", "measured"):
-        return made
-    return noted(made, f"conflict: {listed or 'another value'} ({known.kind}: {known.source or known.note})")
+    conflict = f"conflict: {listed} ({known.kind}: {known.source or known.note})" if listed and known else ""
+    return Value(value, Provenance(kind="measured", source=source, note=conflict))
+
+
+def _is_documented(device: Device, path: str) -> bool:
+    """Return whether the size of a translation lookaside buffer at *path* has a source."""
+    known = (device.provenance.get(f"{path}.{key}") for key in ("reach", "entries"))
+    return any(each.kind not in ("assumed", "measured") for each in known if each)

@@ -56,7 +56,7 @@ class ObservedSweep:
 class Learned:
     """Measured values by path, in SI base units, and remarks for the author of the entry.
 
-    *device* is the drafted one with the measured values.
+    *device* is the drafted one with measured capacities, latencies and bandwidths.
     """
 
     values: Mapping[str, Value]
@@ -99,7 +99,8 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
         for name, kind in kinds.items()
         if name not in sizes
     ]
-    return Learned(values, tuple(remarks), ends[0])
+    described = {"architecture": device.architecture, "provenance": device.provenance}
+    return Learned(values, tuple(remarks), ends[0].model_copy(update=described))
 
 
 def measured_value(ends: Sequence[float], unit: str, source: str) -> Value:
