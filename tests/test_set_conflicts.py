@@ -11,6 +11,7 @@ from gpureport.predict.residency import with_conflicts
 from gpureport.records.prediction import Prediction
 from gpureport.report.run.cache_blocks import cache_blocks
 from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
+from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Cache, Device, Tlb, Transition
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
@@ -76,6 +77,19 @@ def test_the_latency_rises_beyond_the_lines_that_stay(ways: int | None, lines: l
     assert [each["L1 sets"] for each in found] == pytest.approx(lines, rel=0.15)
 
 
+def test_a_single_set_ends_suddenly() -> None:
+    """Eight lines stay, the ninth replaces all; where a stride selects several sets, the end is that of the cache."""
+    cycles = {}
+    for ways in (8, 256):
+        for prediction in predict(_with_ways(ways), WORKLOAD, limits_of(TOY), intervals=False):
+            for point in prediction.points:
+                cycles[ways, point.point.label] = point.value * TOY.clock_hz
+
+    assert cycles[8, "8 x 128 KiB"] == pytest.approx(44, rel=0.1)
+    assert cycles[8, "9 x 128 KiB"] > 200
+    assert cycles[256, "235 x 128 KiB"] < 44 * 2
+
+
 def test_first_loads_of_an_empty_cache_take_longer() -> None:
     """A cache that is empty when a dispatch starts misses each line once."""
     kept = L1.model_copy(update={"persistent": True})
@@ -112,23 +126,31 @@ def _described(root: Path, number: int, **facts: str) -> None:
         (folder / name).write_text(text)
 
 
-def test_the_system_reports_ways(tmp_path: Path) -> None:
-    """Zero is not known; a hash selects the slice of an L3."""
+@pytest.mark.parametrize(
+    ("vendor", "ways"),
+    [("AuthenticAMD", {"caches.L1.ways": 12}), ("GenuineIntel", {"caches.L1.ways": 12, "caches.L2.ways": 16})],
+)
+def test_the_system_reports_ways(vendor: str, ways: dict[str, int], tmp_path: Path) -> None:
+    """A hash selects the set of an L3, and of an L2 that is not Intel's."""
     _described(tmp_path, 0, level="1", type="Data", size="48K", shared_cpu_list="0", ways_of_associativity="12\n")
-    _described(tmp_path, 1, level="2", type="Unified", size="2048K", shared_cpu_list="0", ways_of_associativity="0")
+    _described(tmp_path, 1, level="2", type="Unified", size="2048K", shared_cpu_list="0", ways_of_associativity="16")
     _described(tmp_path, 2, level="3", type="Unified", size="32M", shared_cpu_list="0-7", ways_of_associativity="16")
     host = read_host(caches=tmp_path, cpuinfo=tmp_path / "none")
+    facts = ProcessorFacts(vendor=vendor, family=6, processors=8)
 
-    assert [cache.ways for cache in host.caches] == [12, None, 16]
-    values = host_values(HostProcessor("x", 8, 1 << 34, caches=host.caches))
-    assert {path: value.value for path, value in values.items() if path.endswith(".ways")} == {"caches.L1.ways": 12}
+    assert [cache.ways for cache in host.caches] == [12, 16, 16]
+    values = host_values(HostProcessor("x", 8, 1 << 34, caches=host.caches, facts=facts))
+    assert {path: value.value for path, value in values.items() if path.endswith(".ways")} == ways
 
 
-def test_other_caches_of_a_processor_have_no_ways() -> None:
-    """A system that reports none."""
-    values = host_values(HostProcessor("x", 8, 1 << 34, caches=(HostCache(1, 32 << 10, 1),)))
+@pytest.mark.parametrize("ways", [None, "0"])
+def test_a_system_may_report_no_ways(ways: str | None, tmp_path: Path) -> None:
+    """Or zero."""
+    listed = {} if ways is None else {"ways_of_associativity": ways}
+    _described(tmp_path, 0, level="1", type="Data", size="32K", shared_cpu_list="0", **listed)
 
-    assert "caches.L1.ways" not in values
+    assert [cache.ways for cache in read_host(caches=tmp_path, cpuinfo=tmp_path / "none").caches] == [None]
+    assert "caches.L1.ways" not in host_values(HostProcessor("x", 8, 1 << 34, caches=(HostCache(1, 32 << 10, 1),)))
 
 
 def test_lines_at_a_stride_are_a_key_figure_and_a_row_of_the_report() -> None:

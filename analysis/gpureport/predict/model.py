@@ -129,7 +129,7 @@ def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> Poin
     resident = occupancy(device.architecture, demand.work_group, resources)
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     usable = usable_capacities(device, demand, resident)
-    load_cycles, level = staircase(footprint, latency_levels(device, usable))
+    load_cycles, level = staircase(footprint, latency_levels(device, usable, demand.stride_bytes))
     if demand.span_bytes and device.tlb:
         load_cycles, translated = staircase(demand.span_bytes, translation_levels(device, load_cycles))
         level = level if demand.stride_bytes else translated

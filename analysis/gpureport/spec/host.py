@@ -18,6 +18,7 @@ _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _ARM = "0x41"
 """Implementer of cores that Arm designed."""
+_INTEL = "GenuineIntel"
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -114,7 +115,8 @@ def _clock(host: HostProcessor, clock_hz: float | None) -> Value:
 def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
     """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3.
 
-    Sets of an L3 are selected by a hash of the address, so that its ways are left out.
+    Ways are left out where a hash of the address selects the set: in an L3, and in an L2 other than Intel's (CPUID of
+    Intel's tells which caches have such a hash; an L2 of Zen 4 keeps three times the lines that bits would allow).
     """
     values: dict[str, Value] = {}
     for cache in host.caches:
@@ -124,7 +126,7 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
             sharers = min(cache.shared_by, max(cores, 1))
             note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
             values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
-            if cache.ways:
+            if cache.ways and (cache.level == 1 or (host.facts and host.facts.vendor == _INTEL)):
                 values[f"{path}.ways"] = queried(cache.ways, source)
         else:
             instances = max(1, round(cores / cache.shared_by))
