@@ -100,8 +100,8 @@ class SetConflicts(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Follow the cycle."""
         (order,) = (buffer.filled() for name, buffer in job.buffers.items() if name.startswith("order"))
-        reached = order[[parameters["steps"] * dispatches % len(order)]]
-        return {"state": reached * np.uint32(parameters[APART] // 4)}
+        reached = int(order[parameters["steps"] * dispatches % len(order)])
+        return {"state": np.array([reached * (parameters[APART] // 4)], dtype=np.uint32)}
 
 
 def _steps(device: Device, lines: int) -> int:
