@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.findings.key_figures import key_figures
 from gpureport.predict import limits_of, predict
 from gpureport.predict.residency import with_conflicts
 from gpureport.records.prediction import Prediction
@@ -153,20 +152,16 @@ def test_a_system_may_report_no_ways(ways: str | None, tmp_path: Path) -> None:
     assert "caches.L1.ways" not in host_values(HostProcessor("x", 8, 1 << 34, caches=(HostCache(1, 32 << 10, 1),)))
 
 
-def test_lines_at_a_stride_are_a_key_figure_and_a_row_of_the_report() -> None:
-    """Predicted 64 lines; the observed device keeps 16 of both strides."""
-    device, real = _with_ways(16), _with_ways(16)
-    predictions = predict(device, WORKLOAD, limits_of(device))
-    shown = tuple(observed_like(each) for each in predict(real, WORKLOAD, limits_of(real), intervals=False))
-    report = make_report().model_copy(update={"device": device, "predictions": predictions, "observations": shown})
+def test_the_report_compares_lines_at_a_stride_with_the_entry() -> None:
+    """At the largest stride."""
+    device = _with_ways(16)
+    shown = tuple(observed_like(each) for each in predict(device, WORKLOAD, limits_of(device), intervals=False))
+    report = make_report().model_copy(update={"device": device, "observations": shown})
 
-    figure = next(figure for figure in key_figures(report) if figure.name == "Lines 4 KiB apart in L1")
-    assert figure.specification == 64
-    assert figure.predicted
-    assert figure.predicted.value == pytest.approx(64, rel=0.1)
     (block,) = cache_blocks(report)
     assert block.table
-    assert [row[1:] for row in block.table.rows] == [("16", "16")]
+    assert block.table.rows == (("lines in L1 at a stride of 128 KiB", "16", "16"),)
+    assert not list(cache_blocks(make_report()))
 
 
 def test_every_processor_lists_ways_that_fit_its_cache() -> None:

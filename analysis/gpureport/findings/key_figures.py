@@ -10,7 +10,6 @@ from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.predict.power import most_energy_j
-from gpureport.predict.residency import with_conflicts
 from gpureport.records.energy import Energy
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
@@ -295,7 +294,6 @@ def _wanted(report: FigureSource) -> Iterator[_Wanted]:
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
         yield _Wanted(f"{cache.name} read", "B/s", workload, sweep, "plateau", Level(name=cache.name), bandwidth)
     yield from _latencies(device)
-    yield from _conflicts(device)
     yield from _rates(device)
     yield from _transfers(device)
     for name, sweep, launch_s in (
@@ -330,23 +328,6 @@ def _latencies(device: Device) -> Iterator[_Wanted]:
     for level, cycles in (*levels, (DRAM, device.memory.latency_cycles)):
         name, seconds = f"{_LATENCY}{'memory' if level == DRAM else level}", device.cycles(cycles)
         yield _Wanted(name, "s", "memory/latency", "", "plateau", level, seconds, limit=False)
-
-
-def _conflicts(device: Device) -> Iterator[_Wanted]:
-    """Yield how many lines at a stride of 4 KiB each cache keeps: as many as it has ways, or all of its lines."""
-    line = max((cache.line_bytes for cache in device.caches), default=1)
-    usable = with_conflicts(device, [cache.capacity_bytes for cache in device.caches], _STRIDE_BYTES)
-    for cache, kept in zip(device.caches, usable, strict=True):
-        name, sweep, level = f"Lines 4 KiB apart in {cache.name}", f"stride_{_STRIDE_BYTES}", f"{cache.name} sets"
-        yield _Wanted(
-            *(name, "lines", "memory/set_conflicts", sweep, "midpoint", Level(name=level), kept / line),
-            limit=False,
-            factor=1 / _STRIDE_BYTES,
-            main=False,
-        )
-
-
-_STRIDE_BYTES = 4096
 
 
 def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:

@@ -57,7 +57,10 @@ class SetConflicts(Workload):
         return grid.key(parameters, label, work=parameters["steps"], items=1, nbytes=_span_bytes(parameters))
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A chain of loads; the first load of each line comes from the shared cache if the nearest one is empty."""
+        """A chain of loads; the first load of each line comes from the shared cache if the nearest one is empty.
+
+        Loads of processors compute the address from an index themselves.
+        """
         lines, steps = parameters["lines"], parameters["steps"]
         empty = bool(device.caches) and not device.caches[0].persistent
         first = min(lines, steps) if empty else 0
@@ -65,7 +68,7 @@ class SetConflicts(Workload):
             work_items=1,
             work_group=(1,),
             streams=(Stream("lines", lines, parameters[APART], 4, passes=steps / lines, outer_passes=steps / lines),),
-            chain={"int32": 2.0 * steps},
+            chain={} if device.is_cpu else {"int32": 2.0 * steps},
             memory_chain=steps - first,
             cached_chain=first,
             in_step=False,
