@@ -189,7 +189,7 @@ def test_predictions_are_labelled() -> None:
 def test_one_size_is_given_with_its_largest_losses() -> None:
     text = work_group_size(BASE)
 
-    assert " work-items, in the best shape, are within 3 % of the best size, or " in text
+    assert " work-items, in the best shape of each kernel, are within 3 % of the best size in " in text
     assert work_group_size(UNMEASURED).startswith("Predicted: ")
     assert work_group_size(BASE.model_copy(update={"observations": (), "predictions": ()})) == ""
 
@@ -225,12 +225,12 @@ def test_a_cpu_has_no_resident_capacity() -> None:
 def test_kernels_that_memory_limits_are_compared_with_the_copy() -> None:
     report = make_report(only=("particles",))
     copy = replace(figure("Memory copy", 90.0), specification=100.0)
-    text = bottleneck(curves(report), (copy,), device_bandwidth=4.8e12)
+    text = bottleneck(report, curves(report), (copy,), device_bandwidth=4.8e12)
 
-    assert "memory bandwidth (2 of 2 kernels)." in text
+    assert "memory bandwidth (2 of 2)." in text
     assert "of copy bandwidth" in text
-    assert "of copy bandwidth" not in bottleneck(curves(report), (), device_bandwidth=4.8e12)
-    assert bottleneck((), (), device_bandwidth=1.0) == ""
+    assert "of copy bandwidth" not in bottleneck(report, curves(report), (), device_bandwidth=4.8e12)
+    assert bottleneck(BASE, (), (), device_bandwidth=1.0) == ""
 
 
 def test_trust_counts_each_feature_once() -> None:

@@ -41,7 +41,7 @@ class Saturation:
 
 
 def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
-    """Return n90: the work from which on the smooth curve has at least 90 % of its peak, up to this peak.
+    """Return n90: the fewest work-items with which the smooth curve has 90 % of its peak.
 
     Args:
         u: ln(work-items), never falling, shape (n,).
@@ -59,10 +59,9 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
         return None
     curve = _smooth_curve(fit, float(np.median(noise)))
     peak = int(np.argmax(curve.rates))
-    below = np.flatnonzero(curve.rates[:peak] < curve.rates[peak] + NINE_TENTHS)
-    if not len(below):
+    i = int(np.argmax(curve.rates >= curve.rates[peak] + NINE_TENTHS)) - 1
+    if i < 0:
         return None
-    i = int(below[-1])
     slope = (curve.rates[i + 1] - curve.rates[i]) / (curve.sizes[i + 1] - curve.sizes[i])
     value = curve.sizes[i] + (curve.rates[peak] + NINE_TENTHS - curve.rates[i]) / slope
     error = _fit_error(fit)

@@ -513,6 +513,10 @@ def yaml_values(record: type[Record]) -> dict[str, tuple[str, Dimension]]:
     return {name: (name.removesuffix(unit), _UNITS[unit]) for name, unit in zip(names, units, strict=True)}
 
 
+CORE_TYPE = "core type"
+"""The source of values that follow from the type of core begins so; the architecture's id follows."""
+
+
 class Device(Record):
     """A resolved device: its own values and those of its architecture."""
 
@@ -547,6 +551,12 @@ class Device(Record):
     def is_cpu(self) -> bool:
         """Whether work-groups run on the cores of a CPU, one after the other on each."""
         return self.kind == "cpu"
+
+    @property
+    def is_typical(self) -> bool:
+        """Whether the values are what machines with this type of core usually reach, so that they are no limits."""
+        origin = self.provenance.get("memory.bandwidth")
+        return bool(origin and origin.source.startswith(CORE_TYPE))
 
     @property
     def host_link(self) -> Link:
