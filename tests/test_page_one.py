@@ -206,7 +206,7 @@ def test_full_occupancy_is_not_the_amortised_launch_cost() -> None:
     text = work(BASE, 1e5, 2e6, 4e6)
 
     assert text.startswith("270 k work-items fill all compute units (full occupancy).")
-    assert "at 100 k (Game of Life, one byte a cell (naive)) to 4 M work-items" in text
+    assert "at 100 k (game_of_life/naive) to 4 M work-items" in text
     assert "median 2 M." in text
     assert "In 2 of 3 sweeps, n90 exceeds the resident capacity." in text
     assert "exceeds" not in work(BASE, 1e5, 2e5)

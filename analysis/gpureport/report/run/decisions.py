@@ -19,7 +19,7 @@ from gpureport.report.run import kernels as own_kernels
 from gpureport.report.run.curves import CurveRecords, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
-from gpureport.report.text.words import family_name, kernel_name, listed, low_to_high
+from gpureport.report.text.words import family_name, listed, low_to_high
 from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value, rounded_bytes
 from gpureport.workloads import all_workloads
@@ -264,7 +264,7 @@ def work_group_size(report: Report) -> str:
     without = f"; {best.without} lack this size" if best.without else ""
     good = f"{label}{best.size} work-items, in the best shape of each kernel, are within {format_percent(WITHIN)} of "
     good += f"the best size in {of_all}{unclear}{without}"
-    return f"{good}{_losses(report, best)}.{_best_shape(best)}{_worst_shape(report, best)}"
+    return f"{good}{_losses(report, best)}.{_best_shape(best)}{_worst_shape(best)}"
 
 
 def _losses(report: Report, best: OneSize) -> str:
@@ -290,13 +290,13 @@ def _best_shape(best: OneSize) -> str:
     return f" One shape for all: {_sides(shape.most.sides)} {suits}."
 
 
-def _worst_shape(report: Report, best: OneSize) -> str:
+def _worst_shape(best: OneSize) -> str:
     """Warn of the slowest shape of the recommended size; empty if shapes hardly differ."""
     worst = best.worst_shape
     if worst is None or worst.loss < _MUCH:
         return ""
-    kernel = kernel_name(report, worst.key)
-    return f" Slowest: {_sides(worst.sides)} reaches {format_percent(1 - worst.loss)} of the best rate ({kernel})."
+    reaches = f"{format_percent(1 - worst.loss)} of the best rate ({worst.key.workload})"
+    return f" Slowest: {_sides(worst.sides)} reaches {reaches}."
 
 
 def _sides(sides: Sequence[int]) -> str:
@@ -324,18 +324,18 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
             f" In {above} of {len(work)} sweeps, n90 exceeds the resident capacity. More work amortises the launch "
             "cost and the partly filled last round of work-groups."
         )
-    return f"{fills}{span} (Empty kernels are not counted.)"
+    return f"{fills}{span}"
 
 
 def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
-    """Return the work for 90 % of the peak of each sweep over sizes, with the kernel's name; without uncertain ones."""
+    """Return the work for 90 % of the peak of each sweep over sizes, with the workload; without uncertain ones."""
     kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     curves = [curve for curve in kernels if curve.key.family != "launch"]
     if report.observations:
         found = [f for f in specified_values(curves, "n90") if f.observed and _is_certain(f)]
-        return [(_number(finding), kernel_name(report, finding.key)) for finding in found]
+        return [(_number(finding), finding.key.workload) for finding in found]
     features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
-    return [(f.value, kernel_name(report, key)) for key, f in features if f.position == "n90"]
+    return [(f.value, key.workload) for key, f in features if f.position == "n90"]
 
 
 def bottleneck(
