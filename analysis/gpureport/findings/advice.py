@@ -148,9 +148,9 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
     losses = {key: _relative_to_best(rates) for key, rates in searches.items()}
     sizes = sorted({size for of in losses.values() for size in of})
     candidates = [
-        OneSize(size, found, len(searches) - len(found), _unclear(size, searches, found))
+        OneSize(size, each, len(searches) - len(each), _unclear(size, searches, each))
         for size in sizes
-        if (found := {key: of[size] for key, of in losses.items() if size in of})
+        if (each := {key: of[size] for key, of in losses.items() if size in of})
     ]
     best = min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
     if best is None:

@@ -332,8 +332,8 @@ def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, st
     kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     curves = [curve for curve in kernels if curve.key.family != "launch"]
     if report.observations:
-        found = [f for f in specified_values(curves, "n90") if f.observed and _is_certain(f)]
-        return [(_number(finding), finding.key.workload) for finding in found]
+        certain = [f for f in specified_values(curves, "n90") if f.observed and _is_certain(f)]
+        return [(_number(finding), finding.key.workload) for finding in certain]
     features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
     return [(f.value, key.workload) for key, f in features if f.position == "n90"]
 
