@@ -7,15 +7,7 @@ from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.rules import Cells
-from gpureport.workloads.game_of_life.steps import (
-    AT_BORDERS,
-    MOVES,
-    RESIDENT,
-    ROUNDS,
-    SHORTEST,
-    WORDS,
-    Steps,
-)
+from gpureport.workloads.game_of_life.steps import AT_BORDERS, MOVES, RESIDENT, ROUNDS, SHORTEST, WORDS, Steps
 from gpureport.workloads.model import Parameters
 
 _OPERATIONS = 9.5  # of a word
