@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+
 from benchmark_rows import ROWS, Row
 from benchmark_table import COLUMNS, best_copy, table
 from benchmark_timing import Run, measured
-
 from gpureport.cli.console import note, print_text
 from gpureport.cli.options import separated
 from gpureport.cli.progress import ProgressBar

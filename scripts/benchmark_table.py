@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from benchmark_timing import Outcome
-
 from gpureport.cli.tables import Row as Cells
 from gpureport.spec.models import Device
 from gpureport.units import format_time, format_value

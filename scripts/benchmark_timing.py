@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from benchmark_rows import Row
 
+from benchmark_rows import Row
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.bench import Point

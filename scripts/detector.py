@@ -10,8 +10,8 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from detector_curves import KINDS, Kind, Sweep, sweep
 
+from detector_curves import KINDS, Kind, Sweep, sweep
 from gpureport.cli.console import print_text
 from gpureport.observe import observe
 from gpureport.records.features import CurveFeature

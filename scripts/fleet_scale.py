@@ -25,7 +25,6 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fleet_faults import DATA, drawn, load_noise
-
 from gpureport.cli.tables import print_table
 from gpureport.data import data_dir
 from gpureport.fleet.reading import read_run

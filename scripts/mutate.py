@@ -20,10 +20,10 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from mutate_equivalent import EQUIVALENT
-from mutations import Mutation, mutated, mutations
 
 from gpureport.cli.console import print_text
+from mutate_equivalent import EQUIVALENT
+from mutations import Mutation, mutated, mutations
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path("analysis", "gpureport")

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.records.report import Report
+from gpureport.spec.database import Database, load_database
+from tests.make_report import make_report
 from tests.present import working
 
 
@@ -43,6 +46,18 @@ def _everything_is_drawn() -> Iterator[None]:
     yield
     log.removeHandler(failures)
     assert not failures.messages
+
+
+@pytest.fixture(scope="session")
+def database() -> Database:
+    """The shipped database; tests that change one load their own."""
+    return load_database()
+
+
+@pytest.fixture(scope="session")
+def report() -> Report:
+    """The full synthetic report."""
+    return make_report()
 
 
 @pytest.fixture(scope="module")

@@ -62,6 +62,33 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
     )
 
 
+H200 = PresentDevice(
+    index=0,
+    platform="NVIDIA CUDA",
+    platform_version="OpenCL 3.0 CUDA 13.0.97",
+    name="NVIDIA H200",
+    vendor="NVIDIA Corporation",
+    kind="gpu",
+    driver="580.159.04",
+    version="OpenCL 3.0 CUDA",
+    compute_units=132,
+    clock_hz=1.98e9,
+    global_memory_bytes=150_000_000_000,
+    max_allocation_bytes=37_500_000_000,
+    global_cache_bytes=int(L2_BYTES),
+    cache_line_bytes=128,
+    local_memory_bytes=49152,
+    max_work_group=1024,
+    max_work_item_sizes=(1024, 1024, 64),
+    timer_resolution_s=1e-6,
+    extensions=("cl_khr_fp64", "cl_nv_device_attribute_query"),
+    pci_id="10de:2335",
+    wave_size=32,
+    compute_capability="9.0",
+)
+"""As NVIDIA's driver reports it."""
+
+
 def make_machine() -> Machine:
     """A host with figures like a cloud instance's."""
     return Machine(
@@ -71,30 +98,7 @@ def make_machine() -> Machine:
         memory_bytes=128 * 1024.0**3,
         python="3.11.9",
         packages={"gpureport": "0.1.0", "numpy": "2.4.6", "pyopencl": "2026.1.4", "scipy": "1.17.1"},
-        opencl=PresentDevice(
-            index=0,
-            platform="NVIDIA CUDA",
-            platform_version="OpenCL 3.0 CUDA 13.0.97",
-            name="NVIDIA H200",
-            vendor="NVIDIA Corporation",
-            kind="gpu",
-            driver="580.159.04",
-            version="OpenCL 3.0 CUDA",
-            compute_units=132,
-            clock_hz=1.98e9,
-            global_memory_bytes=150_000_000_000,
-            max_allocation_bytes=37_500_000_000,
-            global_cache_bytes=int(L2_BYTES),
-            cache_line_bytes=128,
-            local_memory_bytes=49152,
-            max_work_group=1024,
-            max_work_item_sizes=(1024, 1024, 64),
-            timer_resolution_s=1e-6,
-            extensions=("cl_khr_fp64", "cl_nv_device_attribute_query"),
-            pci_id="10de:2335",
-            wave_size=32,
-            compute_capability="9.0",
-        ),
+        opencl=H200,
         clocks=(Clock(label="SM clock while measuring", clock_hz=1.98e9),),
         vendor_facts={"power limit": "700 W", "temperature": "41 °C"},
     )

@@ -1,14 +1,12 @@
 """The accuracy table of the README: its place and its format."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-import sys
-from importlib import import_module
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+import accuracy as script
 from gpureport.errors import GpuReportError
 from gpureport.records.keys import SweepKey
 from gpureport.spec.database import load_database
@@ -19,14 +17,7 @@ from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def script() -> Any:
-    sys.path.insert(0, str(ROOT / "scripts"))
-    yield import_module("accuracy")
-    sys.path.remove(str(ROOT / "scripts"))
-
-
-def test_the_readme_has_a_row_for_each_target(script: Any) -> None:
+def test_the_readme_has_a_row_for_each_target() -> None:
     begin, end = script.marks("accuracy")
     table = (ROOT / "README.md").read_text(encoding="utf-8").partition(begin)[2].partition(end)[0]
 
@@ -34,7 +25,7 @@ def test_the_readme_has_a_row_for_each_target(script: Any) -> None:
     assert named == [target.data for target in TARGETS]
 
 
-def test_the_table_is_replaced_and_nothing_else(script: Any) -> None:
+def test_the_table_is_replaced_and_nothing_else() -> None:
     begin, end = script.marks("times")
     text = f"before\n{begin}\nold\n{end}\nafter\n"
 
@@ -44,7 +35,7 @@ def test_the_table_is_replaced_and_nothing_else(script: Any) -> None:
     assert script.with_table(once, "times", r"| new \1 |") == once
 
 
-def test_a_readme_without_marks_is_refused(script: Any) -> None:
+def test_a_readme_without_marks_is_refused() -> None:
     with pytest.raises(GpuReportError, match="lacks the lines"):
         script.with_table("nothing", "times", "table")
 
@@ -56,7 +47,7 @@ def residual(device: str, independence: Independence = "seen", predicted: float 
     return Residual(curve, what, "here", "s", predicted, 1.0)
 
 
-def test_an_architecture_has_a_row_for_both_days_and_all_have_one(script: Any) -> None:
+def test_an_architecture_has_a_row_for_both_days_and_all_have_one() -> None:
     found = [
         residual("nvidia/h200_sxm", "unseen device", 1.1),
         residual("nvidia/h200_sxm", "unseen device", 1.3),
@@ -69,13 +60,13 @@ def test_an_architecture_has_a_row_for_both_days_and_all_have_one(script: Any) -
     assert every == ("all", "", *own[2:])
 
 
-def test_a_result_has_a_row_with_the_origin_of_its_constants(script: Any) -> None:
+def test_a_result_has_a_row_with_the_origin_of_its_constants() -> None:
     found = [residual("nvidia/h200_sxm", "unseen device", 1.1), residual("nvidia/h200_sxm", "unseen device", 1.3)]
 
     assert list(script.times_by_result(found)) == [("run", "unseen device", "2", "20.0 % / 20.0 % / 28.0 %", "")]
 
 
-def test_cells_combine_error_limit_and_result(script: Any) -> None:
+def test_cells_combine_error_limit_and_result() -> None:
     target = next(target for target in TARGETS if target.what == "n90" and target.calibrated)
     summary = Summary(n=26, median=0.7, mean=0.7, p90=0.8, ratio=1.0, inside=1.0, not_observed=1, not_predicted=0)
     results = (
@@ -94,7 +85,7 @@ def test_cells_combine_error_limit_and_result(script: Any) -> None:
     assert script.markdown(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
 
-def test_targets_without_data_and_without_calibration_leave_cells_blank(script: Any) -> None:
+def test_targets_without_data_and_without_calibration_leave_cells_blank() -> None:
     target = next(target for target in TARGETS if target.calibrated is None)
     (results,) = judge([], [target])
 

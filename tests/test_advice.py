@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpureport.findings.advice import (
     WITHIN,
     BestShape,
-    WorstShape,
+    ShapeLoss,
     advise,
     one_size,
     shape_of,
@@ -61,7 +61,7 @@ def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
     assert found.ties == ("64", "128", "256", "1024")
     assert family.choices == (found.ties,)
     assert advice_sentence("Family", family) == (
-        "Family: use 64, 128, 256 or 1024. Each is within 3 % of the best of 5 shapes."
+        "Family: use 64, 128, 256 or 1024. Of 5 shapes, each is within 3 % of the best or not significantly slower."
     )
 
 
@@ -254,7 +254,7 @@ def test_sizes_whose_intervals_overlap_the_best_lose_nothing() -> None:
 
     best = one_size([with_intervals(tied, 0.06), other])
     assert best is not None
-    assert (best.size, best.worst) == (256, 0.0)
+    assert (best.size, best.worst, best.unclear) == (256, 0.0, 1)
     certain = one_size([tied, other])
     assert certain is not None
     assert (certain.size, certain.worst) == (256, pytest.approx(0.1))
@@ -281,8 +281,8 @@ def test_one_size_has_its_best_and_its_worst_shape() -> None:
 
     assert best is not None
     assert best.size == 256
-    assert best.best_shape == BestShape((16, 16), suits=2, searches=3)
-    assert best.worst_shape == WorstShape(first.key, (1, 256), pytest.approx(0.8))
+    assert best.best_shape == BestShape(ShapeLoss(first.key, (16, 16), pytest.approx(0.2)), suits=2, searches=3)
+    assert best.worst_shape == ShapeLoss(first.key, (1, 256), pytest.approx(0.8))
     noisy = one_size([with_intervals(search("e", {"256x1": 100.0, "16x16": 80.0, "64x1": 1.0}), 0.35)])
     assert noisy is not None
     assert noisy.worst_shape is not None

@@ -1,16 +1,15 @@
 """The benchmark of the development tools: its rows, its verdicts, and a short run on the CPU."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-import sys
 from dataclasses import replace
-from importlib import import_module
 from math import prod
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+import benchmark as script
+import benchmark_table as tables
+import benchmark_timing as timing
 from gpureport.errors import InputError
 from gpureport.measure.limits import SweepSettings, features
 from gpureport.spec.database import load_database
@@ -21,26 +20,6 @@ from gpureport.workloads.model import Limits, Workload
 from tests.fake_backend import FakeBackend, Steps
 from tests.present import working
 
-SCRIPTS = str(Path(__file__).parents[1] / "scripts")
-
-
-@pytest.fixture(scope="module")
-def script() -> Any:
-    """The script's module; the others of it are its neighbours."""
-    sys.path.insert(0, SCRIPTS)
-    yield import_module("benchmark")
-    sys.path.remove(SCRIPTS)
-
-
-@pytest.fixture(scope="module")
-def timing(script: ModuleType) -> ModuleType:  # noqa: ARG001 - it makes the import possible
-    return import_module("benchmark_timing")
-
-
-@pytest.fixture(scope="module")
-def tables(script: ModuleType) -> ModuleType:  # noqa: ARG001
-    return import_module("benchmark_table")
-
 
 @pytest.fixture(scope="module")
 def h200() -> Device:
@@ -48,12 +27,12 @@ def h200() -> Device:
 
 
 @pytest.fixture
-def run(timing: ModuleType, h200: Device) -> Any:
+def run(h200: Device) -> Any:
     limits = Limits(max_bytes=85e9, max_buffer_bytes=36e9, max_work_group=1024)
     return timing.Run(FakeBackend(), h200, SweepSettings(limits), Steps())
 
 
-def row(script: ModuleType, label: str) -> Any:
+def row(label: str) -> Any:
     return next(row for row in script.ROWS if label in row.label)
 
 
@@ -62,34 +41,32 @@ def workload(name: str) -> Workload:
     return found
 
 
-def parameters(timing: ModuleType, run: Any, row: Any) -> dict[str, int]:
+def parameters(run: Any, row: Any) -> dict[str, int]:
     return dict(timing.point_of(run, row, workload(row.workload)).key.parameters)
 
 
-def test_sizes_on_a_gpu_are_those_that_rows_name(script: ModuleType, timing: ModuleType, run: Any) -> None:
+def test_sizes_on_a_gpu_are_those_that_rows_name(run: Any) -> None:
     sized = [row for row in script.ROWS if row.size]
     assert len(sized) >= 11
     for each in sized:
-        assert parameters(timing, run, each).items() >= each.size.items()
+        assert parameters(run, each).items() >= each.size.items()
 
 
-def test_every_other_row_has_a_point_and_caches_are_filled_in_part(
-    script: ModuleType, timing: ModuleType, run: Any
-) -> None:
+def test_every_other_row_has_a_point_and_caches_are_filled_in_part(run: Any) -> None:
     last = run.device.caches[-1].capacity_bytes
     for label, capacity in (("last cache", last), ("first cache", run.device.caches[0].capacity_bytes)):
-        each = row(script, label)
-        filled = parameters(timing, run, each)["bytes"]
+        each = row(label)
+        filled = parameters(run, each)["bytes"]
         assert 0.75 * each.part[1] * capacity < filled < 0.75 * capacity
     for label, case in (("multiply-add, two", "fp32"), ("integer multiply-add", "int32_mul")):
-        each = row(script, label)
+        each = row(label)
         assert timing.point_of(run, each, workload(each.workload)).key.label == case
     for label in ("write", "read", "copy", "triad"):
-        each = row(script, f"stream {label}")
+        each = row(f"stream {label}")
         assert timing.point_of(run, each, workload(each.workload)).key.working_set_bytes > 7 * last
 
 
-def test_a_processor_takes_four_times_its_last_cache(script: ModuleType, timing: ModuleType, run: Any) -> None:
+def test_a_processor_takes_four_times_its_last_cache(run: Any) -> None:
     processor = run.device.model_copy(update={"kind": "cpu"})
     there = replace(run, device=processor)
     for each in (row for row in script.ROWS if row.beside_copy):
@@ -97,9 +74,9 @@ def test_a_processor_takes_four_times_its_last_cache(script: ModuleType, timing:
         assert size == pytest.approx(4 * processor.caches[-1].capacity_bytes, rel=0.1), each.label
 
 
-def outcome(script: ModuleType, timing: ModuleType, label: str, share: float, **more: Any) -> Any:
+def outcome(label: str, share: float, **more: Any) -> Any:
     """What came of a row that reaches *share* of a copy of 1 GB/s."""
-    each = row(script, label)
+    each = row(label)
     kernel, copy = workload(each.workload), workload("memory/copy")
 
     def timed(of: Workload, counts: float, rate: float) -> Any:
@@ -112,42 +89,34 @@ def outcome(script: ModuleType, timing: ModuleType, label: str, share: float, **
 
 
 @pytest.mark.parametrize(("label", "share", "met"), [("byte per cell", 0.951, True), ("byte per cell", 0.949, False)])
-def test_shares_are_of_the_best_copy(
-    label: str, share: float, met: bool, script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
-) -> None:
-    one = outcome(script, timing, label, share)
+def test_shares_are_of_the_best_copy(label: str, share: float, met: bool, h200: Device) -> None:
+    one = outcome(label, share)
     assert tables.verdict(one, [one], h200) == ("≥ 95% of the best copy", met)
     faster = replace(one, copy=replace(one.copy, counts=1.1))
     assert tables.verdict(one, [one, faster], h200)[1] is False
 
 
-def test_several_generations_need_less_than_the_time_of_one(
-    script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
-) -> None:
-    two, four = (outcome(script, timing, f"{n} generations", share) for n, share in ((2, 1.2), (4, 1.44)))
+def test_several_generations_need_less_than_the_time_of_one(h200: Device) -> None:
+    two, four = (outcome(f"{n} generations", share) for n, share in ((2, 1.2), (4, 1.44)))
     assert tables.verdict(two, [two, four], h200)[1] is None
     assert tables.verdict(four, [two, four], h200) == ("≥ 143% of the best copy", True)
 
 
-def test_what_the_model_expects_is_held_against_the_copy_beside(
-    script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
-) -> None:
+def test_what_the_model_expects_is_held_against_the_copy_beside(h200: Device) -> None:
     for share, met in ((0.349, True), (0.351, False), (0.316, False)):
-        one = outcome(script, timing, "half used", share, model=1 / 3)
+        one = outcome("half used", share, model=1 / 3)
         assert tables.verdict(one, [one], h200)[1] is met
 
 
-def test_published_rates_bind_only_where_they_were_published(
-    script: ModuleType, timing: ModuleType, tables: ModuleType, h200: Device
-) -> None:
-    near, far = (outcome(script, timing, "stream write", rate) for rate in (4670 * 0.981, 4670 * 0.979))
+def test_published_rates_bind_only_where_they_were_published(h200: Device) -> None:
+    near, far = (outcome("stream write", rate) for rate in (4670 * 0.981, 4670 * 0.979))
     assert tables.verdict(near, [near], h200) == ("≥ 98% of 4670 GB/s", True)
     assert tables.verdict(far, [far], h200)[1] is False
     assert tables.verdict(far, [far], h200.model_copy(update={"id": "nvidia/other"})) == ("", None)
 
 
-def test_the_model_has_half_used_structs_at_a_third_of_a_copy(script: ModuleType, timing: ModuleType, run: Any) -> None:
-    each = row(script, "half used")
+def test_the_model_has_half_used_structs_at_a_third_of_a_copy(run: Any) -> None:
+    each = row("half used")
     point = timing.point_of(run, each, workload(each.workload))
     beside = timing.copy_of(run, point.key.working_set_bytes)
     assert beside.key.working_set_bytes == pytest.approx(2**31, rel=1e-4)
@@ -156,7 +125,7 @@ def test_the_model_has_half_used_structs_at_a_third_of_a_copy(script: ModuleType
     assert share == pytest.approx(1 / 3, rel=0.05)
 
 
-def test_a_short_run_on_the_cpu(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_run_on_the_cpu(capsys: pytest.CaptureFixture[str]) -> None:
     device = working().device
     script.main(str(device.index), ["structs16", "vector", "int32_mul", "integer"], 1.0, "1 MiB")
     printed = capsys.readouterr().out.splitlines()
@@ -171,6 +140,6 @@ def test_a_short_run_on_the_cpu(script: ModuleType, capsys: pytest.CaptureFixtur
     assert printed[-1].startswith("Best copy of the run: ")
 
 
-def test_a_row_that_does_not_exist_is_refused(script: ModuleType) -> None:
+def test_a_row_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match="no row contains nothing; the workloads are game_of_life/bytes_strips, "):
         script.main("auto", ["nothing"], None, None)

@@ -178,27 +178,6 @@ def test_a_report_is_not_compared_with_itself(
     assert captured.err.count("\n") == 1
 
 
-def test_a_device_is_not_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "h200", "nvidia/h200_sxm"]) == 2
-    assert capsys.readouterr().err == "gpureport: nvidia/h200_sxm: is the same device as h200; give each device once\n"
-
-
-@pytest.mark.parametrize("machine", ["", "{},"])
-def test_an_empty_machine_is_refused(
-    folders: tuple[str, str], machine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An empty machine, as from a trailing comma, is not the working directory."""
-    monkeypatch.chdir(Path(folders[0]).parent)
-
-    assert main(["compare", machine.format(folders[0]), folders[1]]) == 2
-    assert "'': there is no such file or folder, and the database has no device" in capsys.readouterr().err
-
-
-def test_other_devices_cannot_regress(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", folders[0], "rtx 2070", "--fail-on-regression", "5"]) == 2
-    assert "--fail-on-regression: needs another report of the same device" in capsys.readouterr().err
-
-
 def test_names_devices_and_hostile_text(
     folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,16 +199,27 @@ def test_names_devices_and_hostile_text(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("nowhere",), "nowhere: there is no such file or folder, and the database has no device"),
-        (("--workload", "nothing"), "no workload is called 'nothing'"),
-        (("--workload", "instructions"), "nothing to compare: no two of before, after have a workload in common"),
-        (("--baseline", "other"), "--baseline: no machine is called 'other'; choose one of before, after"),
+        (("{0}", "{1}", "nowhere"), "nowhere: there is no such file or folder, and the database has no device"),
+        (("", "{1}"), "'': there is no such file or folder, and the database has no device"),
+        (("{0},", "{1}"), "'': there is no such file or folder, and the database has no device"),
+        (("{0}",), "needs at least two machines"),
+        (("h200", "nvidia/h200_sxm"), "nvidia/h200_sxm: is the same device as h200; give each device once"),
+        (("{0}", "{1}", "--workload", "nothing"), "no workload is called 'nothing'"),
+        (("{0}", "{1}", "--workload", "instructions"), "nothing to compare: no two of before, after have a workload"),
+        (("{0}", "{1}", "--baseline", "other"), "no machine is called 'other'; choose one of before, after"),
+        (("{0}", "rtx 2070", "--fail-on-regression", "5"), "needs another report of the same device"),
     ],
 )
 def test_mistakes_get_a_sentence(
-    folders: tuple[str, str], arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+    folders: tuple[str, str],
+    arguments: tuple[str, ...],
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["compare", *folders, *arguments]) == 2
+    """An empty machine, as from a trailing comma, is not the working directory."""
+    monkeypatch.chdir(Path(folders[0]).parent)
+    assert main(["compare", *(each.format(*folders) for each in arguments)]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
 
 
@@ -253,11 +243,6 @@ def test_of_many_machines_a_row_each_is_printed(
     printed = capsys.readouterr().out
     assert "copy-9" in printed
     assert "efficiency" in printed
-
-
-def test_one_report_is_no_comparison(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", folders[0]]) == 2
-    assert "needs at least two machines" in capsys.readouterr().err
 
 
 def test_more_names_than_a_path_may_have_letters_are_runs_or_unknown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,28 +4,17 @@ Limits leave room for the sample: about three standard errors below the figures 
 """
 
 import sys
-from collections.abc import Iterator
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-SCRIPTS = str(Path(__file__).parents[1] / "scripts")
+import detector
+
 CURVES = {"cliffs": 120, "flat": 60, "taper": 60, "slow taper": 60}
 
 
 @pytest.fixture(scope="module")
-def detector() -> Iterator[Any]:
-    """The script's module."""
-    sys.path.insert(0, SCRIPTS)
-    yield import_module("detector")
-    sys.path.remove(SCRIPTS)
-
-
-@pytest.fixture(scope="module")
-def figures(detector: Any) -> dict[str, float]:
+def figures() -> dict[str, float]:
     """The script's table, by the first column."""
     outcomes = [detector.outcome(kind, seed) for kind, number in CURVES.items() for seed in range(number)]
     return {row.what.strip(): row.value for row in detector.rows(outcomes)}
@@ -56,7 +45,7 @@ def test_positions_are_found_and_enclosed(figures: dict[str, float], position: s
     assert 87 <= figures[f"{position} 95 % interval covers"] <= 100
 
 
-def test_the_truth_of_a_synthetic_cliff_is_what_it_says(detector: Any) -> None:
+def test_the_truth_of_a_synthetic_cliff_is_what_it_says() -> None:
     """Without noise, the true curve is at 95 % of the upper plateau, half way, and 105 % of the lower."""
     step = sys.modules[detector.sweep.__module__]._transition(np.random.default_rng(3), 10.0)
 
@@ -66,7 +55,7 @@ def test_the_truth_of_a_synthetic_cliff_is_what_it_says(detector: Any) -> None:
     assert 1.09 < np.exp(step.end - step.onset) < 2.01
 
 
-def test_the_truth_of_a_synthetic_taper_is_what_it_says(detector: Any) -> None:
+def test_the_truth_of_a_synthetic_taper_is_what_it_says() -> None:
     """Nine tenths of the last point's rate, to the noise of 0.5 % that this seed has."""
     seed = next(s for s in range(1000) if detector.sweep("taper", s).noise < 0.006)
     made = detector.sweep("taper", seed)

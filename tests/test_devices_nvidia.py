@@ -4,9 +4,10 @@ from collections import Counter
 
 import pytest
 
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 from gpureport.spec.models import PresentDevice
 from gpureport.spec.names import plain
+from tests.make_report import H200
 
 PEAKS = {"k40": 4.291, "a10g": 35.0, "gh200": 66.9}
 """Listed FP32 peaks in TFLOP/s of entries without one (k40: NVIDIA, base clock; a10g: Amazon; gh200: a printout)."""
@@ -45,38 +46,13 @@ REPORTED = (
 """Name, units and clock in MHz as drivers report them (krrishnarraj/clpeak logs; GH200: mredenti/PowerCapping)."""
 
 
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """Read the shipped database once."""
-    return load_database()
-
-
 def present(
     name: str, compute_units: int, memory_gib: float, pci_id: str | None = None, clock_mhz: float = 0.0
 ) -> PresentDevice:
     """Return what NVIDIA's driver says of a device."""
-    return PresentDevice(
-        index=0,
-        platform="NVIDIA CUDA",
-        platform_version="OpenCL 3.0 CUDA",
-        name=name,
-        vendor="NVIDIA Corporation",
-        kind="gpu",
-        driver="580.126.09",
-        version="OpenCL 3.0 CUDA",
-        compute_units=compute_units,
-        clock_hz=clock_mhz * 1e6 or None,
-        global_memory_bytes=int(memory_gib * 2**30),
-        max_allocation_bytes=2**30,
-        global_cache_bytes=compute_units << 15,
-        cache_line_bytes=128,
-        local_memory_bytes=48 << 10,
-        max_work_group=1024,
-        max_work_item_sizes=(1024, 1024, 64),
-        timer_resolution_s=1e-6,
-        extensions=(),
-        pci_id=pci_id,
-        wave_size=32,
+    answers = {"name": name, "compute_units": compute_units, "clock_hz": clock_mhz * 1e6 or None, "pci_id": pci_id}
+    return H200.model_copy(
+        update={**answers, "global_memory_bytes": int(memory_gib * 2**30), "compute_capability": None}
     )
 
 

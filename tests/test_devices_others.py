@@ -3,7 +3,7 @@
 import pytest
 
 from gpureport.predict import limits_of, predict
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 from gpureport.spec.models import CpuOccupancy
 from gpureport.workloads import all_workloads
 
@@ -25,12 +25,6 @@ INTERFACES = {
 
 ENGINES = {"intel_xe_hpg": 16, "intel_xe2": 8, "intel_xe_hpc": 8}
 """Vector engines of an Xe-core."""
-
-
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """Read the shipped database once."""
-    return load_database()
 
 
 def others(database: Database, *folders: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from gpureport.data import data_dir
 from gpureport.predict import limits_of, predict, predict_sweep
 from gpureport.predict.ceilings import ceilings
-from gpureport.spec.database import Database, is_architecture, load_database
+from gpureport.spec.database import Database, is_architecture
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Sweep
@@ -17,12 +17,6 @@ FILES = sorted(path for path in data_dir("devices").rglob("*.yaml") if not is_ar
 ENTRIES = [path.relative_to(data_dir("devices")).with_suffix("").as_posix() for path in FILES]
 EVERY = 30
 """One workload in so many is predicted in full on an entry, others on the next."""
-
-
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """Read the shipped database once."""
-    return load_database()
 
 
 def _thinned(sweep: Sweep) -> Sweep:

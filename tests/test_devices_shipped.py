@@ -10,18 +10,12 @@ from jsonschema import Draft202012Validator
 
 from gpureport.data import data_dir
 from gpureport.spec.check import check_file
-from gpureport.spec.database import Database, is_architecture, load_database
+from gpureport.spec.database import Database, is_architecture
 from gpureport.spec.models import NvidiaOccupancy
 from gpureport.spec.schema import architecture_schema, device_schema
 
 FILES = sorted(data_dir("devices").rglob("*.yaml"))
 ENTRIES = sorted(p.relative_to(data_dir("devices")).with_suffix("").as_posix() for p in FILES if not is_architecture(p))
-
-
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """Read the shipped database once."""
-    return load_database()
 
 
 def _ids(path: Path) -> str:
@@ -62,22 +56,6 @@ def test_the_schema_refuses_what_the_models_refuse() -> None:
     assert not validator.is_valid({**good, "clock": 1})
 
 
-def test_the_database_has_the_first_devices() -> None:
-    """Devices that the project must know."""
-    assert {
-        "nvidia/h200_sxm",
-        "nvidia/a40",
-        "nvidia/rtx_2070",
-        "nvidia/rtx_2060",
-        "nvidia/gtx_1060_6gb",
-        "amd/rx_7900_xt",
-        "amd/rx_570",
-        "intel/hd_520",
-        "intel/hd_630",
-        "cpu/x86_64",
-    } <= set(ENTRIES)
-
-
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_device_says_where_each_value_came_from(database: Database, entry: str) -> None:
     """A citation, or a reason for an assumption."""
@@ -88,26 +66,9 @@ def test_a_device_says_where_each_value_came_from(database: Database, entry: str
         assert provenance.source or provenance.note, path
 
 
-@pytest.mark.parametrize(
-    ("entry", "tflops"),
-    [
-        ("nvidia/h200_sxm", 66.91),
-        ("nvidia/a40", 37.42),
-        ("nvidia/rtx_2070", 7.465),
-        ("nvidia/rtx_2060", 6.451),
-        ("nvidia/gtx_1060_6gb", 4.375),
-        ("amd/rx_7900_xt", 25.74),
-        ("amd/rx_570", 5.095),
-        ("intel/hd_520", 0.3456),
-        ("intel/hd_630", 0.4416),
-    ],
-)
-def test_lanes_clock_and_units_give_the_listed_peak(database: Database, entry: str, tflops: float) -> None:
-    """Listed FP32 peaks (TechPowerUp; without dual issue on RDNA 3) follow from the entry.
-
-    TechPowerUp lists 1 GHz for the HD 630; processors with 1.15 GHz exist.
-    """
-    assert 2 * database.device(entry).rate_per_s("fp32") / 1e12 == pytest.approx(tflops, rel=2e-3)
+def test_the_peak_of_an_hd_630_is_that_of_its_highest_clock(database: Database) -> None:
+    """TechPowerUp lists 1 GHz; processors with 1.15 GHz exist."""
+    assert 2 * database.device("intel/hd_630").rate_per_s("fp32") / 1e12 == pytest.approx(0.4416, rel=2e-3)
 
 
 def test_nvidia_launches_as_many_groups_a_second_as_was_measured(database: Database) -> None:

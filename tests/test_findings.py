@@ -84,17 +84,13 @@ def test_cliffs_are_matched_in_order_of_size() -> None:
     assert pairs == {("L1", None), ("L2", 50 * MIB), (None, 900 * MIB)}
 
 
+LEVELS = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
+
+
 def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
     """Without the inner cliff, the first observed plateau is still the outer cache's."""
-    predicted = [
-        _cliff("L1", 1 * MIB),
-        _cliff("L2", 60 * MIB),
-        _plateau("L1", 30),
-        _plateau("L2", 9),
-        _plateau("DRAM", 4),
-    ]
     observed = [_cliff("level 1", 50 * MIB), _plateau("level 1", 8), _plateau("level 2", 4)]
-    matches = match_features(predicted, observed)
+    matches = match_features(LEVELS, observed)
 
     rates = {
         str(m.predicted.level): m.observed.value if m.observed else None
@@ -107,8 +103,7 @@ def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
 @pytest.mark.parametrize(("value", "level"), [(33, "L1"), (8, "L2"), (5, "DRAM"), (1, "DRAM")])
 def test_a_lone_plateau_goes_with_the_nearest_one(value: float, level: str) -> None:
     """Without a cliff nothing else identifies the level."""
-    predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
-    for order in (predicted, predicted[::-1], [*predicted[2:], *predicted[:2]]):
+    for order in (LEVELS, LEVELS[::-1], [*LEVELS[2:], *LEVELS[:2]]):
         matches = match_features(order, [_plateau("level 1", value)])
 
         assert [str(m.predicted.level) for m in matches if m.predicted and m.observed] == [level]
@@ -126,9 +121,8 @@ def test_a_cliff_that_answers_nothing_is_named_by_its_midpoint() -> None:
 @pytest.mark.parametrize(("value", "level"), [(28, "L2"), (8, "L2"), (5, "DRAM")])
 def test_the_last_plateau_stays_beyond_the_last_cliff(value: float, level: str) -> None:
     """However close its value is to that of a level that ended before."""
-    predicted = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
     observed = [_cliff("level 1", MIB), _plateau("level 1", 40), _plateau("level 2", value)]
-    matches = match_features(predicted, observed)
+    matches = match_features(LEVELS, observed)
 
     rates = {str(m.predicted.level): m.observed.value for m in matches if m.predicted and m.observed}
     assert rates == {"L1": 40, level: value}

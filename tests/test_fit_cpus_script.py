@@ -1,13 +1,12 @@
 """The fit of core types recovers a known core, and writes what an architecture's file then contains."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
+import fit_cpus as script
 from gpureport.predict.cpu_memory import OPERATIONS, bandwidth_bytes_per_s, latency_s
 from gpureport.results.cpus import CloudMachine
 from gpureport.spec.core_types import topology
@@ -15,17 +14,6 @@ from gpureport.spec.lscpu import ListedCache, ProcessorFacts
 from tests.test_predict_cpu_memory import CORE
 
 SIZES = 2.0 ** np.arange(14, 30)
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    path = Path(__file__).parents[1] / "scripts" / "fit_cpus.py"
-    spec = importlib.util.spec_from_file_location("fit_cpus", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def machine(number: int, processors: int) -> CloudMachine:
@@ -37,7 +25,7 @@ def machine(number: int, processors: int) -> CloudMachine:
     return CloudMachine(number, f"some/{number}", facts, SIZES, latency_s(CORE, place, SIZES), bandwidth)
 
 
-def test_a_known_core_is_recovered(script: ModuleType) -> None:
+def test_a_known_core_is_recovered() -> None:
     machines = [machine(number, processors) for number, processors in enumerate((1, 2, 4, 8, 16, 32, 64))]
     start = CORE.model_copy(update=dict(script.TYPICAL))
 
@@ -48,9 +36,7 @@ def test_a_known_core_is_recovered(script: ModuleType) -> None:
     assert all(np.median(values) < 0.05 for values in script.errors(machines, found, write_allocate=True).values())
 
 
-def test_fitted_values_replace_only_earlier_ones(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fitted_values_replace_only_earlier_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "architectures" / "mine.yaml"
     path.parent.mkdir()
     path.write_text("core:\n  l1: 32 KiB\n  # fitted\n  l1_latency: 7 ns\nnotes:\n  - last\n")

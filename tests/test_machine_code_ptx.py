@@ -104,43 +104,16 @@ CALLS = """
 MODULE = HEADER + STEP + LOOP + CALLS
 
 
-def test_memory_is_counted_by_space_and_width() -> None:
+def test_memory_is_counted_by_space_and_width_and_every_instruction_has_a_class() -> None:
     code = ptx.read(MODULE, "step")
     assert code is not None
     assert code.form == "PTX"
     assert code.global_loads == {1: 1, 16: 2}
     assert code.global_stores == {1: 1, 16: 1}
-    assert {kind: n for kind, n in code.counts.items() if kind.endswith(("load", "store"))} == {
-        "global load": 3,
-        "global store": 2,
-        "shared load": 1,
-        "shared store": 1,
-    }
-
-
-def test_every_instruction_has_a_class() -> None:
-    code = ptx.read(MODULE, "step")
-    assert code is not None
-    computing = {kind: n for kind, n in code.counts.items() if not kind.endswith(("load", "store"))}
-    assert computing == {
-        "atomic": 1,
-        "barrier": 1,
-        "branch": 1,
-        "compare": 1,
-        "exit": 1,
-        "fp16": 1,
-        "fp32": 1,
-        "fp64": 1,
-        "int": 1,
-        "int multiply": 2,
-        "logic": 1,
-        "move": 2,
-        "parameter": 3,
-        "shift": 1,
-        "shuffle": 1,
-        "special": 1,
-        "vote": 1,
-    }
+    memory = {"global load": 3, "global store": 2, "shared load": 1, "shared store": 1}
+    kinds = ("atomic", "barrier", "branch", "compare", "exit", "fp16", "fp32", "fp64")
+    once = (*kinds, "int", "logic", "shift", "shuffle", "special", "vote")
+    assert code.counts == {**memory, **dict.fromkeys(once, 1), "int multiply": 2, "move": 2, "parameter": 3}
 
 
 def test_only_branches_back_make_loops() -> None:
@@ -149,6 +122,7 @@ def test_only_branches_back_make_loops() -> None:
     assert loop is not None
     assert not step.loops
     assert loop.loops
+    assert step.loop is loop.loop is None  # a loop without loads is no main loop
     assert (loop.counts["local load"], loop.counts["local store"], loop.global_loads) == (1, 1, {})
 
 
@@ -209,14 +183,6 @@ def test_the_main_loop_has_dependent_loads_and_iterations(end: str, iterations: 
     assert (code.loop.loads, code.loop.rounds, code.loop.iterations) == (3, 2, iterations)
     assert code.loop.counts["fp32"] == 1
     assert code.loop.outside == {"exit": 1, "global store": 1, "move": 1, "parameter": 1}
-
-
-def test_a_loop_without_loads_is_no_main_loop() -> None:
-    step, loop = ptx.read(MODULE, "step"), ptx.read(MODULE, "loop")
-    assert step is not None
-    assert loop is not None
-    assert step.loop is None
-    assert loop.loop is None
 
 
 def test_inline_assembly_in_one_line_is_read() -> None:

@@ -66,12 +66,13 @@ def test_other_than_regular_files_are_not_opened(vendors: Path) -> None:
     assert [each.problem for each in installed_runtimes()] == ["the file cannot be read"] * 3
 
 
+@pytest.mark.parametrize("variable", ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"])
 def test_a_folder_in_the_environment_replaces_the_systems(
-    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
     icd(vendors, "system.icd", "libsystem.so")
     mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
-    monkeypatch.setenv("OCL_ICD_VENDORS", str(mine.parent))
+    monkeypatch.setenv(variable, str(mine.parent))
     assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)
 
 
@@ -136,12 +137,3 @@ def test_a_path_without_permission_is_a_problem(vendors: Path, monkeypatch: pyte
     assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
     monkeypatch.setenv("OCL_ICD_VENDORS", str(path))
     assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
-
-
-def test_the_other_variable_of_the_loader_replaces_the_systems_folder(
-    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    icd(vendors, "system.icd", "libsystem.so")
-    mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
-    monkeypatch.setenv("OPENCL_VENDOR_PATH", str(mine.parent))
-    assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)

@@ -48,6 +48,16 @@ def noisy(seed: int = 0) -> FakeBackend:
     return FakeBackend(jitter=lambda: rng.choice([1.0, 1.5]))
 
 
+def rounds_on(backend: FakeBackend, settings: SweepSettings | None = None) -> Rounds:
+    settings = settings or SweepSettings(LIMITS, budget_s=100.0)
+    return Rounds(backend, settings, Steps(), "one")
+
+
+def point_of(items: int, expected_s: float | None = None) -> Point:
+    workload = CopyWorkload()
+    return Point(workload, workload.point({"items": items}, workload.sweep(items)), 0, expected_s=expected_s)
+
+
 def test_times_are_those_of_the_device() -> None:
     measured = measure(FakeBackend())
     assert measured.skipped is None
@@ -296,10 +306,8 @@ def test_the_budget_begins_with_the_sweep_not_with_the_clock() -> None:
 def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kernel() -> None:
     """The kernel takes 10 ms and 2 s to build: a sample is expected to cost 20 ms, one dispatch untimed, one timed."""
     backend = FakeBackend(seconds=lambda _, now: 10e-3 if now else 2.0)
-    workload = CopyWorkload()
-    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    rounds = Rounds(backend, SweepSettings(LIMITS), Steps(), "one")
-    rounds.chosen([point], 1, np.random.default_rng(0))
+    point = point_of(100)
+    rounds_on(backend, SweepSettings(LIMITS)).chosen([point], 1, np.random.default_rng(0))
 
     assert point.cost_s == pytest.approx(20e-3)
     assert point.dispatches == 1
@@ -309,9 +317,7 @@ def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kern
 def test_a_dispatch_of_five_milliseconds_runs_once_to_size_its_samples(milliseconds: int, runs: int) -> None:
     """Shorter ones run twice more."""
     backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
-    workload = CopyWorkload()
-    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
-    Rounds(backend, SweepSettings(LIMITS), Steps(), "one").chosen([point], 1, np.random.default_rng(0))
+    rounds_on(backend, SweepSettings(LIMITS)).chosen([point_of(100)], 1, np.random.default_rng(0))
 
     assert len(backend.log) == runs
 
@@ -381,11 +387,9 @@ def test_settling_takes_at_most_half_a_second_or_a_tenth_of_the_budget(budget_s:
     """Each dispatch takes 3 % longer than the one before: the times never settle."""
     times = (1e-3 * 1.03**n for n in range(1000))
     backend = FakeBackend(seconds=lambda *_: next(times))
-    workload = CopyWorkload()
-    point = Point(workload, workload.point({"items": 100}, workload.sweep(100)), 0)
+    point = point_of(100)
     point.dispatches = 1
-    rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=budget_s), Steps(), "one")
-    rounds.settle([point])
+    rounds_on(backend, SweepSettings(LIMITS, budget_s=budget_s)).settle([point])
 
     assert settling_s <= backend.clock_s < 1.1 * settling_s
 
@@ -577,16 +581,6 @@ def test_the_time_left_is_estimated_from_the_workloads_own_points() -> None:
     ]
     rounds = Rounds(backend, SweepSettings(LIMITS, budget_s=5.0), Steps(), "both")
     assert [point.skipped for point in rounds.chosen(points, 1, np.random.default_rng(0))] == [None, None]
-
-
-def rounds_on(backend: FakeBackend, settings: SweepSettings | None = None) -> Rounds:
-    settings = settings or SweepSettings(LIMITS, budget_s=100.0)
-    return Rounds(backend, settings, Steps(), "one")
-
-
-def point_of(items: int, expected_s: float | None = None) -> Point:
-    workload = CopyWorkload()
-    return Point(workload, workload.point({"items": items}, workload.sweep(items)), 0, expected_s=expected_s)
 
 
 class Sleeper(FakeBackend):

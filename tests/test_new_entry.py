@@ -46,12 +46,6 @@ def present(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """Read the shipped database once."""
-    return load_database()
-
-
 def new(*arguments: str) -> Device:
     """Draft an entry, check it, and return the device that it describes."""
     assert main(["devices", "new", "-o", "drafts/new.yaml", "--force", *arguments]) == 0

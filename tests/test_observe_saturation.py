@@ -104,3 +104,19 @@ def test_means_over_an_octave_of_a_line_are_its_values_and_of_a_corner_lie_below
         [0.0, 0.2, 3.4, 6.0], abs=1e-5
     )
     assert octave_means(u, np.minimum(u, 2.0), np.array([2.0]), OCTAVE)[0] == pytest.approx(2.0 - OCTAVE / 8.0)
+
+
+def test_a_curve_that_reaches_ninety_percent_twice_has_the_first_place_and_an_interval_to_the_last() -> None:
+    """A cache serves medium sizes: the rate falls to 80 % behind it and rises again."""
+    u = np.log(2.0 ** np.arange(8, 26, 0.125))
+    items = np.exp(u)
+    dip = np.where((items > 16 * KNEE) & (items < 64 * KNEE), np.log(0.8), 0.0)
+    single, twice = (saturation(u, smooth(items) + each, np.full(len(u), 0.001)) for each in (0.0 * dip, dip))
+
+    assert single is not None
+    assert twice is not None
+    assert twice.n90.value == pytest.approx(single.n90.value, rel=0.1)
+    assert single.n90.high is not None
+    assert twice.n90.high is not None
+    assert single.n90.high < 1.2 * single.n90.value
+    assert twice.n90.high == pytest.approx(64 * KNEE, rel=0.2)

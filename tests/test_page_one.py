@@ -189,7 +189,7 @@ def test_predictions_are_labelled() -> None:
 def test_one_size_is_given_with_its_largest_losses() -> None:
     text = work_group_size(BASE)
 
-    assert " work-items, in the best shape, are within 3 % of the best size, or " in text
+    assert " work-items, in the best shape of each kernel, are within 3 % of the best size in " in text
     assert work_group_size(UNMEASURED).startswith("Predicted: ")
     assert work_group_size(BASE.model_copy(update={"observations": (), "predictions": ()})) == ""
 
@@ -206,7 +206,7 @@ def test_full_occupancy_is_not_the_amortised_launch_cost() -> None:
     text = work(BASE, 1e5, 2e6, 4e6)
 
     assert text.startswith("270 k work-items fill all compute units (full occupancy).")
-    assert "at 100 k (Game of Life, one byte a cell (naive)) to 4 M work-items" in text
+    assert "at 100 k (game_of_life/naive) to 4 M work-items" in text
     assert "median 2 M." in text
     assert "In 2 of 3 sweeps, n90 exceeds the resident capacity." in text
     assert "exceeds" not in work(BASE, 1e5, 2e5)
@@ -225,12 +225,12 @@ def test_a_cpu_has_no_resident_capacity() -> None:
 def test_kernels_that_memory_limits_are_compared_with_the_copy() -> None:
     report = make_report(only=("particles",))
     copy = replace(figure("Memory copy", 90.0), specification=100.0)
-    text = bottleneck(curves(report), (copy,), device_bandwidth=4.8e12)
+    text = bottleneck(report, curves(report), (copy,), device_bandwidth=4.8e12)
 
-    assert "memory bandwidth (2 of 2 kernels)." in text
+    assert "memory bandwidth (2 of 2)." in text
     assert "of copy bandwidth" in text
-    assert "of copy bandwidth" not in bottleneck(curves(report), (), device_bandwidth=4.8e12)
-    assert bottleneck((), (), device_bandwidth=1.0) == ""
+    assert "of copy bandwidth" not in bottleneck(report, curves(report), (), device_bandwidth=4.8e12)
+    assert bottleneck(BASE, (), (), device_bandwidth=1.0) == ""
 
 
 def test_trust_counts_each_feature_once() -> None:

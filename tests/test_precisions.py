@@ -12,7 +12,7 @@ from gpureport.errors import InputError
 from gpureport.findings.key_figures import WORKLOADS, key_figures
 from gpureport.predict import limits_of, predict
 from gpureport.results.opening import predicted_report
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 from gpureport.workloads import select
 from gpureport.workloads.instructions.cases import PRECISIONS, Operation
 from gpureport.workloads.instructions.latency import PrecisionLatency
@@ -86,11 +86,6 @@ LISTED = {
     # Product pages of Intel.
     "intel/max_1550": {"fp64": 52.4, "matrix_bf16": 839, "matrix_tf32": 419, "matrix_int8": 1678},
 }
-
-
-@pytest.fixture(scope="module")
-def database() -> Database:
-    return load_database()
 
 
 @pytest.mark.parametrize("entry", LISTED)

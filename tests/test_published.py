@@ -11,7 +11,7 @@ from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.predict.occupancy import units_per_group
 from gpureport.results.published import Published, load
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published"
 RECORDS = tuple(map(load, sorted(FOLDER.glob("*.yaml"))))
@@ -35,12 +35,6 @@ series:
       - [8192, 20, 2.5]
       - [16384, 24, 3]
 """
-
-
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """The built-in devices."""
-    return load_database()
 
 
 @pytest.fixture

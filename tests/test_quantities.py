@@ -78,9 +78,21 @@ def test_a_number_that_cannot_be_is_refused(path: Steps, value: object, data: di
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("path", [(*POINT, "samples_s", 0), (*POINT, "point", "work")])
-def test_no_time_and_no_work_are_none(path: Steps, data: dict[str, Any], tmp_path: Path) -> None:
-    """Rates are divided by one and proportional to the other."""
+@pytest.mark.parametrize(
+    "path",
+    [
+        (*POINT, "samples_s", 0),
+        (*POINT, "point", "work"),
+        *(("device", field) for field in ("compute_units", "clock_hz")),
+        ("device", "caches", 1, "capacity_bytes"),
+        ("device", "memory", "bandwidth_bytes_per_s"),
+        ("device", "architecture", "wave_size"),
+        ("device", "architecture", "rates_per_cycle", "int32"),
+        ("device", "architecture", "occupancy", "register_granularity"),
+    ],
+)
+def test_what_is_divided_by_is_above_zero(path: Steps, data: dict[str, Any], tmp_path: Path) -> None:
+    """Times, work, and the values of a device."""
     _set(data, path, 0)
     (tmp_path / "report.json").write_text(json.dumps(data))
 

@@ -38,24 +38,17 @@ def report_of(match: DeviceMatch, present: PresentDevice) -> Report:
     )
 
 
-def test_a_replayed_run_predicts_what_the_run_predicted() -> None:
+def test_a_replayed_run_predicts_and_observes_what_the_run_did() -> None:
     report = fake_report()
-    stored = {(str(p.key), p.kind, point.point.label): point.time_s for p in report.predictions for point in p.points}
+    predicted = {(str(p.key), p.kind, each.point.label): each.time_s for p in report.predictions for each in p.points}
+    observed = {(str(o.key), each.point.label): each.time_s for o in report.observations for each in o.points}
 
     found = residuals(report_result(report, "fake", load_database(), WORKLOADS))
+    times = [c for c in found if c.what == "times"]
 
-    times = {(str(c.curve.key), c.curve.kind, c.label): c.predicted for c in found if c.what == "times"}
-    assert times == stored
-    assert {kind for _, kind, _ in times} == {"specification", "calibrated"}
-
-
-def test_a_replayed_run_observes_what_the_run_observed() -> None:
-    report = fake_report()
-    stored = {(str(o.key), point.point.label): point.time_s for o in report.observations for point in o.points}
-
-    found = residuals(report_result(report, "fake", load_database(), WORKLOADS))
-
-    assert {(str(c.curve.key), c.label): c.observed for c in found if c.what == "times"} == stored
+    assert {(str(c.curve.key), c.curve.kind, c.label): c.predicted for c in times} == predicted
+    assert {c.curve.kind for c in times} == {"specification", "calibrated"}
+    assert {(str(c.curve.key), c.label): c.observed for c in times} == observed
 
 
 def test_times_alone_are_the_same_times() -> None:

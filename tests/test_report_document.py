@@ -11,13 +11,6 @@ import pytest
 from gpureport.errors import GpuReportError, InputError
 from gpureport.records.report import SCHEMA_VERSION, Report, Saver, load_report, save_report
 from gpureport.records.schema import SCHEMA_PATH, report_schema, schema_text
-from tests.make_report import make_report
-
-
-@pytest.fixture(scope="module")
-def report() -> Report:
-    """Return the full synthetic report."""
-    return make_report()
 
 
 @pytest.fixture
@@ -106,8 +99,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ('{"schema_version": true}', f"schema_version is True, not a number from 1 to {SCHEMA_VERSION}"),
         ('{"schema_version": "1"}', f"schema_version is '1', not a number from 1 to {SCHEMA_VERSION}"),
         ('{"schema_version": 0}', f"schema_version is 0, not a number from 1 to {SCHEMA_VERSION}"),
-        ('{"schema_version": NaN}', "NaN is not a JSON number; write a finite one"),
-        ("[" * 100_000, "is nested more than 100 levels deep"),
         ('{"schema_version": 1}', "tool_version is missing (and 4 more like it)"),
     ],
 )
@@ -116,14 +107,6 @@ def test_what_is_no_report_is_refused_in_a_sentence(tmp_path: Path, text: str, s
     path = tmp_path / "x.json"
 
     assert refusal(path, text) == f"{path}{'' if sentence.startswith(':') else ': '}{sentence}"
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    """A PDF given by mistake is not a traceback."""
-    (tmp_path / "x.pdf").write_bytes(b"%PDF-1.7\xff\xfe")
-
-    with pytest.raises(InputError, match=r"x\.pdf:1: is not UTF-8 text"):
-        load_report(tmp_path / "x.pdf")
 
 
 def test_a_missing_field_is_named_with_its_place(data: dict[str, Any], tmp_path: Path) -> None:
@@ -140,32 +123,6 @@ def test_a_wrong_field_is_named_with_its_place(data: dict[str, Any], tmp_path: P
     assert refusal(tmp_path / "x.json", json.dumps(data)).endswith(
         ": device.compute_units is wrong: it must be a whole number"
     )
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "bound"),
-    [
-        (("compute_units",), 0, "greater than or equal to 1"),
-        (("clock_hz",), 0.0, "greater than or equal to 1"),
-        (("clock_hz",), -1.98e9, "greater than or equal to 1"),
-        (("caches", 1, "capacity_bytes"), 0, "greater than or equal to 1"),
-        (("memory", "bandwidth_bytes_per_s"), 0, "greater than or equal to 1"),
-        (("architecture", "wave_size"), 0, "greater than or equal to 1"),
-        (("architecture", "rates_per_cycle", "int32"), 0, "greater than or equal to 0.000001"),
-        (("architecture", "occupancy", "register_granularity"), 0, "greater than or equal to 1"),
-    ],
-)
-def test_a_device_that_cannot_be_is_refused(
-    data: dict[str, Any], tmp_path: Path, path: tuple[str | int, ...], value: float, bound: str
-) -> None:
-    """What everything is divided by is above zero."""
-    *above, last = path
-    node = data["device"]
-    for step in above:
-        node = node[step]
-    node[last] = value
-
-    assert refusal(tmp_path / "x.json", json.dumps(data)).endswith(f" is wrong: it must be {bound}")
 
 
 def test_fields_of_a_later_tool_are_ignored(data: dict[str, Any], tmp_path: Path) -> None:

@@ -57,12 +57,6 @@ DEVICE = make_report().device
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
-    """Return the full synthetic report."""
-    return make_report()
-
-
-@pytest.fixture(scope="module")
 def size_curve(report: Report) -> CurveRecords:
     """Return a sweep over sizes."""
     return curves(report)[2]

@@ -48,18 +48,6 @@ def test_an_arithmetic_of_version_1_keeps_its_lines() -> None:
     assert Arithmetic.model_validate(prediction["arithmetic"]).steps[0].formula == "launch.batched"
 
 
-@pytest.mark.parametrize("path", sorted(KEPT.parent.glob("*/report.json")), ids=lambda path: path.parent.name)
-def test_kept_reports_open(path: Path) -> None:
-    """With the levels of their version: no name of a level still contains the words of version 1."""
-    report = load_report(path)
-    levels = {finding.level for finding in report.findings}
-
-    assert levels
-    assert not [
-        level for level in levels if level.name.startswith(("step at", "beyond")) or level.name.endswith("near")
-    ]
-
-
 @pytest.fixture(params=range(1, SCHEMA_VERSION + 1))
 def first(request: pytest.FixtureRequest) -> Report:
     """The first report of a version."""

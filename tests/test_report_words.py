@@ -39,12 +39,6 @@ from gpureport.spec.database import load_database
 from tests.make_report import make_report, many_variants
 
 
-@pytest.fixture(scope="module")
-def report() -> Report:
-    """Return the full synthetic report."""
-    return make_report()
-
-
 def test_every_value_of_every_entry_can_be_written() -> None:
     """Those that are tables, and those of the match, among them."""
     database = load_database()

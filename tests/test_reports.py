@@ -35,6 +35,11 @@ def test_it_is_complete_and_right(report: Report) -> None:
     assert report.status == "complete"
     assert all(m.verification.passed for m in report.measurements if m.verification)
     assert all(m.skipped or any(point.samples_s for point in m.points) for m in report.measurements)
+    levels = {finding.level.name for finding in report.findings}
+    assert levels
+    assert not [
+        level for level in levels if level.startswith(("step at", "beyond")) or level.endswith("near")
+    ]  # version 1
 
 
 def test_specification_predictions_came_first(report: Report) -> None:

@@ -1,32 +1,20 @@
 """``scripts/run_variation.py`` on synthetic runs: the files it opens, the runs it makes and the pairs it counts."""
 
-import sys
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import run_variation as script
 from gpureport.errors import InputError
 from gpureport.records.report import Report, save_report
 from tests.make_report import make_report
 
-SCRIPTS = str(Path(__file__).parents[1] / "scripts")
 REPORT = make_report()
 
 
-@pytest.fixture(scope="module")
-def script() -> Iterator[Any]:
-    """The script's module."""
-    sys.path.insert(0, SCRIPTS)
-    yield import_module("run_variation")
-    sys.path.remove(SCRIPTS)
-
-
-def _runs(script: Any, between: float, number: int = 4) -> list[Report]:
+def _runs(between: float, number: int = 4) -> list[Report]:
     """Return runs whose sweeps deviate by *between*."""
     rng = np.random.default_rng(1)
     factors = np.exp(rng.normal(0, between, (number, len(REPORT.measurements))))
@@ -40,7 +28,7 @@ def _runs(script: Any, between: float, number: int = 4) -> list[Report]:
     ]
 
 
-def test_reports_are_files_or_folders_of_one_device(script: Any, tmp_path: Path) -> None:
+def test_reports_are_files_or_folders_of_one_device(tmp_path: Path) -> None:
     """Reports of several devices are refused."""
     for number in (1, 2):
         (tmp_path / "folders" / f"run-{number}").mkdir(parents=True)
@@ -55,9 +43,9 @@ def test_reports_are_files_or_folders_of_one_device(script: Any, tmp_path: Path)
         script.reports_in(tmp_path)
 
 
-def test_synthetic_runs_vary_as_the_real_ones(script: Any) -> None:
+def test_synthetic_runs_vary_as_the_real_ones() -> None:
     """In the median over sweeps, for many runs."""
-    runs = _runs(script, 0.05)
+    runs = _runs(0.05)
     rng = np.random.default_rng(2)
     real = script.variations(runs)
     made = script.variations([script.synthetic(runs, rng) for _ in range(60)])
@@ -66,9 +54,9 @@ def test_synthetic_runs_vary_as_the_real_ones(script: Any) -> None:
     assert np.median([made[sweep] / real[sweep] for sweep in real]) == pytest.approx(1, rel=0.15)
 
 
-def test_equal_runs_and_slower_devices_are_counted(script: Any, tmp_path: Path) -> None:
+def test_equal_runs_and_slower_devices_are_counted(tmp_path: Path) -> None:
     """Runs that vary little meet both targets; a missed target makes the exit code 1."""
-    quiet, wild = _runs(script, 0.002), _runs(script, 0.001)
+    quiet, wild = _runs(0.002), _runs(0.001)
     wild[0] = script.slower(wild[0], 20)
 
     found = list(script.lines(script.grouped(quiet, 1), 5.0))

@@ -255,13 +255,6 @@ def test_scripts_are_plain_shell(script: str) -> None:
     subprocess.run(["sh", "-n", path], check=True)
 
 
-def test_setup_refuses_an_unknown_argument() -> None:
-    """One sentence, exit code 2."""
-    done = subprocess.run([ROOT / "scripts" / "setup", "tests"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "scripts/setup: 'tests' is unknown; give no argument, or 'dev'\n"
-
-
 def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     """A copy of the scripts, a Python that says it is old, no way to install another: a sentence."""
     copy_setup(tmp_path)

@@ -171,21 +171,6 @@ def test_a_source_is_to_be_defined_where_there_is_none(tmp_path: Path) -> None:
     assert [p.message for p in check_file(path)] == ["no source 'sheet' under 'sources'; define it there"]
 
 
-def test_a_good_file_has_no_problem() -> None:
-    """The original of the broken files is valid."""
-    assert check_file(GOOD) == []
-
-
-def test_implausible_values_keep_no_file_from_use() -> None:
-    """They are possible, but cause warnings."""
-    problems = check_file(BROKEN / "implausible.yaml")
-
-    assert [(p.line, p.field, p.severity) for p in problems] == [
-        (7, "clock", "warning"),
-        (9, "caches.L2.capacity", "warning"),
-    ]
-
-
 @pytest.mark.parametrize("text", ["", " "])
 def test_a_source_that_names_nothing_is_none(tmp_path: Path, text: str) -> None:
     """Values would seem to have one."""
@@ -225,13 +210,6 @@ def test_a_listed_peak_must_follow_from_lanes_units_and_clock(tflops: float, odd
 
     assert [p.field for p in check_file(path)] == ["flops"] * odd
     assert "flops" not in load_database([tmp_path]).device("mine").provenance
-
-
-def test_a_file_that_is_not_there_is_a_problem() -> None:
-    """Nothing is raised."""
-    assert [str(p) for p in check_file(Path("nowhere.yaml"))] == [
-        "nowhere.yaml: cannot be read: No such file or directory"
-    ]
 
 
 def test_a_file_is_no_folder() -> None:

@@ -14,32 +14,9 @@ from gpureport.spec.models import PresentDevice
 from gpureport.spec.new_entry import of_present, with_measured
 from gpureport.spec.resolve import Value
 from gpureport.spec.writing import write_entry
+from tests.make_report import H200
 
 GIB = 1 << 30
-H200: dict[str, Any] = {
-    "index": 0,
-    "platform": "NVIDIA CUDA",
-    "platform_version": "OpenCL 3.0 CUDA",
-    "name": "NVIDIA H200",
-    "vendor": "NVIDIA Corporation",
-    "kind": "gpu",
-    "driver": "580.1",
-    "version": "OpenCL 3.0 CUDA",
-    "compute_units": 132,
-    "clock_hz": 1.98e9,
-    "global_memory_bytes": 143156 << 20,
-    "max_allocation_bytes": 32 * GIB,
-    "global_cache_bytes": 4224 << 10,
-    "cache_line_bytes": 128,
-    "local_memory_bytes": 48 << 10,
-    "max_work_group": 1024,
-    "max_work_item_sizes": (1024, 1024, 64),
-    "timer_resolution_s": 1e-6,
-    "extensions": (),
-    "pci_id": "10de:2335",
-    "wave_size": 32,
-    "compute_capability": "9.0",
-}
 OTHER = {"pci_id": None, "compute_capability": None, "wave_size": None}
 AMD = {**OTHER, "vendor": "Advanced Micro Devices, Inc.", "platform": "AMD Accelerated Parallel Processing"}
 INTEL = {
@@ -52,15 +29,9 @@ INTEL = {
 }
 
 
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """Read the shipped database once."""
-    return load_database()
-
-
 def present(**changes: object) -> PresentDevice:
     """Make an H200, or something else."""
-    return PresentDevice(**{**H200, **changes})
+    return PresentDevice.model_validate(H200.model_dump() | changes)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +45,11 @@ def present(**changes: object) -> PresentDevice:
         ("GTX 1060 6GB", "nvidia/gtx_1060_6gb"),
         ("RX7900XT", "amd/rx_7900_xt"),
         ("HD 520", "intel/hd_520"),
+        ("amd 7900xt", "amd/rx_7900_xt"),
+        ("AMD Radeon(TM) RX 7900 XT", "amd/rx_7900_xt"),
+        ("h200-sxm", "nvidia/h200_sxm"),
+        ("2070", "nvidia/rtx_2070"),
+        ("hd520", "intel/hd_520"),
         ("x86-64 CPU", "cpu/x86_64"),
     ],
 )

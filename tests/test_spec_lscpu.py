@@ -8,7 +8,7 @@ import pytest
 
 from gpureport.errors import InputError
 from gpureport.spec.core_types import core_of_machine, core_type_name, generic_name, how_listed, topology
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 from gpureport.spec.lscpu import ListedCache, ProcessorFacts, parse_lscpu, read_lscpu
 
 TEXT = """Architecture:           x86_64
@@ -28,11 +28,6 @@ L2 cache:               2 MiB (4 instances)
 L3 cache:               32 MiB (1 instance)
 NUMA node(s):           1
 """
-
-
-@pytest.fixture(scope="module")
-def database() -> Database:
-    return load_database()
 
 
 def facts(**changes: object) -> ProcessorFacts:

@@ -18,6 +18,7 @@ from gpureport.spec.new_entry import of_present
 from gpureport.spec.reading import read_file
 from gpureport.spec.resolve import resolve
 from gpureport.spec.writing import write_entry
+from tests.make_report import H200
 
 CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "data" / "clinfo.yaml").read_text())
 MIB = 1 << 20
@@ -39,36 +40,11 @@ def _shipped() -> Database:
     return load_database()
 
 
-@pytest.fixture(scope="module")
-def database() -> Database:
-    """Read the shipped database once."""
-    return _shipped()
-
-
 def present(**answers: object) -> PresentDevice:
     """Make a device of what its driver says."""
-    usual: dict[str, object] = {
-        "index": 0,
-        "platform": "NVIDIA CUDA",
-        "platform_version": "",
-        "name": "",
-        "vendor": "NVIDIA Corporation",
-        "kind": "gpu",
-        "driver": "",
-        "version": "OpenCL 3.0",
-        "compute_units": 8,
-        "clock_hz": None,
-        "global_memory_bytes": 8192 * MIB,
-        "max_allocation_bytes": 0,
-        "global_cache_bytes": 0,
-        "cache_line_bytes": 0,
-        "local_memory_bytes": 32 << 10,
-        "max_work_group": 256,
-        "max_work_item_sizes": (),
-        "timer_resolution_s": 0.0,
-        "extensions": (),
-    }
-    return PresentDevice.model_validate(usual | answers)
+    unknown = dict.fromkeys(("clock_hz", "pci_id", "wave_size", "compute_capability"))
+    usual = {"name": "", "compute_units": 8, "global_memory_bytes": 8192 * MIB, "global_cache_bytes": 0}
+    return PresentDevice.model_validate(H200.model_dump() | unknown | usual | answers)
 
 
 def recorded(database: Database, answers: Mapping[str, Any]) -> PresentDevice:

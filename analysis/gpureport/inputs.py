@@ -272,7 +272,7 @@ class _Builder:
             if not isinstance(event, yaml.ScalarEvent):
                 raise self._wrong(event, "a key must be text or a number")
             key, line = self._value(event, where), _line(event)
-            here = (*where, _step(key, event.value))
+            here = (*where, key if type(key) is int else event.value)
             earlier = [first[name] for name in (key, event.value) if name in first]  # 1, "1" and 01 are one key
             self._found.repeated += [(here, line, at) for at in earlier[:1]]
             for name in (key, event.value):
@@ -287,11 +287,6 @@ class _Builder:
 
 def _line(event: yaml.Event) -> int:
     return event.start_mark.line + 1 if event.start_mark else 1
-
-
-def _step(key: object, text: str) -> Step:
-    """Return a key as used in paths: integers as such, anything else as written."""
-    return key if type(key) is int else text
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")

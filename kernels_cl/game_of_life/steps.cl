@@ -22,28 +22,6 @@
 
 typedef uint4 Vector;
 
-// The next generation. Of each cell and its eight neighbours, total = ones + 2 * (carry + odd + 2 * many) are alive.
-// The cell is alive if the total is 3, or if it is 4 and the cell itself (`here`) is alive. `single`: exactly one of
-// carry, odd and many is set. The three operations with three inputs each were found by search.
-//
-//   many  carry + odd | single | total, fits if ones = 0 | total, fits if ones = 1
-//    0         0      |   0    |          0  yes         |          1  no
-//    0         1      |   1    |          2  no          |          3  yes
-//    0         2      |   0    |          4  yes         |          5  no
-//    1         0      |   1    |          4  yes         |          5  no
-//    1         1      |   0    |          6  no          |          7  no
-//    1         2      |   0    |          8  no          |          9  no
-//
-// With ones = 0 the result is `here`: 0 for a total of 0, which includes the cell.
-static inline uint alive(uint ones, uint carry, uint odd, uint many, uint here)
-{
-    uint single, fits, result;
-    LOGIC(single, (carry ^ odd ^ many) & ~(carry & odd & many), 0x16, carry, odd, many);
-    LOGIC(fits, (ones & single & ~many) | (~ones & ~(single ^ many)), 0x49, ones, single, many);
-    LOGIC(result, fits & (ones | here), 0xe0, fits, ones, here);
-    return result;
-}
-
 // The words of a row, and the words before and after them.
 typedef struct {
     Vector here;

@@ -125,6 +125,21 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
+def _path(text: str, metavar: str = "FILE", *names: str) -> object:
+    """Return an option with a path; without *names*, that of the parameter."""
+    return typer.Option(*names, help=text, metavar=metavar, parser=path_of)
+
+
+def _output(text: str, metavar: str = "DIR") -> object:
+    """Return the option ``--output``."""
+    return _path(text, metavar, "--output", "-o")
+
+
+def _operand(text: str, metavar: str = "FILE") -> object:
+    """Return an argument that is a path, or several."""
+    return typer.Argument(help=text, metavar=metavar, parser=path_of)
+
+
 DeviceOption = Annotated[
     str,
     typer.Option(
@@ -153,19 +168,9 @@ OnlyOption = Annotated[
 ]
 KernelOption = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--kernel",
-        help="YAML description of a kernel of your own; repeat the option for several.",
-        metavar="FILE",
-        parser=path_of,
-    ),
+    _path("YAML description of a kernel of your own; repeat the option for several.", "FILE", "--kernel"),
 ]
-DirectoryOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="Folder of the report. Default: reports/<device>-<date>.", metavar="DIR", parser=path_of
-    ),
-]
+DirectoryOption = Annotated[Path | None, _output("Folder of the report. Default: reports/<device>-<date>.")]
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Overwrite existing files, and remove HTML and PDF of an earlier run.")
 ]
@@ -196,28 +201,23 @@ FileRunsOption = Annotated[
 ]
 ResumeOption = Annotated[
     Path | None,
-    typer.Option(
-        help="Continue the interrupted run of this report.json (or its folder) with its settings. Finished sweeps are "
+    _path(
+        "Continue the interrupted run of this report.json (or its folder) with its settings. Finished sweeps are "
         "not measured again.",
-        metavar="REPORT",
-        parser=path_of,
+        "REPORT",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
 DevicesDirOption = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--devices",
-        help="Another folder of device entries; repeatable. Its entries replace those with the same id in "
+    _path(
+        "Another folder of device entries; repeatable. Its entries replace those with the same id in "
         "./gpureport-devices, in ~/.config/gpureport/devices and in the built-in database.",
-        metavar="DIR",
-        parser=path_of,
+        "DIR",
+        "--devices",
     ),
 ]
-StoreOption = Annotated[
-    Path | None,
-    typer.Option("--store", help="Folder of the store. Default: $GPUREPORT_STORE.", metavar="DIR", parser=path_of),
-]
+StoreOption = Annotated[Path | None, _path("Folder of the store. Default: $GPUREPORT_STORE.", "DIR", "--store")]
 VersionOption = Annotated[
     bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
 ]
@@ -292,26 +292,15 @@ def everything(
     from gpureport.cli.measuring import report_everything
 
     _refuse_beside_resume(context)
-    request = Request(
-        device,
-        quick,
-        chosen(workload, only),
-        seed,
-        tuple(devices or ()),
-        timings,
-        resume,
-        tuple(kernel or ()),
-        only=only,
-    )
+    entries, kernels = tuple(devices or ()), tuple(kernel or ())
+    request = Request(device, quick, chosen(workload, only), seed, entries, timings, resume, kernels, only=only)
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
 @app.command(cls=_Command, epilog=_examples("measure"))
 def measure(
     context: typer.Context,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Report file to write.", metavar="FILE", parser=path_of)
-    ] = Path("report.json"),
+    output: Annotated[Path, _output("Report file to write.", "FILE")] = Path("report.json"),
     device: DeviceOption = "auto",
     quick: QuickOption = False,
     workload: WorkloadOption = None,
@@ -329,39 +318,21 @@ def measure(
     from gpureport.cli.measuring import measure_only
 
     _refuse_beside_resume(context)
-    request = Request(
-        device,
-        quick,
-        chosen(workload, only),
-        seed,
-        tuple(devices or ()),
-        timings,
-        resume,
-        tuple(kernel or ()),
-        only=only,
-    )
+    entries, kernels = tuple(devices or ()), tuple(kernel or ())
+    request = Request(device, quick, chosen(workload, only), seed, entries, timings, resume, kernels, only=only)
     return measure_only(request, output, force, runs)
 
 
 @app.command(cls=_Command, epilog=_examples("render"))
 def render(
     reports: Annotated[
-        list[Path],
-        typer.Argument(
-            help="report.json files, published records (YAML), or folders that contain them.",
-            metavar="REPORT",
-            parser=path_of,
-        ),
+        list[Path], _operand("report.json files, published records (YAML), or folders that contain them.", "REPORT")
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder to write to. With several inputs, each report goes to a subfolder named after its input. "
-            "Default: the folder of the report; for a record, a new folder next to it with the record's name.",
-            metavar="DIR",
-            parser=path_of,
+        _output(
+            "Folder to write to. With several inputs, each report goes to a subfolder named after its input. "
+            "Default: the folder of the report; for a record, a new folder next to it with the record's name."
         ),
     ] = None,
     no_pdf: NoPdfOption = False,
@@ -413,16 +384,7 @@ def predict(
             "report.html and report.pdf, which compare them side by side.",
         ),
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder of --pdf. Default: reports/<device>-predicted-<date>.",
-            metavar="DIR",
-            parser=path_of,
-        ),
-    ] = None,
+    output: Annotated[Path | None, _output("Folder of --pdf. Default: reports/<device>-predicted-<date>.")] = None,
     paper: PaperOption = "a4",
     force: ForceOption = False,
     devices: DevicesDirOption = None,
@@ -454,16 +416,11 @@ def predict(
 
 @app.command(cls=_Command, epilog=_examples("kernel"))
 def kernel(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="YAML descriptions of kernels (see the README).", metavar="FILE", parser=path_of),
-    ] = None,
+    files: Annotated[list[Path] | None, _operand("YAML descriptions of kernels (see the README).")] = None,
     new: Annotated[
         Path | None,
-        typer.Option(
-            help="Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml.",
-            metavar="SOURCE",
-            parser=path_of,
+        _path(
+            "Draft the description of a kernel from its OpenCL C file, NAME.cl, and write it to NAME.yaml.", "SOURCE"
         ),
     ] = None,
     check: Annotated[
@@ -515,12 +472,7 @@ def compare(
             metavar="MACHINE",
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Folder for JSON, HTML and PDF. Default: only print.", metavar="DIR", parser=path_of
-        ),
-    ] = None,
+    output: Annotated[Path | None, _output("Folder for JSON, HTML and PDF. Default: only print.")] = None,
     baseline: Annotated[
         str | None, typer.Option(help="Machine that all speeds are relative to. Default: the first.", metavar="NAME")
     ] = None,
@@ -574,10 +526,9 @@ def compare(
 def validate(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="report.json files, published records (YAML), or folders of them. Default: the project's own results.",
-            metavar="PATH",
-            parser=path_of,
+        _operand(
+            "report.json files, published records (YAML), or folders of them. Default: the project's own results.",
+            "PATH",
         ),
     ] = None,
     workload: WorkloadOption = None,
@@ -596,13 +547,7 @@ def validate(
         ),
     ] = False,
     json_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            help="Write the predicted and observed values of all points and features.",
-            metavar="FILE",
-            parser=path_of,
-        ),
+        Path | None, _path("Write the predicted and observed values of all points and features.", "FILE", "--json")
     ] = None,
     force: OverwriteOption = False,
     strict: Annotated[
@@ -657,10 +602,7 @@ def devices_present(
 @devices_app.command("check", cls=_Command, epilog=_examples("devices check"))
 def devices_check(
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Files or devices of the database to check, or folders. Default: all.", metavar="FILE", parser=path_of
-        ),
+        list[Path] | None, _operand("Files or devices of the database to check, or folders. Default: all.")
     ] = None,
     as_json: JsonOption = False,
     version: VersionOption = False,
@@ -704,10 +646,7 @@ def devices_new(
     no_measure: Annotated[
         bool, typer.Option("--no-measure", help="Only query the device; do not measure its caches and bandwidths.")
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write. Default: standard output.", metavar="FILE", parser=path_of),
-    ] = None,
+    output: Annotated[Path | None, _output("File to write. Default: standard output.", "FILE")] = None,
     force: OverwriteOption = False,
     seed: SeedOption = 0,
     devices: DevicesDirOption = None,
@@ -734,7 +673,7 @@ def fleet_commands(context: typer.Context) -> int:
 
 @fleet_app.command("init", cls=_Command, epilog=_examples("fleet init"))
 def fleet_init(
-    folder: Annotated[Path, typer.Argument(help="Folder to write fleet.yaml to.", metavar="DIR", parser=path_of)],
+    folder: Annotated[Path, _operand("Folder to write fleet.yaml to.", "DIR")],
     force: OverwriteOption = False,
     version: VersionOption = False,
 ) -> int:
@@ -746,20 +685,13 @@ def fleet_init(
 
 @fleet_app.command("run", cls=_Command, epilog=_examples("fleet run"))
 def fleet_run(
-    site: Annotated[Path, typer.Argument(help="fleet.yaml, or its folder.", metavar="SITE", parser=path_of)] = Path(),
+    site: Annotated[Path, _operand("fleet.yaml, or its folder.", "SITE")] = Path(),
     node: Annotated[
         list[str] | None, typer.Option(help="Only this node; repeatable. Default: all.", metavar="NAME")
     ] = None,
     store: StoreOption = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="New folder of reports, logs and job scripts. Default: runs/TIME beside fleet.yaml.",
-            metavar="DIR",
-            parser=path_of,
-        ),
+        Path | None, _output("New folder of reports, logs and job scripts. Default: runs/TIME beside fleet.yaml.")
     ] = None,
     version: VersionOption = False,
 ) -> int:
@@ -774,10 +706,7 @@ def fleet_run(
 
 @fleet_app.command("node", cls=_Command, epilog=_examples("fleet node"))
 def fleet_node(
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="Folder for DEVICE/report.json.", metavar="DIR", parser=path_of),
-    ],
+    output: Annotated[Path, _output("Folder for DEVICE/report.json.")],
     device: Annotated[
         list[str] | None,
         typer.Option(
@@ -846,9 +775,7 @@ def fleet_query(
 
 @fleet_app.command("export", cls=_Command, epilog=_examples("fleet export"))
 def fleet_export(
-    file: Annotated[
-        Path, typer.Argument(help="File to write: .csv, .parquet or .json.", metavar="FILE", parser=path_of)
-    ],
+    file: Annotated[Path, _operand("File to write: .csv, .parquet or .json.")],
     table: Annotated[str, typer.Option(help="runs, key_figures, features or points.", metavar="TABLE")] = "key_figures",
     store: StoreOption = None,
     force: OverwriteOption = False,
@@ -862,12 +789,7 @@ def fleet_export(
 
 @fleet_app.command("report", cls=_Command, epilog=_examples("fleet report"))
 def fleet_report(
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Folder of the site and the PDF. Default: only print.", metavar="DIR", parser=path_of
-        ),
-    ] = None,
+    output: Annotated[Path | None, _output("Folder of the site and the PDF. Default: only print.")] = None,
     store: StoreOption = None,
     fail_on_outlier: Annotated[
         bool, typer.Option("--fail-on-outlier", help="Exit with code 3 if a device is significantly slower.")
@@ -876,15 +798,9 @@ def fleet_report(
         float, typer.Option(help="Smallest difference that can be significant.", min=0, max=100, metavar="PERCENT")
     ] = 2.0,
     prometheus: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write gauges for the textfile collector of Prometheus; overwrites.", metavar="FILE", parser=path_of
-        ),
+        Path | None, _path("Write gauges for the textfile collector of Prometheus; overwrites.")
     ] = None,
-    junit: Annotated[
-        Path | None,
-        typer.Option(help="Write JUnit XML: one test for each device.", metavar="FILE", parser=path_of),
-    ] = None,
+    junit: Annotated[Path | None, _path("Write JUnit XML: one test for each device.")] = None,
     no_pdf: NoPdfOption = False,
     paper: PaperOption = "a4",
     force: ForceOption = False,

@@ -168,7 +168,9 @@ def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
     if request.every_feature:
         print_features(found)
         by_family = sorted(ordered, key=lambda c: (c.curve.result, c.curve.key.family))
-        print_aggregates("Errors by result", "feature", by_family, _result_title, _family_row)
+        print_aggregates(
+            "Errors by result", "feature", by_family, _result_title, lambda c: f"{c.curve.key.family}: {feature_row(c)}"
+        )
     if request.worst:
         print_worst(found, request.worst)
         print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
@@ -196,10 +198,6 @@ def _print_first_day(found: Sequence[Residual]) -> None:
 
 def _day(residual: Residual) -> str:
     return FIRST_DAY if residual.curve.independence == FIRST_DAY else "now"
-
-
-def _family_row(residual: Residual) -> str:
-    return f"{residual.curve.key.family}: {feature_row(residual)}"
 
 
 def _result_title(residual: Residual) -> str:

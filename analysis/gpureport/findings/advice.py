@@ -73,26 +73,11 @@ class FamilyAdvice:
 
 
 @dataclass(frozen=True)
-class BestShape:
-    """The shape of a work-group size that suits most searches, of those that have several shapes of the size.
+class ShapeLoss:
+    """The loss of one shape in one search.
 
     Attributes:
-        sides: the shape, without trailing ones.
-        suits: number of searches in which it loses at most :data:`WITHIN`, or its interval overlaps the best's.
-        searches: number of searches.
-    """
-
-    sides: tuple[int, ...]
-    suits: int
-    searches: int
-
-
-@dataclass(frozen=True)
-class WorstShape:
-    """The slowest shape of a work-group size over all searches.
-
-    Attributes:
-        key: its search.
+        key: the search.
         sides: the shape, without trailing ones.
         loss: 1 - its rate / best rate of the search; 0 if their intervals overlap.
     """
@@ -103,6 +88,21 @@ class WorstShape:
 
 
 @dataclass(frozen=True)
+class BestShape:
+    """The shape of a work-group size that suits most searches, of those that have several shapes of the size.
+
+    Attributes:
+        most: its largest loss.
+        suits: number of searches in which it loses at most :data:`WITHIN`, or its interval overlaps the best's.
+        searches: number of searches that have it.
+    """
+
+    most: ShapeLoss
+    suits: int
+    searches: int
+
+
+@dataclass(frozen=True)
 class OneSize:
     """One work-group size for all searches.
 
@@ -110,6 +110,7 @@ class OneSize:
         size: work-items of a work-group.
         losses: by search, 1 - rate of the best shape of this size / best rate; 0 if their intervals overlap.
         without: number of searches that lack the size.
+        unclear: number of searches whose loss is above :data:`WITHIN` but counts as 0, because intervals overlap.
         best_shape: ``None`` if no search has several shapes of this size.
         worst_shape: likewise.
     """
@@ -117,8 +118,9 @@ class OneSize:
     size: int
     losses: Mapping[SweepKey, float]
     without: int = 0
+    unclear: int = 0
     best_shape: BestShape | None = None
-    worst_shape: WorstShape | None = None
+    worst_shape: ShapeLoss | None = None
 
     @property
     def worst(self) -> float:
@@ -139,40 +141,42 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
     """
     every = tuple(curves)
     searches = {
-        curve.key: found for curve in every if curve.axis.quantity == "work_group" and len(found := _losses(curve)) > 1
+        curve.key: found
+        for curve in every
+        if curve.axis.quantity == "work_group" and len(found := _best_by_size(curve)) > 1
     }
-    sizes = sorted({size for losses in searches.values() for size in losses})
+    losses = {key: _relative_to_best(rates) for key, rates in searches.items()}
+    sizes = sorted({size for of in losses.values() for size in of})
     candidates = [
-        OneSize(size, losses, len(searches) - len(losses))
+        OneSize(size, each, len(searches) - len(each), _unclear(size, searches, each))
         for size in sizes
-        if (losses := {key: losses[size] for key, losses in searches.items() if size in losses})
+        if (each := {key: of[size] for key, of in losses.items() if size in of})
     ]
     best = min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
     if best is None:
         return None
     by_shape = {curve.key: _shape_losses(curve, best.size) for curve in every if curve.key in searches}
-    return replace(best, best_shape=_best_shape(by_shape.values()), worst_shape=_worst_shape(by_shape))
+    several = [ShapeLoss(key, shape, loss) for key, of in by_shape.items() if len(of) > 1 for shape, loss in of.items()]
+    worst = max(several, key=lambda each: each.loss, default=None)
+    return replace(best, best_shape=_best_shape(several), worst_shape=worst)
 
 
-def _best_shape(searches: Iterable[Mapping[tuple[int, ...], float]]) -> BestShape | None:
-    """Return the shape that suits most *searches*, each given by the losses of its shapes; a tie: the smallest loss."""
-    several = [losses for losses in searches if len(losses) > 1]
-    shapes = dict.fromkeys(shape for losses in several for shape in losses)
-    losses_of = {shape: [losses[shape] for losses in several if shape in losses] for shape in shapes}
-    found = [(sum(loss <= WITHIN for loss in of), -max(of), shape) for shape, of in losses_of.items()]
-    suits, _, sides = max(found, default=(0, 0.0, ()))
-    return BestShape(sides, suits, len(several)) if sides else None
+def _unclear(size: int, searches: Mapping[SweepKey, Mapping[int, _Rate]], losses: Mapping[SweepKey, float]) -> int:
+    """Count the searches in which *size* loses more than :data:`WITHIN`, but not significantly."""
+    plain = (1 - searches[key][size][0] / max(searches[key].values())[0] for key, loss in losses.items() if not loss)
+    return sum(loss > WITHIN for loss in plain)
 
 
-def _worst_shape(searches: Mapping[SweepKey, Mapping[tuple[int, ...], float]]) -> WorstShape | None:
-    """Return the shape with the largest loss, of searches with several shapes."""
-    found = (
-        WorstShape(key, shape, loss)
-        for key, losses in searches.items()
-        if len(losses) > 1
-        for shape, loss in losses.items()
-    )
-    return max(found, key=lambda each: each.loss, default=None)
+def _best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:
+    """Return the shape that suits most searches; a tie: the smallest largest loss."""
+    by_shape: dict[tuple[int, ...], list[ShapeLoss]] = {}
+    for each in losses:
+        by_shape.setdefault(each.sides, []).append(each)
+    found = [
+        BestShape(max(of, key=lambda each: each.loss), sum(each.loss <= WITHIN for each in of), len(of))
+        for of in by_shape.values()
+    ]
+    return max(found, key=lambda each: (each.suits, -each.most.loss, each.most.sides), default=None)
 
 
 def _shape_losses(curve: Observation | Prediction, size: int) -> dict[tuple[int, ...], float]:
@@ -180,12 +184,12 @@ def _shape_losses(curve: Observation | Prediction, size: int) -> dict[tuple[int,
     return {shape: loss for shape, loss in _relative_to_best(dict(_rates(curve))).items() if prod(shape) == size}
 
 
-def _losses(curve: Observation | Prediction) -> dict[int, float]:
-    """Return the loss of each work-group size in its best shape."""
+def _best_by_size(curve: Observation | Prediction) -> dict[int, _Rate]:
+    """Return the rate of each work-group size in its best shape."""
     best: dict[int, _Rate] = {}
     for shape, rate in _rates(curve):
         best[prod(shape)] = max(rate, best.get(prod(shape), rate))
-    return _relative_to_best(best)
+    return best
 
 
 def _relative_to_best(rates: Mapping[Of, _Rate]) -> dict[Of, float]:
@@ -235,13 +239,14 @@ def advise(observations: Iterable[Observation]) -> tuple[FamilyAdvice, ...]:
 
 def _family(family: str, searches: list[Observation]) -> FamilyAdvice:
     shares = [_shares(search) for search in searches]
-    chosen = smallest_set(shares)
+    suited = [_undistinguished(search, share) for search, share in zip(searches, shares, strict=True)]
+    chosen = smallest_set(suited)
     variants = [search.key.variant for search in searches]
     found = tuple(
         _variant(search, share, chosen, repeated=variants.count(search.key.variant) > 1)
         for search, share in zip(searches, shares, strict=True)
     )
-    return FamilyAdvice(family, found, chosen, tuple(_instead(shape, chosen, shares) for shape in chosen))
+    return FamilyAdvice(family, found, chosen, tuple(_instead(shape, chosen, suited) for shape in chosen))
 
 
 def _instead(shape: str, chosen: Sequence[str], searches: Sequence[Shares]) -> tuple[str, ...]:
@@ -262,6 +267,13 @@ def _shares(search: Observation) -> dict[str, float]:
         rates[shape] = max(rate, rates.get(shape, 0.0))
     best = max(rates.values())
     return {shape: rate / best for shape, rate in rates.items()}
+
+
+def _undistinguished(search: Observation, shares: Shares) -> dict[str, float]:
+    """Return the shares, with 1 for shapes whose interval overlaps the best's."""
+    losses = _relative_to_best(dict(_rates(search)))
+    equal = {" x ".join(map(str, shape)) for shape, loss in losses.items() if not loss}
+    return {shape: 1.0 if shape in equal else share for shape, share in shares.items()}
 
 
 def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, repeated: bool) -> VariantAdvice:

@@ -44,6 +44,8 @@ WORKLOADS = (
 
 Side = Literal["slower", "faster"]
 _LATENCY = "Latency of "
+_PRIVATE = "memory/read_private"
+"""Each compute unit reads data of its own."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +292,9 @@ def _wanted(report: FigureSource) -> Iterator[_Wanted]:
     device = report.device
     yield from _memory(device)
     for cache in reversed(device.caches):
-        workload, sweep = ("memory/read", "") if cache.scope == "device" else _private_sweep(report)
+        private = _private_sweep(report)
+        own = cache.scope == "compute_unit" or _has_plateau(report, private, cache)
+        workload, sweep = private if own else ("memory/read", "")
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
         yield _Wanted(f"{cache.name} read", "B/s", workload, sweep, "plateau", Level(name=cache.name), bandwidth)
     yield from _latencies(device)
@@ -303,6 +307,12 @@ def _wanted(report: FigureSource) -> Iterator[_Wanted]:
         yield _Wanted(name, "s", "launch/queued", sweep, "case", Level(name="1 group"), launch_s, limit=False)
 
 
+def _has_plateau(report: FigureSource, which: tuple[str, str], cache: Cache) -> bool:
+    """Return whether the curve of a workload and a sweep has a measured plateau in a cache."""
+    place = (*which, "plateau", Level(name=cache.name))
+    return any((f.key.workload, f.key.sweep, f.position, f.level) == place and f.observed for f in report.findings)
+
+
 def _memory(device: Device) -> Iterator[_Wanted]:
     """Yield bandwidths of memory; where a write first reads its line, only a part of the traffic is counted."""
     fills = device.architecture.write_allocate
@@ -313,13 +323,13 @@ def _memory(device: Device) -> Iterator[_Wanted]:
 
 def _private_sweep(report: FigureSource) -> tuple[str, str]:
     """Return workload and sweep that read the caches of all compute units at once."""
-    workload, units = "memory/read_private", report.device.compute_units
+    units = report.device.compute_units
     groups = {
         p.key.sweep: p.points[0].point.parameters.get("groups", units)
         for p in report.predictions
-        if p.key.workload == workload and p.points
+        if p.key.workload == _PRIVATE and p.points
     }
-    return workload, next((sweep for sweep, count in groups.items() if count == units), "every_unit")
+    return _PRIVATE, next((sweep for sweep, count in groups.items() if count == units), "every_unit")
 
 
 def _latencies(device: Device) -> Iterator[_Wanted]:

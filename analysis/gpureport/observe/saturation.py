@@ -41,7 +41,10 @@ class Saturation:
 
 
 def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
-    """Return n90: the work from which on the smooth curve has at least 90 % of its peak, up to this peak.
+    """Return n90: the fewest work-items with which the smooth curve has 90 % of its peak.
+
+    If the curve falls below 90 % again before the peak, the interval extends to where it finally exceeds it: noise
+    decides between these crossings.
 
     Args:
         u: ln(work-items), never falling, shape (n,).
@@ -60,15 +63,16 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
     curve = _smooth_curve(fit, float(np.median(noise)))
     peak = int(np.argmax(curve.rates))
     below = np.flatnonzero(curve.rates[:peak] < curve.rates[peak] + NINE_TENTHS)
-    if not len(below):
+    i = int(np.argmax(curve.rates >= curve.rates[peak] + NINE_TENTHS)) - 1
+    if i < 0:
         return None
-    i = int(below[-1])
     slope = (curve.rates[i + 1] - curve.rates[i]) / (curve.sizes[i + 1] - curve.sizes[i])
     value = curve.sizes[i] + (curve.rates[peak] + NINE_TENTHS - curve.rates[i]) / slope
+    last = curve.sizes[int(below[-1]) + 1] if below[-1] > i else value
     error = _fit_error(fit)
     if curve.corrections[i]:
         error = float(np.hypot(error, NORMAL_95 * curve.errors[i] / slope))
-    return Saturation(Estimate(*np.exp([value, value - error, value + error]).tolist()), float(slope))
+    return Saturation(Estimate(*np.exp([value, value - error, last + error]).tolist()), float(slope))
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Da
         yield document.problem("architecture", str(error).removeprefix("architecture: "), "error")
         return
     values = {**layer(architecture), **own}
-    lacking = list(missing(values, levels(architecture, file)))
+    lacking = list(missing(values, levels(architecture.caches, file.caches)))
     yield from _lacking(document, file, architecture, [path for path in lacking if not document.spoiled(path)])
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)

@@ -14,7 +14,7 @@ from gpureport.spec.core_types import LINE_BYTES, Topology, socket_bandwidth
 from gpureport.spec.files import ArchitectureFile
 from gpureport.spec.host import HostCache, listed_caches
 from gpureport.spec.lscpu import ProcessorFacts
-from gpureport.spec.models import CoreType, PresentDevice, StreamType
+from gpureport.spec.models import CORE_TYPE, CoreType, PresentDevice, StreamType
 from gpureport.spec.resolve import Value
 
 L1_CYCLES = {"AuthenticAMD": 4.0, "ARM": 4.0}
@@ -92,7 +92,7 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     serves: about one more access of the L3 (assumed; chains of loads on both machines of reports/pocl-xeon-* agree).
     """
     core, place = host.core, host.topology
-    source = f"core type {host.architecture}"
+    source = f"{CORE_TYPE} {host.architecture}"
     highest = L1_CYCLES.get(host.vendor, 5.0) / core.l1_latency_s
     clock = sqrt(clock_hz * highest) if highest > clock_hz else clock_hz
     threads = float(place.cores) * float(place.core_share) / max(1, processors)

@@ -524,6 +524,10 @@ def yaml_values(record: type[Record]) -> dict[str, tuple[str, Dimension]]:
     return {name: (name.removesuffix(unit), _UNITS[unit]) for name, unit in zip(names, units, strict=True)}
 
 
+CORE_TYPE = "core type"
+"""The source of values that follow from the type of core begins so; the architecture's id follows."""
+
+
 class Device(Record):
     """A resolved device: its own values and those of its architecture."""
 
@@ -563,6 +567,12 @@ class Device(Record):
     def page_bytes(self) -> int:
         """Page size of memory that OpenCL allocates; if it is not known, that of Linux and of drivers of GPUs."""
         return min((tlb.page_bytes for tlb in self.tlb), default=4096 if self.is_cpu else HUGE_PAGE_BYTES)
+
+    @property
+    def is_typical(self) -> bool:
+        """Whether the values are what machines with this type of core usually reach, so that they are no limits."""
+        origin = self.provenance.get("memory.bandwidth")
+        return bool(origin and origin.source.startswith(CORE_TYPE))
 
     @property
     def host_link(self) -> Link:

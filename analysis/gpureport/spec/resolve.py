@@ -14,7 +14,6 @@ from gpureport.records.provenance import Provenance
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import (
     SCALARS,
-    TRANSITIONS,
     Architecture,
     Cache,
     CoreType,
@@ -84,16 +83,10 @@ def assumed(value: object, note: str) -> Value:
     return Value(value, Provenance(kind="assumed", source="", note=note))
 
 
-def levels(architecture: ArchitectureFile, device: DeviceFile) -> tuple[str, ...]:
-    """Return the cache levels, nearest first: the architecture's, then levels that only the device has."""
-    names = dict.fromkeys((*architecture.caches, *device.caches))
-    return tuple(name for name in names if device.caches.get(name, architecture.caches.get(name)) is not None)
-
-
-def tlb_levels(architecture: ArchitectureFile, device: DeviceFile) -> tuple[str, ...]:
-    """Return the levels of translation lookaside buffers, nearest first, as :func:`levels`."""
-    names = dict.fromkeys((*architecture.tlb, *device.tlb))
-    return tuple(name for name in names if device.tlb.get(name, architecture.tlb.get(name)) is not None)
+def levels(architecture: Mapping[str, object], device: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the levels of caches or of the TLB, nearest first: the architecture's, then those only of the device."""
+    both = {**architecture, **device}
+    return tuple(name for name, fields in both.items() if fields is not None)
 
 
 def missing(values: Layer, names: tuple[str, ...]) -> Iterator[str]:
@@ -121,7 +114,7 @@ def resolve(
     Raises:
         InputError: a required value is missing.
     """
-    names = levels(architecture, file)
+    names = levels(architecture.caches, file.caches)
     values = {**(shared or layer(architecture)), **layer(file), **(overlay or {})}
     lacking = next(missing(values, names), None)
     if lacking is not None:
@@ -137,8 +130,12 @@ def resolve(
         architecture=_architecture(file.architecture, architecture, kept),
         compute_units=kept["compute_units"].value,
         clock_hz=kept["clock"].value,
-        caches=tuple(_cache(name, kept) for name in names),
-        tlb=tuple(_tlb(name, kept) for name in tlb_levels(architecture, file) if _is_known(name, kept)),
+        caches=tuple(_level(Cache, name, _part(kept, f"caches.{name}.")) for name in names),
+        tlb=tuple(
+            _level(Tlb, name, part)
+            for name in levels(architecture.tlb, file.tlb)
+            if _is_known(part := _part(kept, f"tlb.{name}."))
+        ),
         memory=Memory(**_fields(Memory, _part(kept, "memory."))),
         launch=Launch(**_fields(Launch, _part(kept, "launch."))),
         link=link,
@@ -173,10 +170,10 @@ def _fields(model: type[Record], part: Mapping[str, Any]) -> dict[str, Any]:
     return {name: part[key] for name, (key, _) in yaml_values(model).items() if key in part}
 
 
-def _cache(name: str, values: Layer) -> Cache:
-    part = _part(values, f"caches.{name}.")
-    positions = {key: dict(zip(Transition.model_fields, part[key], strict=True)) for key in TRANSITIONS if key in part}
-    return Cache(name=name, **_fields(Cache, part | positions))
+def _level(model: type[R], name: str, part: Mapping[str, Any]) -> R:
+    """Return a level of caches or of the TLB with the values in *part*."""
+    ranges = {key: dict(zip(Transition.model_fields, part[key], strict=True)) for key in part if "transition" in key}
+    return model(name=name, **_fields(model, {**part, **ranges}))
 
 
 def _link(part: Mapping[str, Any]) -> Link | None:
@@ -188,16 +185,9 @@ def _link(part: Mapping[str, Any]) -> Link | None:
     return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0), **times)
 
 
-def _is_known(name: str, values: Layer) -> bool:
+def _is_known(part: Mapping[str, Any]) -> bool:
     """Whether a level of the translation lookaside buffers has all values; not on a device's first day."""
-    part = _part(values, f"tlb.{name}.")
     return part.keys() >= set(_REQUIRED_OF_A_TLB) and not part.keys().isdisjoint(("entries", "reach"))
-
-
-def _tlb(name: str, values: Layer) -> Tlb:
-    part = _part(values, f"tlb.{name}.")
-    positions = dict(zip(Transition.model_fields, part["transition"], strict=True))
-    return Tlb(name=name, **_fields(Tlb, part | {"transition": positions}))
 
 
 def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:

@@ -63,13 +63,10 @@ def _of_bare(machine: BareMachine, database: Database) -> Iterator[Residual]:
     name = machine.core_type
     core, streams = database.core_type(name), database.stream_type(name)
     predicted = stream_prediction(machine, core, streams, write_allocate=database.write_allocate(name))
-    labels = [f"{kernel}, {level}, {cores:.0f} cores" for kernel, level, cores in _points(machine)]
+    points = zip(machine.kernels, machine.levels, machine.cores, strict=True)
+    labels = [f"{kernel}, {level}, {cores:.0f} cores" for kernel, level, cores in points]
     curve = _curve(BARE, name, "cpu_streams", "levels", machine.name)
     yield from _residuals(curve, "bandwidths", "B/s", labels, predicted, machine.bandwidth_bytes_per_s)
-
-
-def _points(machine: BareMachine) -> Iterator[tuple[str, str, float]]:
-    return zip(machine.kernels, machine.levels, machine.cores, strict=True)
 
 
 def _curve(device_class: str, architecture: str, family: str, variant: str, machine: str) -> PredictedCurve:

@@ -5,7 +5,7 @@ from typing import Literal
 from gpureport.predict.fitted import FITTED_TO
 from gpureport.records.keys import Record
 from gpureport.spec.database import Database
-from gpureport.spec.models import Cache, Device, Memory, yaml_values
+from gpureport.spec.models import CORE_TYPE, Cache, Device, Memory, yaml_values
 
 Independence = Literal["seen", "unseen device", "unseen architecture", "first day"]
 FIRST_DAY: Independence = "first day"
@@ -27,16 +27,13 @@ def independence(device: Device, database: Database) -> Independence:
         ``seen``: at least one was. ``unseen device``: none was, but one comes from another device of its architecture.
         ``unseen architecture``: all come from documents and from other architectures.
     """
-    measured = {entry for path, origin in device.provenance.items() if _counts(path) for entry in origin.measured_on}
+    origins = (origin for path, origin in device.provenance.items() if path.rpartition(".")[2] not in _EXACT)
+    measured = {entry for origin in origins for entry in origin.measured_on}
     sources = measured.union(*FITTED_TO.values())
     name = device.architecture.id
     if sources & {device.id, f"architectures/{name}"}:
         return "seen"
     known = {database.entries[entry].file.architecture for entry in sources if entry in database.entries}
     # The values of a type of core come from other machines with such cores.
-    has_core_type = any(origin.source == f"core type {name}" for origin in device.provenance.values())
+    has_core_type = any(origin.source == f"{CORE_TYPE} {name}" for origin in device.provenance.values())
     return "unseen device" if has_core_type or name in known else "unseen architecture"
-
-
-def _counts(path: str) -> bool:
-    return path.rpartition(".")[2] not in _EXACT

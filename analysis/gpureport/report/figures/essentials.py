@@ -64,6 +64,8 @@ class WorkLine:
     """Throughput of a family's fastest variant by work-items, relative to the peak that its n90 refers to."""
 
     name: str
+    kernel: str
+    """The variant."""
     items: NDArray[np.float64]
     """Work-items, shape (n,), ascending."""
     shares: NDArray[np.float64]
@@ -145,6 +147,7 @@ def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
     predicted = fastest.specification.features if fastest.observation and fastest.specification else ()
     return WorkLine(
         name=name,
+        kernel=fastest.key.variant,
         items=items,
         shares=_FULL * shares / at_n90,
         observed=fastest.observation is not None,

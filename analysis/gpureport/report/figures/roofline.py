@@ -25,7 +25,7 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.figures.theme import Margins, bars, inches, sheet, value_ticks, write_above, write_title
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords
+from gpureport.report.run.curves import CurveRecords, reading_units
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value, scale_of
 
@@ -70,11 +70,16 @@ class Dot:
 
 
 def roofline_dots(curves: Sequence[CurveRecords], device: Device) -> tuple[Dot, ...]:
-    """Return the dot of each variant, at its largest observed size, or else at its largest predicted one."""
+    """Return the dot of each variant, at its largest observed size, or else at its largest predicted one.
+
+    Sweeps that only some compute units run have none: the ceilings are those of the whole device.
+    """
     placed: dict[str, tuple[float, Dot]] = {}
     for curve in curves:
         prediction = curve.specification or curve.calibrated
         if prediction is None or curve.axis.quantity in ("work_group", "case"):
+            continue
+        if reading_units(curve, device.compute_units) < device.compute_units:
             continue
         times = {p.point.label: p.time_s for p in curve.observation.points} if curve.observation else {}
         counted = [p for p in prediction.points if _busiest(p, device) and p.memory_bytes > 0 and p.time_s > 0]

@@ -156,7 +156,8 @@ def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
     _draw_values(values, curve)
     for axis in axes:
         binary_axis(axis, x_text(curve), most_ticks)
-        axis.set_xlim(*_ends([p.point.x for p in drawable(curve.points)]))
+        x = [p.point.x for p in drawable(curve.points)]
+        axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
     if ratios and base and curve.observation:
         _draw_values(ratios[0], curve, base)
         seen = [(p.point.x, p.value / base(p.point.x)) for p in drawable(curve.observation.points)]
@@ -226,10 +227,6 @@ def _draw_values(axis: "Axes", curve: CurveRecords, base: Callable[[float], floa
         bars(axis, x, low, high, OBSERVED)
         dots(axis, x, value, OBSERVED)
     axis.set(xlabel="", ylabel="")
-
-
-def _ends(x: Sequence[float]) -> tuple[float, float]:
-    return min(x) / 1.15, max(x) * 1.15
 
 
 def _draw_bottleneck(axis: "Axes", prediction: Prediction, height: float) -> None:

@@ -96,7 +96,8 @@ def taper_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
 def shape_blocks(report: Report, advice: Sequence[FamilyAdvice]) -> list[Block]:
     """Return the table of recommended work-group shapes."""
     caption = (
-        "Recommended: the smallest set that has, for every search of a family, a shape within 3 % of the best rate. "
+        "Recommended: the smallest set that has, for every search of a family, a shape within 3 % of the best rate, or "
+        "not significantly slower. "
         "In brackets: equally good replacements. Best / worst: rate of the best shape / rate of the worst. Largest "
         "for: the variant with the largest such ratio. Kernels of other families were not searched. No kernel uses a "
         "third dimension."

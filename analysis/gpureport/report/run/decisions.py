@@ -19,7 +19,7 @@ from gpureport.report.run import kernels as own_kernels
 from gpureport.report.run.curves import CurveRecords, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
-from gpureport.report.text.words import family_name, kernel_name, listed, low_to_high
+from gpureport.report.text.words import family_name, listed, low_to_high
 from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value, rounded_bytes
 from gpureport.workloads import all_workloads
@@ -28,7 +28,7 @@ _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/late
 _FEW = 3  # the most names in a list
 _WIDE = 1.5
 _UNCERTAIN = 4.0
-"""An onset whose interval spans this factor gives no advice."""
+"""An onset or n90 whose interval spans this factor gives no advice."""
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 _ALIKE = {"ALU": "int32"}
@@ -56,7 +56,7 @@ def decisions(
         ("Working set", working_set(report, found)),
         ("Work-group size", work_group_size(report)),
         ("Amount of work", amount_of_work(report, found)),
-        ("Bottleneck", bottleneck(found, figures, device_bandwidth=report.device.memory.bandwidth_bytes_per_s)),
+        ("Bottleneck", bottleneck(report, found, figures, device_bandwidth=report.device.memory.bandwidth_bytes_per_s)),
         ("Another device", another_device(report, database)),
     )
     return tuple(Decision(about, text) for about, text in answers if text)
@@ -71,7 +71,9 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     usable = usable_sentence(report)
     known = known[:-1] if usable else known
     kept = [
-        f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}" for cache, cliff in known if cliff
+        f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}{_earliest(cache, found, cliff)}"
+        for cache, cliff in known
+        if cliff
     ]
     missed = [text for cache, cliff in known if not cliff and (text := _not_observed(cache, found))]
     keep = "Keep the working set" if measured else "Predicted: keep the working set"
@@ -99,10 +101,34 @@ def usable_sentence(report: Report) -> str:
 
 @dataclass(frozen=True)
 class _Cliff:
-    """A cliff in words: the working set at its onset, and the speed at its midpoint."""
+    """A cliff of reads in words: the working set at its onset, and the speed beyond.
 
+    Attributes:
+        onset_bytes: the working set at its onset.
+        below: the same as text.
+        beyond: the speed beyond, and the midpoint.
+        measured: whether it was observed.
+    """
+
+    onset_bytes: float
     below: str
     beyond: str
+    measured: bool
+
+
+def _earliest(cache: Cache, found: Sequence[CurveRecords], cliff: _Cliff) -> str:
+    """Name the kernel that leaves a shared cache first, if that is clearly before plain reads do."""
+    if cache.scope != "device":
+        return ""
+    level = Level(name=cache.name)
+    onsets = [
+        (_number(onset), _text(onset), curve.key.workload)
+        for curve in found
+        if curve.axis.quantity == "working_set" and curve.metric.kind == "rate"
+        if (onset := _values(curve, measured=cliff.measured).get(("onset", level))) and _is_certain(onset)
+    ]
+    least, text, workload = min(onsets, default=(cliff.onset_bytes, "", ""))
+    return f"; some kernels leave it earlier, {workload} from {text}" if least * (1 + _MUCH) < cliff.onset_bytes else ""
 
 
 def _each(cache: Cache) -> str:
@@ -129,7 +155,8 @@ def _cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, measured:
         values = _values(curve, measured=measured)
         onset = values.get(("onset", level))
         if onset and _is_certain(onset):
-            return _Cliff(_with_wide_interval(onset), _beyond(values, level, _readers(curve, units)))
+            beyond = _beyond(values, level, _readers(curve, units))
+            return _Cliff(_number(onset), _with_wide_interval(onset), beyond, measured)
     return None
 
 
@@ -161,7 +188,7 @@ def _text(value: Finding | CurveFeature) -> str:
 
 
 def _is_certain(onset: Finding | CurveFeature) -> bool:
-    """Whether the interval of an onset is narrow enough for advice."""
+    """Whether the interval of a value is narrow enough for advice."""
     return not onset.ci_low or not onset.ci_high or onset.ci_high < _UNCERTAIN * onset.ci_low
 
 
@@ -229,14 +256,15 @@ def work_group_size(report: Report) -> str:
         label, best = "Predicted: ", one_size(p for p in report.predictions if p.kind == "specification")
     if best is None:
         return ""
-    searches, suited = len(best.losses), len(best.losses) - len(best.losing)
-    count = f"{suited} of {searches}" if best.losing else f"all {searches}" if searches > 1 else "the one"
-    of_all = f"{count} search{'es' if searches > 1 else ''}" + (
-        f" ({best.without} more lack it)" if best.without else ""
-    )
-    near = f"within {format_percent(WITHIN)} of the best size, or not distinguishable from it,"
-    good = f"{label}{best.size} work-items, in the best shape, are {near} in {of_all}"
-    return f"{good}{_losses(report, best)}.{_best_shape(best)}{_worst_shape(report, best)}"
+    searches = len(best.losses)
+    near = searches - len(best.losing) - best.unclear
+    count = f"{near} of {searches}" if near < searches else f"all {searches}" if searches > 1 else "the one"
+    of_all = f"{count} search{'es' if searches > 1 else ''}"
+    unclear = f"; in {best.unclear} more the difference is not significant" if best.unclear else ""
+    without = f"; {best.without} lack this size" if best.without else ""
+    good = f"{label}{best.size} work-items, in the best shape of each kernel, are within {format_percent(WITHIN)} of "
+    good += f"the best size in {of_all}{unclear}{without}"
+    return f"{good}{_losses(report, best)}.{_best_shape(best)}{_worst_shape(best)}"
 
 
 def _losses(report: Report, best: OneSize) -> str:
@@ -252,21 +280,23 @@ def _losses(report: Report, best: OneSize) -> str:
 
 
 def _best_shape(best: OneSize) -> str:
-    """Name the shape of the recommended size that suits most kernels; empty if none has a choice."""
-    if best.best_shape is None:
-        return ""
+    """Name the shape of the recommended size that suits most kernels, and its loss; empty if none has a choice."""
     shape = best.best_shape
+    if shape is None:
+        return ""
     count = f"all {shape.searches}" if shape.suits == shape.searches else f"{shape.suits} of {shape.searches}"
-    return f" Best shape: {_sides(shape.sides)} (likewise in {count} searches over shapes)."
+    lost = f"; largest loss: {format_percent(shape.most.loss)} ({shape.most.key.variant})"
+    suits = f"suits {count} searches over shapes{lost if shape.most.loss > WITHIN else ''}"
+    return f" One shape for all: {_sides(shape.most.sides)} {suits}."
 
 
-def _worst_shape(report: Report, best: OneSize) -> str:
+def _worst_shape(best: OneSize) -> str:
     """Warn of the slowest shape of the recommended size; empty if shapes hardly differ."""
     worst = best.worst_shape
     if worst is None or worst.loss < _MUCH:
         return ""
-    kernel = kernel_name(report, worst.key)
-    return f" Worst shape: {_sides(worst.sides)}, {format_percent(worst.loss)} slower ({kernel})."
+    reaches = f"{format_percent(1 - worst.loss)} of the best rate ({worst.key.workload})"
+    return f" Slowest: {_sides(worst.sides)} reaches {reaches}."
 
 
 def _sides(sides: Sequence[int]) -> str:
@@ -287,29 +317,31 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
         middle = format_value(median(value for value, _ in work), "")
         ends = f"{format_value(least, '')} ({name_of_least}) to {ends}, median {middle}"
     reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
-    span = f"{reach} 90 % of their peak (n90) at {ends}."
+    span = f"{reach} 90 % of their peak (n90; the peak may be within a cache) at {ends}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
         span += (
             f" In {above} of {len(work)} sweeps, n90 exceeds the resident capacity. More work amortises the launch "
             "cost and the partly filled last round of work-groups."
         )
-    return f"{fills}{span} (Empty kernels are not counted.)"
+    return f"{fills}{span}"
 
 
 def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
-    """Return the work for 90 % of the peak of each sweep over sizes, with the kernel's name."""
+    """Return the work for 90 % of the peak of each sweep over sizes, with the workload; without uncertain ones."""
     kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     curves = [curve for curve in kernels if curve.key.family != "launch"]
     if report.observations:
-        values = ((f.key, f.observed) for f in specified_values(curves, "n90"))
-        return [(value, kernel_name(report, key)) for key, value in values if value]
+        certain = [f for f in specified_values(curves, "n90") if f.observed and _is_certain(f)]
+        return [(_number(finding), finding.key.workload) for finding in certain]
     features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
-    return [(f.value, kernel_name(report, key)) for key, f in features if f.position == "n90"]
+    return [(f.value, key.workload) for key, f in features if f.position == "n90"]
 
 
-def bottleneck(found: Sequence[CurveRecords], figures: Iterable[KeyFigure], *, device_bandwidth: float) -> str:
-    """Name the most frequent bottleneck of kernels at their largest sizes, and what those reach that it limits.
+def bottleneck(
+    report: Report, found: Sequence[CurveRecords], figures: Iterable[KeyFigure], *, device_bandwidth: float
+) -> str:
+    """Name the most frequent bottleneck of each family at the largest sizes, and what memory-bound kernels reach.
 
     Microbenchmarks count only if there are no other kernels.
     """
@@ -317,12 +349,20 @@ def bottleneck(found: Sequence[CurveRecords], figures: Iterable[KeyFigure], *, d
     known = _kernels(limits(found), micro)
     if not known:
         return ""
-    (name, count), *others = Counter(_ALIKE.get(each.bottleneck, each.bottleneck) for each in known).most_common(_FEW)
-    most = f"{ceiling_text(name)} ({count} of {len(known)} kernels)"
-    then = f", before {listed([f'{ceiling_text(other)} ({number})' for other, number in others])}" if others else ""
-    first = f"According to the model, the most frequent bottleneck at the largest sizes is {most}{then}."
+    families = grouped((limit.key.family, _ALIKE.get(limit.bottleneck, limit.bottleneck)) for limit in known)
+    most = [f"{family_name(report, family)}, {_most_frequent(names)}" for family, names in families.items()]
+    first = f"Most frequent bottleneck at the largest sizes, by the model: {'; '.join(most)}."
     reached = _reached(known, figures, device_bandwidth) or _efficiency(known)
     return f"{first} {reached}".strip()
+
+
+def _most_frequent(names: Sequence[str]) -> str:
+    """Name the most frequent of *names* and those that are as frequent, and say of how many kernels it is one."""
+    counts = Counter(names)
+    most = max(counts.values())
+    texts = [ceiling_text(name) for name, count in counts.items() if count == most]
+    each = " each" if len(texts) > 1 else ""
+    return f"{listed(texts[:_FEW])} ({most} of {len(names)}{each})" if len(names) > 1 else texts[0]
 
 
 def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:

@@ -135,8 +135,7 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         mark = f"{apart}, or the value is more than 5 % outside the range of the others" if others else apart
         texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} {mark}.")
     if any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
-        cause = "" if report.device.is_cpu else ", for example by a higher clock"
-        texts.append(f"Above 100 %: faster than the entry{cause}.")
+        texts.append("Above 100 %: faster than the entry.")
     if any(figure.nearer for figure in figures):
         texts.append("Latencies of two levels in one row: the measured curve shows no transition between them.")
     if others:
@@ -151,17 +150,11 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
 
 def _source(report: Report) -> str:
     """Say where the values of the entry are from."""
-    if _typical(report):
+    if report.device.is_typical:
         return f"typical values of the core type ({report.device.architecture.name}), not peaks of the vendor"
     origin = report.device.provenance.get("memory.bandwidth")
     guess = ", which assumes the memory bandwidth" if origin and origin.kind == "assumed" else ""
     return f"from the {'database' if report.match.entry else 'drafted'} entry{guess}"
-
-
-def _typical(report: Report) -> bool:
-    """Whether the values of the entry are those that machines with this type of core usually reach."""
-    origin = report.device.provenance.get("memory.bandwidth")
-    return bool(origin and origin.source.startswith("core type "))
 
 
 def _rate_sentences(device: Device) -> Iterator[str]:
@@ -210,17 +203,12 @@ def _statements(report: Report, found: Sequence[CurveRecords]) -> Iterator[str]:
 
 
 def _in_error(report: Report, found: Sequence[Finding]) -> Iterator[str]:
-    """Yield the number of features in error: those of kernels with wrong results apart from the others.
-
-    Limits of a type of core are typical values, so that exceeding them is no error.
-    """
+    """Yield the number of features in error: those of kernels with wrong results apart from the others."""
     wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
     count = sum(finding.key.workload in wrong for finding in found)
     if count:
         yield f"Features in error because results are wrong: {count}."
-    if count < len(found) and _typical(report):
-        yield f"Features that are faster than typical limits of the core type: {len(found) - count}."
-    elif count < len(found):
+    if count < len(found):
         yield f"Features in error because they are faster than a limit of the database entry: {len(found) - count}."
 
 

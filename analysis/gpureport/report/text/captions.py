@@ -13,7 +13,7 @@ from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, Group, seen_word
 from gpureport.report.run.difference import compared, value_text
-from gpureport.report.text.words import agreement, family_name, feature_text, low_to_high
+from gpureport.report.text.words import agreement, family_name, feature_text, listed, low_to_high
 from gpureport.text import N90
 from gpureport.units import format_change, format_frequency, format_percent, format_ratio, format_value
 
@@ -218,8 +218,9 @@ def roofline_note(seen: str) -> str:
     """Explain all rooflines; *seen* is empty if nothing was measured."""
     marks = f"Hollow: predicted; {f'filled: {seen}' if seen else 'nothing was measured'}."
     return (
-        f"{marks} Each kernel at its largest size. Operations are those of the class that takes longest; memory "
-        "accesses do not count. Dashed: the share of the memory bandwidth that the model expects kernels to reach."
+        f"{marks} Each kernel with counted operations, at its largest size. Operations are those of the class that "
+        "takes longest; memory accesses do not count. Dashed: the share of the memory bandwidth that the model expects "
+        "kernels to reach."
     )
 
 
@@ -247,6 +248,7 @@ def essentials_caption(drawn: Essentials, report: Report) -> str:
     if drawn.work:
         where = "Right" if parts else "Lines"
         triangles = f"▲: {seen}; hollow: predicted" if observed else "▲: predicted"
-        peak = "throughput / smoothed peak of the fastest kernel of each family (single points may exceed the peak)"
-        parts.append(f"{where}: {peak}. {N90} ({triangles}).")
+        kernels = listed([line.kernel for line in drawn.work])
+        peak = f"throughput / smoothed peak of each family's fastest kernel that has an n90 ({kernels})"
+        parts.append(f"{where}: {peak}; single points may exceed the peak. {N90} ({triangles}).")
     return " ".join(parts)

@@ -131,12 +131,15 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
         if report.publication
         else "the 95 % intervals overlap"
     )
+    shared = ""
+    if report.device.is_cpu:
+        shared = " Cliffs: also a larger factor if the predicted interval contains the value, as others use the caches."
     other = f"Tapers only: the predicted and the {seen} n90 belong to different plateaus"
     return (
         (Verdict.AGREES, f"Factor of at most {AGREEMENT} between the {seen} and the predicted value."),
         (
             Verdict.WITHIN,
-            f"Factor of {AGREEMENT} to 2, but {within}: they neither agree nor clearly differ.",
+            f"Factor of {AGREEMENT} to 2, but {within}: they neither agree nor clearly differ.{shared}",
         ),
         (Verdict.OFF, "A larger factor, or intervals that do not overlap."),
         (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
@@ -182,7 +185,7 @@ def _common_title(family: str, titles: Sequence[str]) -> str:
 
 def advice_sentence(family: str, advice: FamilyAdvice) -> str:
     """Recommend work-group shapes for a whole family."""
-    share, count = f"within {format_percent(WITHIN)} of the best", len(advice.variants)
+    share, count = f"within {format_percent(WITHIN)} of the best or not significantly slower", len(advice.variants)
     searches = "both searches" if count == 2 else f"all {count} searches"
     if len(advice.choices) > 1:
         fastest = f"In each of {searches.removeprefix('all ')}, the fastest of these is {share}."
@@ -190,7 +193,7 @@ def advice_sentence(family: str, advice: FamilyAdvice) -> str:
     names, one = any_of(advice.choices[0]), len(advice.choices[0]) == 1
     if count == 1:
         tried = f"{len(advice.variants[0].shares)} shapes"
-        return f"{family}: use {names}. {f'It is the fastest of {tried}.' if one else f'Each is {share} of {tried}.'}"
+        return f"{family}: use {names}. {f'It is the fastest of {tried}.' if one else f'Of {tried}, each is {share}.'}"
     return f"{family}: use {names}. {'It' if one else 'Each'} is {share} in {searches}."
 
 

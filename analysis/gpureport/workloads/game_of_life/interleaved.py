@@ -1,6 +1,5 @@
 """Game of Life, one bit per cell, several generations per pass; neighbouring cells are in different words."""
 
-from dataclasses import replace
 from math import ceil, prod
 
 import numpy as np
@@ -8,17 +7,8 @@ from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.rules import Cells
-from gpureport.workloads.game_of_life.steps import (
-    AT_BORDERS,
-    DEPENDENT,
-    MOVES,
-    RESIDENT,
-    ROUNDS,
-    SHORTEST,
-    WORDS,
-    Steps,
-)
-from gpureport.workloads.model import Demand, Parameters
+from gpureport.workloads.game_of_life.steps import AT_BORDERS, MOVES, RESIDENT, ROUNDS, SHORTEST, WORDS, Steps
+from gpureport.workloads.model import Parameters
 
 _OPERATIONS = 9.5  # of a word
 _PER_ROW = 24.0  # operations that add the cells of the strips to the west and east, and remove them again
@@ -65,25 +55,13 @@ class Interleaved(Steps):
         down = max(1, ROUNDS * resident // across)
         return max(SHORTEST * self.generations, 2 * ceil(parameters["height"] / down / 2))
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """For each word, row and generation nine logic operations, and half a shift; three loads of a row."""
-        base = super().demand(parameters, device)
-        worked = min(self.rows(parameters), parameters["height"]) + 2 * self.generations
-        busy = self.tiling(parameters, device).busy_items * worked
+    def per_row(self, parameters: Parameters) -> tuple[float, float, int]:
+        """Return as :class:`Steps`: nine logic operations for each word and generation, and half a shift."""
         words = WORDS * self.generations
-        integer = (words * _OPERATIONS + _PER_ROW) * (1 + AT_BORDERS * self._at_border(parameters))
-        return replace(
-            base,
-            operations={
-                "memory": 4.0 * busy,
-                "int32": integer * busy,
-                "instruction": (integer + words * MOVES + _PER_ROW) * busy,
-            },
-            chain={"int32": DEPENDENT * integer * worked},
-            registers=min(255, 62 + 22 * self.generations),
-        )
+        integer = (words * _OPERATIONS + _PER_ROW) * (1 + AT_BORDERS * self.at_border(parameters))
+        return integer, integer + words * MOVES + _PER_ROW, 62 + 22 * self.generations
 
-    def _at_border(self, parameters: Parameters) -> float:
+    def at_border(self, parameters: Parameters) -> float:
         """Return the share of work-groups with cells beyond the border, at any of its four sides."""
         group = (parameters["local_x"], parameters["local_y"])
         groups = (ceil(n / side) for n, side in zip(self.items(parameters), group, strict=True))

@@ -68,25 +68,28 @@ class Steps(Board):
         return Tiling(device, self.items(parameters), group, self.element_bytes, self.rows(parameters))
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """For each word, row and generation two shifts and nine logic operations; a fifth word for the edges."""
-        base = super().demand(parameters, device)
+        """Loads, stores and operations of each row, and of the rows above and below the strip."""
         worked = min(self.rows(parameters), parameters["height"]) + 2 * self.generations
         busy = self.tiling(parameters, device).busy_items * worked
-        integer = _RING * self.generations * _OPERATIONS + 12.0
-        integer *= 1 + AT_BORDERS * self._bordered(parameters)
+        integer, instructions, registers = self.per_row(parameters)
         return replace(
-            base,
-            operations={
-                "memory": 4.0 * busy,
-                "int32": integer * busy,
-                "instruction": (integer + _RING * self.generations * MOVES + 12.0) * busy,
-            },
+            super().demand(parameters, device),
+            operations={"memory": 4.0 * busy, "int32": integer * busy, "instruction": instructions * busy},
             chain={"int32": DEPENDENT * integer * worked},
             memory_chain=float(worked),
-            registers=min(255, 40 + _RING * (1 + 5 * self.generations)),
+            registers=min(255, registers),
         )
 
-    def _bordered(self, parameters: Parameters) -> float:
+    def per_row(self, parameters: Parameters) -> tuple[float, float, int]:
+        """Return integer operations and instructions of a row, and registers.
+
+        For each word and generation two shifts and nine logic operations; a fifth word for the edges.
+        """
+        words = _RING * self.generations
+        integer = (words * _OPERATIONS + 12.0) * (1 + AT_BORDERS * self.at_border(parameters))
+        return integer, integer + words * MOVES + 12.0, 40 + _RING * (1 + 5 * self.generations)
+
+    def at_border(self, parameters: Parameters) -> float:
         """Return the share of work-groups with cells beyond the border: first and last strips, partial columns."""
         columns, strips = (
             n / side
