@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpureport.measure.backends.protocol import BufferId, LaunchId
+from gpureport.measure.backends.protocol import BufferId, BuildError, LaunchId, ProgramId
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer
 from tests.fake_backend import PRESENT, FakeBackend
@@ -51,6 +51,7 @@ INTEGER_CYCLES = 8
 VECTORS = 8
 """Vectors that a work-item reads from each chunk of shared reads."""
 LAUNCH_S, GROUPS_PER_S = 2e-6, 0.4 * CLOCK_HZ
+LINK_BYTES_PER_S = 25e9
 
 
 @dataclass
@@ -63,6 +64,11 @@ class FakeGpu(FakeBackend):
     @property
     def device(self) -> PresentDevice:
         return self.present
+
+    def build(self, source: str, options: str) -> ProgramId:
+        if "memory" not in source and "launch" not in source and "transfer" not in source:
+            raise BuildError(f"{source} is not simulated")
+        return super().build(source, options)
 
     def allocate(self, buffer: Buffer) -> BufferId:
         identity = BufferId(next(self._ids))
@@ -80,6 +86,11 @@ class FakeGpu(FakeBackend):
         work = {
             "launch": lambda: 0.0,
             "warm_up": lambda: 0.0,
+            "link": lambda: 0.0,
+            "pairs": lambda: 2 * numbers[0] * MEMORY.latency / CLOCK_HZ,
+            "again": lambda: numbers[0] * L2.latency / CLOCK_HZ,
+            "visit": lambda: numbers[-1] * L2.latency / CLOCK_HZ,
+            "": lambda: data / LINK_BYTES_PER_S,
             "chase": lambda: self._chase(data, numbers[0]),
             "copy": lambda: 32 * numbers[0] * self._s_per_byte(32 * numbers[0]),
             "read_shared": lambda: groups * VECTORS * 16 * local * self._s_per_byte(numbers[0] * VECTORS * 16 * local),

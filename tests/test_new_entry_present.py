@@ -16,6 +16,7 @@ def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkey
     present = working().device
     monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
     monkeypatch.setattr(drafting, "LEARNED", frozenset({"launch_cost", "unit_cache_bandwidth"}))
+    monkeypatch.setattr(drafting, "FURTHER", ())
     path = tmp_path / "mine" / "here.yaml"
 
     assert main(["devices", "new", "-o", str(path)]) == 0

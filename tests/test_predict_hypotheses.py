@@ -84,6 +84,14 @@ def _stores(items: int) -> Demand:
     return replace(_copy(items, elements=0.01), chain={"int32": 200.0}, loaded=False)
 
 
+def _spaced(lines: int) -> Demand:
+    """Dependent loads of the first words of rows."""
+    rows = Stream("rows", lines, 4096, 4, passes=64.0, outer_passes=64.0)
+    return Demand(
+        1, (1,), (rows,), memory_chain=64.0 * lines, reused="kernel", in_step=False, loaded=False, stride_bytes=4096.0
+    )
+
+
 COPIES, COMPUTES = _over(TOY, MANY, _copy), _over(TOY, MANY, _compute)
 SWEEPS = {
     "measured microbenchmarks": tuple(replace(point, calibrated=replace(point, device=SLOW)) for point in COPIES),
@@ -98,6 +106,7 @@ SWEEPS = {
     "two rounds of loads": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
     "stores wait": _over(TOY, MANY, _stores),
     "write allocation": COPIES,
+    "set conflicts": _over(TOY, tuple(round(2 ** (power / 4)) for power in range(4, 48)), _spaced),
     "far partition": _over(TOY, FEW, lambda n: _stencil(n, 1.0)),
 }
 """A sweep on which the hypothesis of that name shows."""

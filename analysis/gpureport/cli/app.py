@@ -46,6 +46,7 @@ gpureport devices check my_card.yaml
 gpureport devices check nvidia/a40
 gpureport devices new -o ~/.config/gpureport/devices/my_card.yaml
 gpureport devices new --from a40 -o gpureport-devices/my_card.yaml
+gpureport devices new --report out/report.json
 gpureport fleet init cluster             # writes cluster/fleet.yaml to fill in
 gpureport fleet run cluster --store fleet
 gpureport fleet node -o measured         # all devices of this machine
@@ -633,6 +634,15 @@ def devices_new(
         ),
     ] = None,
     blank: Annotated[bool, typer.Option("--empty", help="Write an empty entry to fill in; needs no device.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            help="Start from the report of a run, with all values that it measured; needs no device.",
+            metavar="REPORT",
+            parser=path_of,
+        ),
+    ] = None,
     no_measure: Annotated[
         bool, typer.Option("--no-measure", help="Only query the device; do not measure its caches and bandwidths.")
     ] = False,
@@ -649,7 +659,7 @@ def devices_new(
     """
     from gpureport.cli.drafting import DraftRequest, draft_entry
 
-    request = DraftRequest(device, relative, blank, not no_measure, seed, tuple(devices or ()))
+    request = DraftRequest(device, relative, blank, not no_measure, seed, report, tuple(devices or ()))
     return draft_entry(request, output, force)
 
 

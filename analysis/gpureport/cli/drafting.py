@@ -1,6 +1,7 @@
 """``gpureport devices new``: a first version of a device file."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.errors import DeviceError, InputError
 from gpureport.files import write_file
 from gpureport.spec import new_entry
-from gpureport.spec.database import Database, wrong_ending
+from gpureport.spec.database import Database, Entry, wrong_ending
 from gpureport.spec.writing import Draft, write_entry
 from gpureport.text import sentence
 
@@ -28,13 +29,16 @@ class DraftRequest:
     empty: bool
     measure: bool
     seed: int
+    report: Path | None
     entries: tuple[Path, ...]
 
 
 def draft_entry(request: DraftRequest, output: Path | None, force: bool) -> int:
     """Write a draft to a file or to standard output."""
-    if request.empty and (request.device or request.relative):
-        raise InputError("--empty: cannot be combined with --device or --from; omit one of them")
+    if request.empty and (request.device or request.relative or request.report):
+        raise InputError("--empty: cannot be combined with --device, --from or --report; omit one of them")
+    if request.report and request.device:
+        raise InputError("--report: cannot be combined with --device; omit one of them")
     if output is not None:
         misnamed = "" if output.is_dir() else wrong_ending(output)
         if misnamed:
@@ -54,15 +58,42 @@ def draft_entry(request: DraftRequest, output: Path | None, force: bool) -> int:
 def _drafted(request: DraftRequest) -> Draft:
     database = open_database(request.entries)
     relative = database.entries[database.resolve(request.relative).id] if request.relative is not None else None
+    if request.report:
+        return _reported(request.report, database, relative)
     if relative and request.device is None:
         return new_entry.of_relative(relative)
     with _present(request.device or "auto") as measurer:
-        draft = new_entry.of_present(measurer.device, database, relative)
+        today = datetime.now(UTC).date().isoformat()
+        draft = new_entry.of_present(measurer.device, database, relative, when=today)
         known = database.match(measurer.device).entry_id
         if known and not relative and not database.entries[known].file.host:
             path = database.entries[known].path
             note(f"Note: {path} already describes this device. To start from it, use --from {known}.")
         return _measured(draft, measurer, database, request.seed) if request.measure else draft
+
+
+def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:
+    """Draft the device of a report, with the values that its run measured."""
+    from gpureport.observe import observe
+    from gpureport.predict.calibration.learned import ObservedSweep
+    from gpureport.records.report import load_report
+    from gpureport.results.replay import host_of, report_result
+    from gpureport.run.drafting import known_from
+    from gpureport.workloads import all_workloads
+
+    report = load_report(path)
+    if report.machine is None or not report.has_samples:
+        raise InputError(f"{path}: contains no measurements of a device; give the report of a run")
+    series = report_result(report, str(path), database, all_workloads()).series
+    database.host = host_of(report.device, report.machine)
+    draft = new_entry.of_present(report.machine.opencl, database, relative, when=report.created_at[:10])
+    shown = [
+        ObservedSweep(each.workload, each.sweep, observation)
+        for each in series
+        if (observation := observe(each.measurement)) is not None
+    ]
+    found = known_from(report, new_entry.drafted_device(draft, database), shown)
+    return new_entry.with_measured(draft, found.values, found.remarks)
 
 
 def _present(text: str) -> "Measurer":
@@ -84,7 +115,7 @@ def _measured(draft: Draft, measurer: "Measurer", database: Database, seed: int)
     present = measurer.device
     limits = run_limits(present, free_memory_bytes(present), quick=False)
     settings = SweepSettings(limits, budget_s=SWEEP_S[present.kind], seed=seed)
-    note(f"Measuring {present.name} takes about a minute; --no-measure skips it.")
+    note(f"Measuring {present.name} takes one or two minutes; --no-measure skips it.")
     with ProgressBar("measuring", lines=True) as bar:
         found = get_to_know(measurer, new_entry.drafted_device(draft, database), settings, bar)
     for remark in found.remarks:

@@ -41,6 +41,7 @@ _STATEMENTS = {
     "two rounds of loads": "the loads of a work-item wait for one another once, for example behind branches",
     "stores wait": "a work-group stays resident until its stores are complete",
     "write allocation": "caches read data from memory before stores overwrite them",
+    "set conflicts": "lines at a distance of a power of two share few sets of the caches and evict each other",
     "far partition": "all loads come from the far partition of the cache that all compute units share",
 }
 

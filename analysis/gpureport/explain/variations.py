@@ -139,3 +139,20 @@ def write_allocation(point: PointModel) -> Sequence[PointModel]:
 def far_partition(point: PointModel) -> Sequence[PointModel]:
     far = max((cache.far_latency_cycles or 0.0 for cache in point.device.caches if cache.scope == "device"), default=0)
     return _shared_cache(point, latency_cycles=far) if far else ()
+
+
+_WAYS = 16
+"""Ways of a GPU's cache whose sets are selected by bits of the address. At strides of a sixteenth of the capacity or
+less, fewer ways give the same."""
+
+
+def set_conflicts(point: PointModel) -> Sequence[PointModel]:
+    device = point.device
+    records = [stream.record_bytes for stream in point.demand.streams if stream.used_bytes < stream.record_bytes]
+    stride = point.demand.stride_bytes or max((record & -record for record in records), default=0)
+    ways = None if device.is_cpu else _WAYS
+    caches = tuple(c.model_copy(update={"ways": c.ways or ways}) for c in device.caches)
+    varied = replace(
+        point, device=device.model_copy(update={"caches": caches}), demand=replace(point.demand, stride_bytes=stride)
+    )
+    return () if varied == point else (varied,)

@@ -39,6 +39,7 @@ from gpureport.predict.residency import (
     latency_levels,
     staircase,
     translation_levels,
+    with_conflicts,
 )
 from gpureport.predict.transfers import transfer_time
 from gpureport.records.levels import Level
@@ -128,9 +129,10 @@ def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> Poin
     resident = occupancy(device.architecture, demand.work_group, resources)
     footprint = traffic.footprint_bytes(demand.streams, device, one_buffer=demand.one_buffer)
     usable = usable_capacities(device, demand, resident)
-    load_cycles, level = staircase(footprint, latency_levels(device, usable))
+    load_cycles, level = staircase(footprint, latency_levels(device, usable, demand.stride_bytes))
     if demand.span_bytes and device.tlb:
-        load_cycles, level = staircase(demand.span_bytes, translation_levels(device, load_cycles))
+        load_cycles, translated = staircase(demand.span_bytes, translation_levels(device, load_cycles))
+        level = level if demand.stride_bytes else translated
     class_times = instruction_class_times(device, demand)
     by_class = with_uneven_schedulers(device, class_times, _waves_per_compute_unit(device, demand))
     by_pipe = pipe_times(device, by_class)
@@ -229,6 +231,7 @@ def usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tu
 
     Caches that are invalidated between dispatches are useless for reuse by the next dispatch. Local memory takes its
     part of a unified cache. Caches of several compute units add up only if each unit touches its own part of the data.
+    Lines that share sets find only a part of each cache.
     """
     usable = []
     for cache in device.caches:
@@ -239,7 +242,7 @@ def usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tu
             capacity *= min(device.compute_units, ceil(demand.groups))
         lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)
         usable.append(0.0 if lost else capacity)
-    return tuple(usable)
+    return with_conflicts(device, usable, demand.stride_bytes) if demand.stride_bytes else tuple(usable)
 
 
 def memory_traffic_time(

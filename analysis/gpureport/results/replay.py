@@ -82,12 +82,12 @@ def device_of(report: Report, database: Database) -> Device:
     if report.machine is None:
         return database.device(entry)
     original = Database(database.entries, database.architecture_paths, shared=database.shared)
-    original.host = _host(report.device, report.machine)
+    original.host = host_of(report.device, report.machine)
     match = original.match(report.machine.opencl)
     return match.device if match.entry_id == entry else original.device(entry)
 
 
-def _host(device: Device, machine: Machine) -> HostProcessor:
+def host_of(device: Device, machine: Machine) -> HostProcessor:
     """Return a host with the sizes of the stored device, and what is known of its processor."""
     cores = device.compute_units
     caches = tuple(
@@ -95,6 +95,7 @@ def _host(device: Device, machine: Machine) -> HostProcessor:
             level=int(cache.name.removeprefix("L")),
             size_bytes=round(cache.capacity_bytes / cache.partitions),
             shared_by=1 if cache.scope == "compute_unit" else max(1, cores // cache.partitions),
+            ways=cache.ways,
         )
         for cache in device.caches
         if cache.name in ("L1", "L2", "L3")

@@ -32,6 +32,7 @@ from gpureport.spec.values import (
     Names,
     Number,
     OperationsPerSecond,
+    Seconds,
     Share,
     Sizes,
     Source,
@@ -346,6 +347,10 @@ class LinkFields(Strict):
     """PCI Express: number of lanes that the device uses."""
     bandwidth: Leaf[BytesPerSecond] | None = None
     """Listed bandwidth of one direction, if the kind of link does not determine it."""
+    latency: Leaf[Seconds] | None = None
+    """Time of the smallest copy of pinned memory to the host, between the device's time stamps."""
+    call: Leaf[Seconds] | None = None
+    """Time of the smallest copy for the host, from the call to the arrival of the data."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -18,6 +18,7 @@ _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _ARM = "0x41"
 """Implementer of cores that Arm designed."""
+_INTEL = "GenuineIntel"
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -31,6 +32,8 @@ class HostCache:
     size_bytes: int
     shared_by: int
     """Logical processors that share one instance."""
+    ways: int | None = None
+    """Lines of a set; ``None``: not known."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,11 @@ def _clock(host: HostProcessor, clock_hz: float | None) -> Value:
 
 
 def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
-    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3."""
+    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3.
+
+    Ways are left out where a hash of the address selects the set: in an L3, and in an L2 other than Intel's (CPUID of
+    Intel's tells which caches have such a hash; an L2 of Zen 4 keeps three times the lines that bits would allow).
+    """
     values: dict[str, Value] = {}
     for cache in host.caches:
         path = f"caches.L{cache.level}"
@@ -119,6 +126,8 @@ def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
             sharers = min(cache.shared_by, max(cores, 1))
             note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
             values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
+            if cache.ways and (cache.level == 1 or (host.facts and host.facts.vendor == _INTEL)):
+                values[f"{path}.ways"] = queried(cache.ways, source)
         else:
             instances = max(1, round(cores / cache.shared_by))
             note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""
@@ -229,10 +238,12 @@ def _read_caches(root: Path) -> list[HostCache]:
 def _read_cache(folder: Path) -> HostCache:
     """Read one ``index*`` folder; raise an OSError, ValueError or KeyError if it is not as Linux documents."""
     text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
+    ways = folder / "ways_of_associativity"
     return HostCache(
         level=int(text["level"]),
         size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
         shared_by=_count_list(text["shared_cpu_list"]),
+        ways=(int(ways.read_text()) if ways.exists() else 0) or None,
     )
 
 

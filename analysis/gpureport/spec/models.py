@@ -96,11 +96,22 @@ class Cache(Record):
     """Latency of the far partition."""
     slice_bytes: WholeBytes | None = None
     """Capacity of a slice. Each slice processes its own writes and atomic operations; default: not known."""
+    ways: Count | None = None
+    """Lines of a set, where bits of the address select the set; default: not known, or a hash selects the set."""
 
     @property
     def slices(self) -> int | None:
         """Number of slices; ``None`` if not known."""
         return max(1, round(float(self.capacity_bytes) / self.slice_bytes)) if self.slice_bytes else None
+
+    def lines_within(self, capacity_bytes: float, stride_bytes: float) -> float:
+        """Return how many lines with *stride_bytes* from one to the next fit in a part of the capacity.
+
+        A stride that is a power of two leaves out sets, until it selects a single one. Without ``ways`` it leaves out
+        none.
+        """
+        stride = max(stride_bytes, self.line_bytes) if self.ways else self.line_bytes
+        return max(capacity_bytes / stride, min(self.ways or 0, capacity_bytes / self.line_bytes))
 
     @property
     def transition_of_cyclic_sweeps(self) -> Transition:
@@ -551,6 +562,11 @@ class Device(Record):
     def is_cpu(self) -> bool:
         """Whether work-groups run on the cores of a CPU, one after the other on each."""
         return self.kind == "cpu"
+
+    @property
+    def page_bytes(self) -> int:
+        """Page size of memory that OpenCL allocates; if it is not known, that of Linux and of drivers of GPUs."""
+        return min((tlb.page_bytes for tlb in self.tlb), default=4096 if self.is_cpu else HUGE_PAGE_BYTES)
 
     @property
     def is_typical(self) -> bool:

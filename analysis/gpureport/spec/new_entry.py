@@ -12,7 +12,7 @@ from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import product, vendor
-from gpureport.spec.resolve import Value, assumed, layer, resolve
+from gpureport.spec.resolve import Value, assumed, layer, queried, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE
 from gpureport.spec.writing import GROUPS, Draft, write_entry
 
@@ -23,7 +23,7 @@ _LEGEND = (
     "A draft. 'queried': reported by the device. 'measured': measured on the device. 'assumed': a guess.",
     "Replace assumed values with documented ones and add their source. `gpureport devices check` checks the file.",
 )
-_WRITTEN = ("compute_units", "clock", *GROUPS)
+_WRITTEN = ("compute_units", "clock", "board_power", *GROUPS)
 _PLACEHOLDERS: Mapping[str, float] = {
     "compute_units": 16,
     "clock": 1e9,
@@ -33,8 +33,8 @@ _PLACEHOLDERS: Mapping[str, float] = {
 }
 
 
-def of_present(present: PresentDevice, database: "Database", relative: "Entry | None" = None) -> Draft:
-    """Draft an entry of a device that is present.
+def of_present(present: PresentDevice, database: "Database", relative: "Entry | None" = None, when: str = "") -> Draft:
+    """Draft an entry of a device that is present; *when*: date of its measurements.
 
     Values that the device does not report come from the *relative*, or without one from the architecture's typical
     values per compute unit.
@@ -50,6 +50,8 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     if relative:
         queried = {path: value for path, value in values.items() if value.provenance.kind == "queried"}
         values = _copied(relative) | queried
+    if not present.is_cpu:
+        values |= _link(present)
     absent = database.host.without if present.is_cpu else ()
     units = values["compute_units"]
     other = units.provenance.kind == "queried" and units.value != present.compute_units
@@ -59,12 +61,22 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         architecture=key,
         values={path: value for path, value in values.items() if path.split(".")[0] in _WRITTEN},
         queried=f"{present.platform}, driver {present.driver}",
+        measured_at=when,
         without=_without(relative) if relative else absent,
         opencl_names=(named(present.name),),
         opencl_units=present.compute_units if other else None,
         pci_id=present.pci_id,
         remarks=_remarks(key, relative),
     )
+
+
+def _link(present: PresentDevice) -> dict[str, Value]:
+    """Return the link that the system reports."""
+    if not (present.link_generation and present.link_lanes):
+        return {}
+    source = "NVML or sysfs, highest link of device and machine"
+    lanes = {"generation": present.link_generation, "lanes": present.link_lanes}
+    return {f"link.{key}": queried(value, source) for key, value in {"kind": "pcie", **lanes}.items()}
 
 
 def of_relative(relative: "Entry") -> Draft:

@@ -6,20 +6,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpureport.docstrings import field_docs
-from gpureport.spec.files import CacheFields, LaunchFields, MemoryFields
-from gpureport.spec.models import TRANSITIONS, Architecture, Cache, Launch, Memory, yaml_values
+from gpureport.spec.files import CacheFields, LaunchFields, LinkFields, MemoryFields, PrecisionRates, TlbFields
+from gpureport.spec.models import TRANSITIONS, Architecture, Cache, Launch, Memory, Tlb, yaml_values
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Strict
 from gpureport.units import EXAMPLES, Dimension
 
 SCHEMA = "# yaml-language-server: $schema=../device.schema.json"
-GROUPS = ("memory", "caches", "launch")
+GROUPS = ("memory", "caches", "tlb", "launch", "link", "rates")
+_MODELS: Mapping[str, type[Strict]] = {
+    "memory": MemoryFields,
+    "launch": LaunchFields,
+    "link": LinkFields,
+    "rates": PrecisionRates,
+}
+_LEVELS: Mapping[str, type[Strict]] = {"caches": CacheFields, "tlb": TlbFields}
 _SCALES: dict[Dimension, tuple[tuple[float, str], ...]] = {
     "bytes": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1e9, "GB"), (1e6, "MB"), (1, "B")),
     "bytes/s": ((1e9, "GB/s"),),
     "hertz": ((1e9, "GHz"),),
     "seconds": ((1e-6, "us"),),
     "cycles": ((1, "cycles"),),
+    "watts": ((1, "W"),),
     "bytes/cycle": ((1, "B/cycle"),),
 }
 _MANY = 1e4
@@ -29,6 +37,11 @@ _DIMENSIONS: Mapping[str, Dimension] = {
     **dict(yaml_values(Architecture).values()),
     **dict(yaml_values(Launch).values()),
     **dict(yaml_values(Cache).values()),
+    **dict(yaml_values(Tlb).values()),
+    "link.latency": "seconds",
+    "link.call": "seconds",
+    "link.bandwidth": "bytes/s",
+    "board_power": "watts",
     **{f"memory.{key}": dimension for key, dimension in yaml_values(Memory).values()},
 }
 """Quantities, by path or the last step of the path."""
@@ -40,9 +53,20 @@ _EXAMPLES = {
     "stacked": "true",
     "unified_with_local_memory": "true",
     "partitions": "2",
+    "ways": "16",
+    "kind": "pcie",
+    "generation": "4",
+    "lanes": "16",
+    **dict.fromkeys(PrecisionRates.model_fields, "64"),
     "efficiency": "0.9",
     "groups_per_cycle": "0.5",
     **dict.fromkeys(("line", "sector", "access"), "64 B"),
+}
+
+
+_OPTIONAL = {
+    "flops": f"{EXAMPLES['flop/s']}  # Listed single-precision peak, for `devices check`.",
+    "board_power": f"{EXAMPLES['watts']}  # Listed power limit of the whole board.",
 }
 
 
@@ -57,6 +81,8 @@ class Draft:
     """By dotted path, in SI base units."""
     queried: str | None = None
     """Platform and driver of the device that was queried and measured; ``None``: no device is present."""
+    measured_at: str = ""
+    """Date of the measurements."""
     without: tuple[str, ...] = ()
     """Levels of the architecture that the device does not have."""
     opencl_names: tuple[str, ...] = ()
@@ -82,31 +108,35 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.queried is not None:
         yield "sources:"
         yield f"  device: {{text: {_quoted(draft.queried)}, kind: queried}}"
+        if any(value.provenance.kind == "measured" for value in draft.values.values()):
+            run = f"gpureport run {draft.measured_at}, {draft.queried}"
+            yield f"  run: {{text: {_quoted(run)}, kind: measured}}"
     else:
         yield "# sources:"
         yield '#   sheet: "Title and edition of a data sheet"'
         yield "# source: sheet"
-    for path in ("compute_units", "clock", "flops"):
+    for path in ("compute_units", "clock", "flops", "board_power"):
         if path in draft.values:
             yield f"{path}: {_leaf(path, draft.values[path])}"
         elif draft.optional:
-            yield f"# {path}: {EXAMPLES['flop/s']}  # Listed single-precision peak, for `devices check`."
+            yield f"# {path}: {_OPTIONAL[path]}"
     for group in GROUPS:
         yield from _group(draft, group)
     yield from _identity(draft)
 
 
 def _group(draft: Draft, group: str) -> Iterator[str]:
-    if group == "caches":
-        levels = sorted({path.split(".")[1] for path in draft.values if path.startswith("caches.")})
-        if levels or draft.without:
-            yield "caches:"
+    if group in _LEVELS:
+        levels = sorted({path.split(".")[1] for path in draft.values if path.startswith(f"{group}.")})
+        without = draft.without if group == "caches" else ()
+        if levels or without:
+            yield f"{group}:"
         for level in levels:
             yield f"  {level}:"
-            yield from _fields(draft, f"caches.{level}", CacheFields, "    ")
-        yield from (f"  {level}: null" for level in draft.without)
+            yield from _fields(draft, f"{group}.{level}", _LEVELS[group], "    ")
+        yield from (f"  {level}: null" for level in without)
         return
-    lines = list(_fields(draft, group, MemoryFields if group == "memory" else LaunchFields, "  "))
+    lines = list(_fields(draft, group, _MODELS[group], "  "))
     if any(path.startswith(f"{group}.") for path in draft.values):
         yield f"{group}:"
         yield from lines
@@ -148,7 +178,8 @@ def _identity(draft: Draft) -> Iterator[str]:
 
 def _leaf(path: str, value: Value) -> str:
     provenance = value.provenance
-    origin = "source: device, " if provenance.kind in ("queried", "measured") else ""
+    source = {"queried": "device", "measured": "run"}.get(provenance.kind)
+    origin = f"source: {source}, " if source else ""
     note = "; ".join(filter(None, (provenance.source, provenance.note)))
     digits = _MEASURED_DIGITS if provenance.kind == "measured" else _DIGITS
     return f"{{value: {quantity(path, value.value, digits)}, {origin}kind: {provenance.kind}, note: {_quoted(note)}}}"

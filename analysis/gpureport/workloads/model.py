@@ -215,6 +215,8 @@ class Demand:
         transfer: what it moves between host and device, if it is no kernel; all else is then meaningless.
         span_bytes: range of addresses whose pages dependent loads access in random order; 0: latencies of caches and
             memory include address translation.
+        stride_bytes: distance of the lines that dependent loads access, if it is a power of two: they share few sets of
+            the caches; 0: the lines are in all sets.
         following: the other dispatches of a sequence of different kernels; times are then the mean of all.
     """
 
@@ -247,6 +249,7 @@ class Demand:
     isolated: bool = False
     transfer: HostTraffic | None = None
     span_bytes: float = 0.0
+    stride_bytes: float = 0.0
     following: "tuple[Demand, ...]" = ()
 
     @property

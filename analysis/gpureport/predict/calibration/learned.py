@@ -20,8 +20,8 @@ from gpureport.spec.resolve import Value
 from gpureport.units import format_bandwidth, format_bytes, format_interval
 from gpureport.workloads.model import Calibration, Sweep, Workload
 
-_AGREES = 1.2
-"""Largest factor between a measured and a documented capacity that still count as equal."""
+AGREES = 1.2
+"""Largest factor between a measured and a documented value that still count as equal."""
 _LARGEST_FACTOR = 16.0
 """Largest factor between an observed and a predicted cliff that may be matched by their order."""
 
@@ -54,10 +54,14 @@ class ObservedSweep:
 
 @dataclass(frozen=True)
 class Learned:
-    """Measured values by path, in SI base units, and remarks for the author of the entry."""
+    """Measured values by path, in SI base units, and remarks for the author of the entry.
+
+    *device* is the drafted one with measured capacities, latencies and bandwidths.
+    """
 
     values: Mapping[str, Value]
     remarks: tuple[str, ...]
+    device: Device
 
 
 def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
@@ -68,43 +72,45 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
     ends = [calibrated(sized, predictions, [_at(one.observation, end) for one in sweeps]) for end in _ENDS]
     figures = [_figures(end, sized) for end in ends]
     values = {
-        path: _value([each[path] for each in figures], unit, ends[0].provenance[shown_by].source)
+        path: measured_value([each[path] for each in figures], unit, ends[0].provenance[shown_by].source)
         for path, (shown_by, unit) in _paths(sized).items()
         if shown_by in ends[0].provenance and ends[0].provenance[shown_by].here
     }
     if bandwidth := values.get("memory.bandwidth"):
         copy = format_bandwidth(bandwidth.value * sized.memory.efficiency)
         share = f"{sized.memory.efficiency:g}, the share of the bandwidth that copies reach"
-        values["memory.bandwidth"] = _noted(bandwidth, f"bandwidth of a copy, {copy}, / {share}")
+        values["memory.bandwidth"] = noted(bandwidth, f"bandwidth of a copy, {copy}, / {share}")
     remarks = list(_unexplained(sweeps, predictions))
     for name, (capacity, where) in sizes.items():
         path = f"caches.{name}.capacity"
         listed, known = next(c.capacity_bytes for c in device.caches if c.name == name), device.provenance[path]
-        measured = _value(capacity, "B", f"cliff of {where}")
+        measured = measured_value(capacity, "B", f"cliff of {where}")
         if known.kind == "assumed":
             values[path] = measured
-        elif 1 / _AGREES < capacity[0] / listed < _AGREES:
+        elif 1 / AGREES < capacity[0] / listed < AGREES:
             agreement = f"which agrees with {format_bytes(listed)} ({known.kind})"
             remarks.append(f"{name}: measured as {measured.provenance.note}, {agreement}")
         else:
             conflict = f"conflict: {format_bytes(listed)} ({known.kind}: {known.source or known.note})"
-            values[path] = _noted(measured, conflict)
+            values[path] = noted(measured, conflict)
     kinds = {cache.name: device.provenance[f"caches.{cache.name}.capacity"].kind for cache in device.caches}
     remarks += [
         f"{name}: no cliff was observed; its capacity remains {kind}"
         for name, kind in kinds.items()
         if name not in sizes
     ]
-    return Learned(values, tuple(remarks))
+    described = {"architecture": device.architecture, "provenance": device.provenance}
+    return Learned(values, tuple(remarks), ends[0].model_copy(update=described))
 
 
-def _value(ends: Sequence[float], unit: str, source: str) -> Value:
+def measured_value(ends: Sequence[float], unit: str, source: str) -> Value:
     """Return a measured value, from the value followed by the ends of its interval in either order."""
     value, low, high = ends[0], min(ends), max(ends)
     return Value(value, Provenance(kind="measured", source=source, note=format_interval(value, low, high, unit)))
 
 
-def _noted(value: Value, note: str) -> Value:
+def noted(value: Value, note: str) -> Value:
+    """Return *value* with a further *note*."""
     return Value(value.value, value.provenance.model_copy(update={"note": f"{value.provenance.note}; {note}"}))
 
 

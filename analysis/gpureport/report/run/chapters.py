@@ -20,6 +20,7 @@ from gpureport.report.run.blocks import (
     trust_blocks,
     unexpected_blocks,
 )
+from gpureport.report.run.cache_blocks import cache_blocks
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.decisions import work_group_size
 from gpureport.report.run.numbers import Kinds
@@ -65,7 +66,12 @@ def chapters(
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
         ("own", "Your kernels", own_kernels.answers(report, found), own_kernels.kernel_blocks(report, found)),
-        ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
+        (
+            "caches",
+            "Cliffs: usable cache capacity",
+            caches,
+            (*cliff_blocks(report, found), *cache_blocks(report), *drawn["caches"]),
+        ),
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
         (
             "groups",

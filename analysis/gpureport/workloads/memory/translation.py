@@ -14,8 +14,6 @@ from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Par
 
 _PARTS = 4
 """Buffers that form the range of addresses."""
-_UNKNOWN_PAGE = {"cpu": 4096, "gpu": 2 << 20, "accelerator": 2 << 20}
-"""Page size of devices whose entries list no translation lookaside buffers: typical of Linux and of GPU drivers."""
 _BEYOND = 4
 """The range of addresses on a CPU ends at this multiple of the last reach; a GPU's at its memory."""
 _STEPS = {"cpu": 1 << 15, "gpu": 1 << 12, "accelerator": 1 << 12}
@@ -40,7 +38,7 @@ class Translation(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The range of addresses, from a few pages to most of the memory; on a CPU to a few times the last reach."""
-        page = min((tlb.page_bytes for tlb in device.tlb), default=_UNKNOWN_PAGE[device.kind])
+        page = device.page_bytes
         line = max((cache.line_bytes for cache in device.caches), default=64)
         part = int(min(limits.max_buffer_bytes, limits.max_bytes / _PARTS)) // page * page
         high = _largest_bytes(device, limits, page, line, part)
