@@ -23,7 +23,7 @@ UNCERTAIN = 2.0
 ABOVE_CEILING = 1.05
 """A rate above the hardware's limit by this factor is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
-"""Largest plausible error of an assumed bandwidth; beyond it, a compiler removed work."""
+"""Largest plausible error of an assumed or typical bandwidth; beyond it, a compiler removed work."""
 _CLOSE = 0.1  # least share of the largest ceiling at which the next one is named
 FALLS = 0.95
 """A predicted rate that falls below this share over an observed cliff also falls there, says the explanation."""
@@ -185,10 +185,6 @@ def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
         name, least_s = _hard_limit(model, context.device)
         if least_s > ABOVE_CEILING * point.time_s and _same_level(match.observed, point):
             faster = f"At {point.point.label} it runs {least_s / point.time_s:.2f} times as fast as its {name} ceiling"
-            if context.device.is_cpu:
-                return (
-                    f"{faster}, a typical value of this type of core: this CPU is faster, or the measurement is wrong."
-                )
             wrong = "the ceiling, the count of work or the measurement is wrong"
             return f"{faster} allows at the listed clock: {wrong}."
     return None
@@ -211,7 +207,9 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
         hard["int32"] *= min(1.0, rates["int32"] / rates["add"])
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     origin = device.provenance.get("memory.bandwidth")
-    doubt = ASSUMED if origin is not None and origin.kind == "assumed" else 1.0
+    # Derived from a type of core, a CPU's bandwidth is a typical value. Its interval says how far others are from it.
+    guesses = ("assumed", "derived") if device.is_cpu else ("assumed",)
+    doubt = ASSUMED if origin is not None and origin.kind in guesses else 1.0
     if point.level == DRAM and point.point.working_set_bytes >= 3.9 * last:
         hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)
     name = max(hard, key=lambda key: hard[key], default="")
