@@ -202,7 +202,8 @@ def test_verdicts_of_rates(factor: float, verdict: Verdict) -> None:
         ((1.0, None, None), (1.3, 0.9, 1.4), Verdict.WITHIN),
         ((1.0, 0.8, 1.25), (1.3, 1.2, 1.4), Verdict.WITHIN),
         ((1.0, 0.8, 1.25), (1.3, 1.26, 1.4), Verdict.OFF),
-        ((1.0, 0.3, 3.0), (0.4, 0.2, 0.8), Verdict.OFF),
+        ((1.0, 0.3, 3.0), (0.4, 0.2, 0.8), Verdict.UNDETERMINED),
+        ((1.0, 0.9, 1.1), (0.4, 0.2, 0.8), Verdict.OFF),
     ],
 )
 def test_what_is_off_is_beyond_both_intervals(
@@ -210,7 +211,7 @@ def test_what_is_off_is_beyond_both_intervals(
     observed: tuple[float, float | None, float | None],
     verdict: Verdict,
 ) -> None:
-    """A factor of 1.2 agrees in any case, one of two or more is off; between them it depends on the intervals."""
+    """A factor of 1.2 agrees in any case; intervals that overlap determine nothing beyond a factor of two."""
     prediction = predict(TOY, CHASE, limits_of(TOY))[0]
 
     def cliff(level: str, value: float, low: float | None, high: float | None) -> CurveFeature:

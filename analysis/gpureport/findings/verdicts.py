@@ -19,7 +19,7 @@ from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
 UNCERTAIN = 2.0
-"""Largest ratio at which overlapping intervals give "within interval"; wider intervals show nothing."""
+"""Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
 ABOVE_CEILING = 1.05
 """A rate above the hardware's limit by this factor is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
@@ -149,7 +149,7 @@ def _verdict(match: FeatureMatch, ratio: float | None, device: Device) -> Verdic
     verdict = grade(ratio, meet=_overlap(match.predicted, match.observed))
     # Other programs share the caches of a CPU: where they end, only the interval is a statement, however wide it is.
     hidden = device.is_cpu and _expected(match.predicted, match.observed)
-    return Verdict.WITHIN if verdict is Verdict.OFF and hidden else verdict
+    return Verdict.WITHIN if verdict is Verdict.UNDETERMINED and hidden else verdict
 
 
 def grade(ratio: float, *, meet: bool) -> Verdict:
@@ -157,7 +157,9 @@ def grade(ratio: float, *, meet: bool) -> Verdict:
     factor = max(ratio, 1 / ratio)
     if factor <= AGREEMENT:
         return Verdict.AGREES
-    return Verdict.WITHIN if meet and factor <= UNCERTAIN else Verdict.OFF
+    if not meet:
+        return Verdict.OFF
+    return Verdict.WITHIN if factor <= UNCERTAIN else Verdict.UNDETERMINED
 
 
 def _expected(predicted: CurveFeature, observed: CurveFeature) -> bool:

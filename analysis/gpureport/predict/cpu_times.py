@@ -6,7 +6,7 @@ wait for their latency.
 """
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, log
 
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand
@@ -26,22 +26,29 @@ GATHERED = 3.0
 (reports/pocl-xeon-2-cores)."""
 
 
-LATE_S = 22.5e-6
-"""Time from the launch until the other threads work on it: the operating system wakes them. Fitted to memory/copy and
-memory/write on two cores (reports/pocl-xeon-2-cores). With it, dispatches of 16 cores take as long as observed, too."""
+FETCHING = 0.0094
+"""Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one work-group.
+Fitted to empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (reports/pocl-xeon-16-cores)."""
+
+LATE_S = 25e-6
+"""Time from a dispatch until the other threads work on it: the operating system wakes them. Fitted to memory/copy and
+memory/write on two cores (reports/pocl-xeon-2-cores)."""
 
 
 def waking_s(device: Device, demand: Demand, work_s: float) -> float:
     """Return the seconds that threads which wake add to *work_s*, the time of the work on all threads.
 
     A runtime gives each thread several groups at once, so that few groups wake few threads. The first thread starts
-    after the launch. It works alone until the others join it, or until it has finished.
+    after the launch. It works alone until the others join it, or until it has finished. Each time, a thread fetches an
+    equal part of the groups that are left, so that the number of fetches grows with the logarithm of the groups. All
+    threads use the same lock.
     """
-    share = min(1.0, (demand.groups - 1) / (ALL_AWAKE * device.compute_units))
+    launch_s, awake = device.launch.batched_s, ALL_AWAKE * device.compute_units
+    share = min(1.0, (demand.groups - 1) / awake)
+    fetches = device.compute_units * log(max(1.0, demand.groups / awake))
     others = min(device.compute_units, ceil(demand.groups)) - 1
-    launch_s = device.launch.batched_s
-    late_s = LATE_S * _as_uncertain_as(launch_s)
-    return WAKING * share * launch_s + others * min(work_s, late_s / (others + 1))
+    late_s = max(0.0, LATE_S * _as_uncertain_as(launch_s) - launch_s)
+    return (WAKING * share + FETCHING * fetches) * launch_s + others * min(work_s, late_s / (others + 1))
 
 
 def _as_uncertain_as(value: float) -> float:

@@ -39,6 +39,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.calibration.weights.TRANSFER": (),
     "predict.calibration.weights.UNLIKE": _POCL,
     "predict.cpu_times.ALL_AWAKE": _POCL,
+    "predict.cpu_times.FETCHING": _POCL,
     "predict.cpu_times.GATHERED": _POCL,
     "predict.cpu_times.LATE_S": _POCL,
     "predict.cpu_times.MASKED": _POCL,

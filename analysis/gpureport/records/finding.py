@@ -30,6 +30,8 @@ class Verdict(StrEnum):
     """Within a factor of :data:`AGREEMENT`."""
     WITHIN = "within interval"
     """Further apart, but the two 95 % intervals overlap, so the difference is not significant."""
+    UNDETERMINED = "not determined"
+    """Further apart than a factor of two, although the intervals overlap: they are too wide for agreement or difference."""
     OFF = "off"
     NOT_OBSERVED = "not observed"
     NOT_PREDICTED = "not predicted"
