@@ -5,6 +5,7 @@ They do not guess why the two differ: ``gpureport.explain.trials`` tests hypothe
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf, log
 
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
@@ -232,7 +233,7 @@ def _explanation(feature: CurveFeature, verdict: Verdict, context: _Context) -> 
         return f"{_unpredicted(feature, context)} {because}"
     if verdict == Verdict.NOT_COMPARED:
         return f"{because} {_different_plateaus(context)}".rstrip()
-    if verdict == Verdict.OFF and feature.feature == "taper":
+    if verdict in (Verdict.OFF, Verdict.UNDETERMINED) and feature.feature == "taper":
         return f"{because} {_ends_differ(context)}".rstrip()
     return because
 
@@ -407,12 +408,22 @@ def _missing(feature: CurveFeature, context: _Context) -> str:
         largest = max(point.point.working_set_bytes for point in context.observation.points)
         if feature.value > largest:
             return f"The sweep ended before it, at {format_bytes(largest)}."
-        return "The samples show no transition there above their noise."
+        return f"The samples show no transition there above their noise. {_uncertain_fall(feature, context)}".rstrip()
     if feature.feature == "rate":
         return "The observed curve has no matching plateau."
     if feature.position == "knee" and any(f.position == "n90" for f in context.observation.features):
         return "The sweep starts with too much work to show it: the time is nowhere independent of the work."
     return "The observed curve does not rise from a flat start to a flat end."
+
+
+def _uncertain_fall(cliff: CurveFeature, context: _Context) -> str:
+    """Say that a predicted fall is uncertain if the intervals of the plateaus at its sides overlap."""
+    plateaus = [f for f in context.prediction.features if f.position == "plateau"]
+    sides = next((pair for pair in pairwise(plateaus) if pair[0].level == cliff.level), None)
+    if sides is None or not _overlap(*sides):
+        return ""
+    rates = " and ".join(format_value(plateau.value, plateau.unit) for plateau in sides)
+    return f"The predicted values at its sides, {rates}, have overlapping intervals: the fall may be too small to see."
 
 
 def _different_plateaus(context: _Context) -> str:
