@@ -90,6 +90,16 @@ def test_cliffs_are_matched_in_order_of_size() -> None:
     assert pairs == {("L1", None), ("L2", 50 * MIB), (None, 900 * MIB)}
 
 
+def test_a_cliff_within_its_predicted_interval_is_matched_however_far_it_is() -> None:
+    """100 MiB are predicted: beyond a factor of 4, only an interval that contains 20 MiB makes them one cliff."""
+    seen = (_cliff("level 1", 20 * MIB),)
+    alone = _cliff("L3", 100 * MIB)
+    wide = alone.model_copy(update={"ci_low": 18 * MIB, "ci_high": 200 * MIB})
+
+    assert [bool(m.predicted and m.observed) for m in match_features((wide,), seen)] == [True]
+    assert not any(m.predicted and m.observed for m in match_features((alone,), seen))
+
+
 def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
     """Without the inner cliff, the first observed plateau is still the outer cache's."""
     predicted = [

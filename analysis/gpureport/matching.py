@@ -129,10 +129,11 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     Observed levels without a match are named by their position: ``unexplained transition at 37 MiB``.
 
     Cliffs are matched in order of size, with the smallest total distance of the midpoints on a log scale, none beyond
-    :data:`FURTHEST`, unless the interval of the prediction contains the observed one. A plateau belongs to the cliff at its end. The last observed plateau matches the last predicted
-    one if equally many cliffs were observed and predicted. With fewer observed cliffs, it matches the predicted plateau
-    of nearest value (log scale) beyond the last matched cliff. A curve has one peak. A taper belongs to the first
-    plateau of its curve. Tapers of plateaus that differ in level and rate are matched, but not comparable.
+    :data:`FURTHEST`, unless the interval of the prediction contains the observed one. A plateau belongs to the cliff at
+    its end. The last observed plateau matches the last predicted one if equally many cliffs were observed and
+    predicted. With fewer observed cliffs, it matches the predicted plateau of nearest value (log scale) beyond the last
+    matched cliff. A curve has one peak. A taper belongs to the first plateau of its curve. Tapers of plateaus that
+    differ in level and rate are matched, but not comparable.
     """
     names, positions = _level_names(predicted, observed), _position_names(observed)
     named = [_with_name(feature, names) for feature in observed]

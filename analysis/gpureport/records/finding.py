@@ -31,7 +31,7 @@ class Verdict(StrEnum):
     WITHIN = "within interval"
     """Further apart, but the two 95 % intervals overlap, so the difference is not significant."""
     UNDETERMINED = "not determined"
-    """Further apart than a factor of two, although the intervals overlap: they are too wide for agreement or difference."""
+    """Further apart than a factor of two, but the intervals overlap: they are too wide to show a difference."""
     OFF = "off"
     NOT_OBSERVED = "not observed"
     NOT_PREDICTED = "not predicted"

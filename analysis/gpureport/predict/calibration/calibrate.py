@@ -205,8 +205,8 @@ def _with_caches(device: Device, sweep: _ObservedSweep, scope: Literal["compute_
 def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMatch]) -> Transition | None:
     """Return a cache's transition range: each *expected* position times observed / predicted.
 
-    ``None`` if it was not observed, or only far away, within the wide interval of a cache that others use, too: there it
-    differs from kernel to kernel.
+    ``None`` if it was not observed, or only far away, within the wide interval of a cache that others use, too: there
+    it differs from kernel to kernel.
     """
     moved = {
         m.predicted.position: m.observed.value / m.predicted.value

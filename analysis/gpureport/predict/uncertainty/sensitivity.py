@@ -161,8 +161,8 @@ CPU_RULES = (
         0.59,
         0.59,
         "0.2 to 2.0 times the usual part on 95 % of cloud machines (``predict.cpu_memory.SPREADS``), with 0.63 in the "
-        "middle on a logarithmic scale; other programs on the host use the rest. If the run measures it: streams and chains of loads of the same kernel find 0.3 to 1.0 "
-        "of what the microbenchmark finds (reports/pocl-xeon-*)",
+        "middle on a logarithmic scale; other programs on the host use the rest. If the run measures it: streams and "
+        "chains of loads of the same kernel find 0.3 to 1.0 of what the microbenchmark finds (reports/pocl-xeon-*)",
         here=0.59,
         centre=0.63,
     ),

@@ -139,7 +139,10 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
             Verdict.WITHIN,
             f"Factor of {AGREEMENT} to 2, but {within}: they neither agree nor clearly differ.",
         ),
-        (Verdict.UNDETERMINED, "A larger factor, although the intervals overlap: they are too wide to show a difference."),
+        (
+            Verdict.UNDETERMINED,
+            "A larger factor, although the intervals overlap: they are too wide to show a difference.",
+        ),
         (Verdict.OFF, f"Factor of more than {AGREEMENT}, and intervals that do not overlap."),
         (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
         (Verdict.NOT_PREDICTED, f"Found in the {seen} values, but not predicted."),
