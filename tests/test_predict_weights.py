@@ -33,7 +33,7 @@ def test_a_noisy_value_counts_less(cpu: Device) -> None:
     ]
 
     specified = specified_deviation(cpu, "rates.fp32")
-    assert moved[0] == pytest.approx(specified**2 / (specified**2 + UNLIKE["rates"] ** 2))
+    assert moved[0] == pytest.approx(specified**2 / (specified**2 + UNLIKE**2))
     assert moved[0] > moved[1] > moved[2] > 0
     assert moved[2] < 0.02
 

@@ -21,11 +21,12 @@ from gpureport.workloads.instructions.cases import listed_class
 TRANSFER = 0.2
 """t: standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine
 (assumed)."""
-UNLIKE: Mapping[str, float] = {"rates": 0.5, "launch": 0.5}
-"""t of values whose microbenchmarks are unlike other kernels, by kind. One that keeps all pipes busy shares them with
-the other hardware thread of the core, which halves its rate; a kernel that also waits loses less. Empty dispatches keep
-all threads awake; kernels with work let them sleep. On 16 cores, errors are smaller with 0.5 than with 0.2 for launches
-and 0.35 for rates (reports/pocl-xeon-16-cores)."""
+UNLIKE = 0.5
+"""t of rates and launch costs, whose microbenchmarks are unlike other kernels. One that keeps all pipes busy shares them
+with the other hardware thread of the core, which halves its rate; a kernel that also waits loses less. Empty dispatches
+keep all threads awake; kernels with work let them sleep. On 16 cores, errors are smaller with 0.5 than with 0.2 for
+launches and 0.35 for rates (reports/pocl-xeon-16-cores)."""
+_UNLIKE = frozenset({"rates", "launch"})
 
 
 def noise(observation: Observation) -> float:
@@ -57,7 +58,7 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
         if not listed or not value:
             return value
         deviation = specified_deviation(specified, path_before)
-        weight = deviation**2 / (deviation**2 + hypot(UNLIKE.get(kind, TRANSFER), noises[path]) ** 2)
+        weight = deviation**2 / (deviation**2 + hypot(UNLIKE if kind in _UNLIKE else TRANSFER, noises[path]) ** 2)
         return exp((1 - weight) * log(listed) + weight * log(value))
 
     return mapped_facts(measured, combine)
