@@ -22,7 +22,7 @@ TRANSFER = 0.2
 """t: standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine
 (assumed)."""
 UNLIKE = 0.5
-"""t of rates and launch costs, whose microbenchmarks are unlike other kernels. One that keeps all pipes busy shares them
+"""t of rates and launch costs, whose microbenchmarks differ from kernels. One that keeps all pipes busy shares them
 with the other hardware thread of the core, which halves its rate; a kernel that also waits loses less. Empty dispatches
 keep all threads awake; kernels with work let them sleep. On 16 cores, errors are smaller with 0.5 than with 0.2 for
 launches and 0.35 for rates (reports/pocl-xeon-16-cores)."""
