@@ -67,6 +67,22 @@ def test_intervals_of_a_noisy_taper_hold_the_truth(noise: float) -> None:
     assert np.mean(held) >= 0.88
 
 
+def test_the_interval_of_a_very_noisy_staircase_contains_its_n90_without_noise() -> None:
+    """In most of 20 curves whose rates fall back by 40 % after each octave, as with padded work-groups."""
+    rng = np.random.default_rng(2)
+    items = 2.0 ** np.arange(8, 22, 0.33)
+    times = 5e-6 + items * 1e-9 * (1 + 0.7 * (1 - np.log2(items) % 1))
+    exact = noisy(rng, items, times, 0.0)
+    found = [
+        curve_features(ITEMS, RATE, curve)[0] for curve in (exact, *(noisy(rng, items, times, 0.15) for _ in range(20)))
+    ]
+    (truth,), *seen = ([f for f in features if f.position == "n90"] for features in found)
+
+    held = [n90[0].ci_low < truth.value < n90[0].ci_high for n90 in seen if n90]
+    assert len(held) >= 15
+    assert np.mean(held) >= 0.85
+
+
 def test_the_plateau_of_a_taper_is_the_one_before_the_cliff() -> None:
     """A cache holds 32 MiB at 16 bytes a work-item; beyond it the rate is a third."""
     items = 2.0 ** np.arange(8, 25, 0.5)
