@@ -67,20 +67,16 @@ def test_intervals_of_a_noisy_taper_hold_the_truth(noise: float) -> None:
     assert np.mean(held) >= 0.88
 
 
-def test_the_interval_of_a_very_noisy_staircase_contains_its_n90_without_noise() -> None:
-    """In most of 20 curves whose rates fall back by 40 % after each octave, as with padded work-groups."""
-    rng = np.random.default_rng(2)
-    items = 2.0 ** np.arange(8, 22, 0.33)
-    times = 5e-6 + items * 1e-9 * (1 + 0.7 * (1 - np.log2(items) % 1))
-    exact = noisy(rng, items, times, 0.0)
-    found = [
-        curve_features(ITEMS, RATE, curve)[0] for curve in (exact, *(noisy(rng, items, times, 0.15) for _ in range(20)))
-    ]
-    (truth,), *seen = ([f for f in features if f.position == "n90"] for features in found)
+def test_the_interval_of_a_very_noisy_curve_contains_its_n90_without_noise() -> None:
+    """In nine of ten curves that no smooth maximum fits: a launch cost, and work that gets faster."""
+    rng = np.random.default_rng(3)
+    items = 2.0 ** np.arange(9, 24, 0.25)
+    times = 5e-6 + items * 1e-9 * (1 + 1 / (1 + items / 2e5))
+    curves = [noisy(rng, items, times, noise) for noise in (0.0, *[0.15] * 40)]
+    (truth,), *seen = ([f for f in curve_features(ITEMS, RATE, curve)[0] if f.position == "n90"] for curve in curves)
 
-    held = [n90[0].ci_low < truth.value < n90[0].ci_high for n90 in seen if n90]
-    assert len(held) >= 15
-    assert np.mean(held) >= 0.85
+    assert all(seen)
+    assert np.mean([n90[0].ci_low < truth.value < n90[0].ci_high for n90 in seen]) >= 0.9
 
 
 def test_the_plateau_of_a_taper_is_the_one_before_the_cliff() -> None:
