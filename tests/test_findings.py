@@ -41,17 +41,23 @@ def _plateau(level: Level | str, value: float) -> CurveFeature:
     return CurveFeature(feature="rate", position="plateau", level=level, value=value, unit="B/s")
 
 
+def _precise(value: float) -> dict[str, float]:
+    """Return the fields of a value with an interval of 1 % to either side."""
+    return {"value": value, "ci_low": 0.99 * value, "ci_high": 1.01 * value}
+
+
 def observed_like(prediction: Prediction, factor: float = 1.0, *, shift: float = 1.0) -> Observation:
     """Return an observation that differs from a prediction by a factor in value, and in the place of its cliffs."""
     numbers: dict[str, str] = {}
     for f in prediction.features:
         if f.feature == "cliff" or f.position == "plateau":
             numbers.setdefault(str(f.level), f"level {len(numbers) + 1}")
+    factors = {"cliff": shift, "rate": factor, "taper": 1.0}
     features = [
         f.model_copy(
             update={
                 "level": Level(name=numbers.get(str(f.level), str(f.level))),
-                "value": f.value * {"cliff": shift, "rate": factor, "taper": 1.0}[f.feature],
+                **_precise(f.value * factors[f.feature]),
             }
         )
         for f in prediction.features
@@ -85,6 +91,16 @@ def test_cliffs_are_matched_in_order_of_size() -> None:
 
 
 LEVELS = [_cliff("L1", MIB), _cliff("L2", 60 * MIB), _plateau("L1", 30), _plateau("L2", 9), _plateau("DRAM", 4)]
+
+
+def test_a_cliff_within_its_predicted_interval_is_matched_however_far_it_is() -> None:
+    """100 MiB are predicted: beyond a factor of 4, only an interval that contains 20 MiB makes them one cliff."""
+    seen = (_cliff("level 1", 20 * MIB),)
+    alone = _cliff("L3", 100 * MIB)
+    wide = alone.model_copy(update={"ci_low": 18 * MIB, "ci_high": 200 * MIB})
+
+    assert [bool(m.predicted and m.observed) for m in match_features((wide,), seen)] == [True]
+    assert not any(m.predicted and m.observed for m in match_features((alone,), seen))
 
 
 def test_a_plateau_goes_with_the_cliff_that_ends_it() -> None:
@@ -196,7 +212,8 @@ def test_verdicts_of_rates(factor: float, verdict: Verdict) -> None:
         ((1.0, None, None), (1.3, 0.9, 1.4), Verdict.WITHIN),
         ((1.0, 0.8, 1.25), (1.3, 1.2, 1.4), Verdict.WITHIN),
         ((1.0, 0.8, 1.25), (1.3, 1.26, 1.4), Verdict.OFF),
-        ((1.0, 0.3, 3.0), (0.4, 0.2, 0.8), Verdict.OFF),
+        ((1.0, 0.3, 3.0), (0.4, 0.2, 0.8), Verdict.UNDETERMINED),
+        ((1.0, 0.9, 1.1), (0.4, 0.2, 0.8), Verdict.OFF),
     ],
 )
 def test_what_is_off_is_beyond_both_intervals(
@@ -204,7 +221,7 @@ def test_what_is_off_is_beyond_both_intervals(
     observed: tuple[float, float | None, float | None],
     verdict: Verdict,
 ) -> None:
-    """A factor of 1.2 agrees in any case, one of two or more is off; between them it depends on the intervals."""
+    """A factor of 1.2 agrees in any case; intervals that overlap determine nothing beyond a factor of two."""
     prediction = predict(TOY, CHASE, limits_of(TOY))[0]
 
     def cliff(level: str, value: float, low: float | None, high: float | None) -> CurveFeature:
@@ -229,6 +246,35 @@ def test_a_cliff_of_a_cpu_within_its_wide_interval_is_not_off(observed: float, v
     findings = find(cpu, [prediction.model_copy(update={"features": (ours,)})], [], [theirs])
 
     assert [finding.verdict for finding in findings if finding.predicted] == [verdict]
+
+
+def test_a_typical_bandwidth_of_a_cpu_is_no_limit() -> None:
+    """A CPU may be twice as fast as its type of core usually is. A GPU's derived bandwidth is a limit."""
+    derived = {"memory.bandwidth": Provenance(kind="derived", source="test")}
+    gpu = TOY.model_copy(update={"provenance": derived})
+    for device, error in ((gpu, True), (gpu.model_copy(update={"kind": "cpu"}), False)):
+        prediction = predict(device, COPY, limits_of(device))[0]
+        found = find(device, [prediction], [], [observed_like(prediction, 2.0)])
+
+        assert (Verdict.ERROR in {f.verdict for f in found if str(f.level) == "DRAM"}) is error
+
+
+def test_a_missing_cliff_between_rates_that_may_be_equal_is_explained() -> None:
+    """The intervals of the plateaus at its sides overlap."""
+    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    plateaus = [f for f in prediction.features if f.position == "plateau"]
+    explained = {}
+    for name, factor in (("wide", 4.0), ("narrow", 1.01)):
+        ends = {f.level: {"ci_low": f.value / factor, "ci_high": f.value * factor} for f in plateaus}
+        features = tuple(
+            f.model_copy(update=ends[f.level]) if f.position == "plateau" else f for f in prediction.features
+        )
+        seen = observed_like(prediction).model_copy(update={"features": ()})
+        found = find(TOY, [prediction.model_copy(update={"features": features})], [], [seen])
+        explained[name] = next(f.explanation for f in found if f.position == "midpoint")
+
+    assert "overlapping intervals" in explained["wide"]
+    assert "overlapping intervals" not in explained["narrow"]
 
 
 def test_even_an_assumed_bandwidth_is_not_wrong_by_a_factor_of_ten() -> None:
@@ -405,7 +451,7 @@ def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None
     """All points are three times as slow, and the taper has moved."""
     prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
     seen = observed_like(prediction, 1 / 3)
-    moved = [f.model_copy(update={"value": f.value * (5.0 if f.feature == "taper" else 1.0)}) for f in seen.features]
+    moved = [f.model_copy(update=_precise(f.value * (9.0 if f.feature == "taper" else 1.0))) for f in seen.features]
     found = find(TOY, [prediction], [], [seen.model_copy(update={"features": tuple(moved)})])
     tapers = [f for f in found if f.feature == "taper" and f.verdict is Verdict.OFF]
 

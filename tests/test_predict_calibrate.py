@@ -211,10 +211,10 @@ def test_scattered_writes_calibrate_the_rate_of_lines() -> None:
         assert found.architecture.line_writes_per_cycle == expected
 
 
-def _sooner(prediction: Prediction) -> Observation:
-    """Return an observation whose cliffs lie at seven tenths of the predicted sizes."""
+def _sooner(prediction: Prediction, factor: float = 0.7) -> Observation:
+    """Return an observation whose cliffs lie at seven tenths (or another *factor*) of the predicted sizes."""
     features = tuple(
-        f.model_copy(update={"value": f.value * 0.7}) if f.feature == "cliff" else f for f in prediction.features
+        f.model_copy(update={"value": f.value * factor}) if f.feature == "cliff" else f for f in prediction.features
     )
     return _observed(prediction, {}).model_copy(update={"features": features})
 
@@ -233,6 +233,19 @@ def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
     )
     assert _midpoint(copied) == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
     assert _midpoint(read) == pytest.approx(_midpoint(_predicted(Read())[0]), rel=0.02)
+
+
+def test_a_cliff_far_away_within_a_wide_interval_calibrates_nothing() -> None:
+    """At a fifth of its size, a cliff is matched by the interval of the prediction only."""
+    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
+    wide = tuple(
+        f.model_copy(update={"ci_low": f.value / 10, "ci_high": f.value * 2}) if f.feature == "cliff" else f
+        for f in prediction.features
+    )
+    seen = _sooner(prediction, 0.2)
+    device = calibrated(TOY, [prediction.model_copy(update={"features": wide})], [seen])
+
+    assert device.caches[-1].write_transition is None
 
 
 def test_a_copy_there_and_back_says_where_kernels_leave_a_cache_that_do_the_same() -> None:

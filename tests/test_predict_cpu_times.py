@@ -2,10 +2,22 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
+from math import log
 
 import pytest
 
-from gpureport.predict.cpu_times import GATHERED, LATE_S, MASKED, WAKING, class_factors, lanes, waking_s
+from gpureport.predict.cpu_times import (
+    ALL_AWAKE,
+    FETCHING,
+    GATHERED,
+    LATE_S,
+    MASKED,
+    WAKING,
+    class_factors,
+    lanes,
+    padding,
+    waking_s,
+)
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
@@ -29,10 +41,12 @@ def _with_masks(device: Device, masked_lanes: float) -> Device:
 
 
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
-    one, many = (Demand(64 * groups, (64,)) for groups in (1, 10_000))
+    one, many, most = (Demand(64 * groups, (64,)) for groups in (1, ALL_AWAKE * cpu.compute_units, 100_000))
 
     assert waking_s(cpu, one, 1.0) == 0
-    assert waking_s(cpu, many, 0.0) == pytest.approx(WAKING * cpu.launch.batched_s)
+    assert waking_s(cpu, many, 0.0) == pytest.approx(WAKING * cpu.launch.batched_s, rel=0.05)
+    fetches = cpu.compute_units * log(most.groups / many.groups)
+    assert waking_s(cpu, most, 0.0) == pytest.approx((WAKING + FETCHING * fetches) * cpu.launch.batched_s)
 
 
 def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
@@ -54,6 +68,20 @@ def test_code_without_vectors_runs_work_items_one_by_one(cpu: Device) -> None:
     assert lanes(cpu, replace(straight, vectorised=True)) == lanes(cpu, straight) == cpu.architecture.wave_size
     shuffling = replace(straight, operations={"shuffle": 64.0}, vectorised=False)
     assert lanes(cpu, shuffling) == cpu.architecture.wave_size  # emulated; its rate contains that
+
+
+def test_idle_work_items_take_time_in_code_with_masks_only(cpu: Device) -> None:
+    """A quarter of the work-items pads work-groups."""
+    padded = Demand(64, (64,), operations={"int32": 48.0}, branches=True, maskable=True, idle_items=16)
+    masked = _with_masks(cpu, cpu.architecture.wave_size)
+
+    assert padding(masked, padded) == pytest.approx(64 / 48)
+    assert padding(masked, replace(padded, vectorised=False)) == 1
+    assert padding(cpu, padded) == 1
+    assert padding(cpu, replace(padded, vectorised=True)) == pytest.approx(64 / 48)
+    assert padding(masked, replace(padded, maskable=False)) == 1
+    factors, without = (class_factors(masked, each, {}) for each in (padded, replace(padded, idle_items=0)))
+    assert factors["int32"] == pytest.approx(without["int32"] * 64 / 48)
 
 
 def test_conditions_run_one_by_one_unless_they_become_masks(cpu: Device) -> None:

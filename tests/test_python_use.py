@@ -85,6 +85,7 @@ def test_every_record_has_its_row() -> None:
     assert set(frames.findings["verdict"]) <= {
         "agrees",
         "within interval",
+        "not determined",
         "off",
         "not observed",
         "not predicted",

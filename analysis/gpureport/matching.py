@@ -129,10 +129,11 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     Observed levels without a match are named by their position: ``unexplained transition at 37 MiB``.
 
     Cliffs are matched in order of size, with the smallest total distance of the midpoints on a log scale, none beyond
-    :data:`FURTHEST`. A plateau belongs to the cliff at its end. The last observed plateau matches the last predicted
-    one if equally many cliffs were observed and predicted. With fewer observed cliffs, it matches the predicted plateau
-    of nearest value (log scale) beyond the last matched cliff. A curve has one peak. A taper belongs to the first
-    plateau of its curve. Tapers of plateaus that differ in level and rate are matched, but not comparable.
+    :data:`FURTHEST`, unless the interval of the prediction contains the observed one. A plateau belongs to the cliff at
+    its end. The last observed plateau matches the last predicted one if equally many cliffs were observed and
+    predicted. With fewer observed cliffs, it matches the predicted plateau of nearest value (log scale) beyond the last
+    matched cliff. A curve has one peak. A taper belongs to the first plateau of its curve. Tapers of plateaus that
+    differ in level and rate are matched, but not comparable.
     """
     names, positions = _level_names(predicted, observed), _position_names(observed)
     named = [_with_name(feature, names) for feature in observed]
@@ -217,15 +218,22 @@ def _last_plateau(features: Sequence[CurveFeature]) -> Level | None:
     return next((f.level for f in rates if f.level not in ended), None)
 
 
+def _may_match(ours: CurveFeature, theirs: CurveFeature) -> bool:
+    """Return whether an observed cliff is near enough to a predicted one, or within its interval."""
+    expected = ours.ci_low is not None and ours.ci_high is not None and ours.ci_low <= theirs.value <= ours.ci_high
+    return expected or abs(log(ours.value / theirs.value)) <= log(FURTHEST)
+
+
 def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]) -> list[tuple[int, int]]:
     """Return pairs of indices, ascending in both: as many as possible, with the smallest total distance."""
     for size in range(min(len(ours), len(theirs)), 0, -1):
         best, pairs = inf, []
         for chosen in combinations(range(len(ours)), size):
             for answers in combinations(range(len(theirs)), size):
-                distances = [abs(log(ours[i].value / theirs[j].value)) for i, j in zip(chosen, answers, strict=True)]
-                if max(distances) <= log(FURTHEST) and sum(distances) < best:
-                    best, pairs = sum(distances), list(zip(chosen, answers, strict=True))
+                found = list(zip(chosen, answers, strict=True))
+                distance = sum(abs(log(ours[i].value / theirs[j].value)) for i, j in found)
+                if distance < best and all(_may_match(ours[i], theirs[j]) for i, j in found):
+                    best, pairs = distance, found
         if pairs:
             return pairs
     return []

@@ -5,6 +5,7 @@ They do not guess why the two differ: ``gpureport.explain.trials`` tests hypothe
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf, log
 
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
@@ -19,7 +20,7 @@ from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
 UNCERTAIN = 2.0
-"""Largest ratio at which overlapping intervals give "within interval"; wider intervals show nothing."""
+"""Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
 ABOVE_CEILING = 1.05
 """A rate above the hardware's limit by this factor is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0
@@ -149,7 +150,7 @@ def _verdict(match: FeatureMatch, ratio: float | None, device: Device) -> Verdic
     verdict = grade(ratio, meet=_overlap(match.predicted, match.observed))
     # Other programs share the caches of a CPU: where they end, only the interval is a statement, however wide it is.
     hidden = device.is_cpu and _expected(match.predicted, match.observed)
-    return Verdict.WITHIN if verdict is Verdict.OFF and hidden else verdict
+    return Verdict.WITHIN if verdict is Verdict.UNDETERMINED and hidden else verdict
 
 
 def grade(ratio: float, *, meet: bool) -> Verdict:
@@ -157,7 +158,9 @@ def grade(ratio: float, *, meet: bool) -> Verdict:
     factor = max(ratio, 1 / ratio)
     if factor <= AGREEMENT:
         return Verdict.AGREES
-    return Verdict.WITHIN if meet and factor <= UNCERTAIN else Verdict.OFF
+    if not meet:
+        return Verdict.OFF
+    return Verdict.WITHIN if factor <= UNCERTAIN else Verdict.UNDETERMINED
 
 
 def _expected(predicted: CurveFeature, observed: CurveFeature) -> bool:
@@ -228,7 +231,7 @@ def _explanation(feature: CurveFeature, verdict: Verdict, context: _Context) -> 
         return f"{_unpredicted(feature, context)} {because}"
     if verdict == Verdict.NOT_COMPARED:
         return f"{because} {_different_plateaus(context)}".rstrip()
-    if verdict == Verdict.OFF and feature.feature == "taper":
+    if verdict in (Verdict.OFF, Verdict.UNDETERMINED) and feature.feature == "taper":
         return f"{because} {_ends_differ(context)}".rstrip()
     return because
 
@@ -403,12 +406,22 @@ def _missing(feature: CurveFeature, context: _Context) -> str:
         largest = max(point.point.working_set_bytes for point in context.observation.points)
         if feature.value > largest:
             return f"The sweep ended before it, at {format_bytes(largest)}."
-        return "The samples show no transition there above their noise."
+        return f"The samples show no transition there above their noise. {_uncertain_fall(feature, context)}".rstrip()
     if feature.feature == "rate":
         return "The observed curve has no matching plateau."
     if feature.position == "knee" and any(f.position == "n90" for f in context.observation.features):
         return "The sweep starts with too much work to show it: the time is nowhere independent of the work."
     return "The observed curve does not rise from a flat start to a flat end."
+
+
+def _uncertain_fall(cliff: CurveFeature, context: _Context) -> str:
+    """Say that a predicted fall is uncertain if the intervals of the plateaus at its sides overlap."""
+    plateaus = [f for f in context.prediction.features if f.position == "plateau"]
+    sides = next((pair for pair in pairwise(plateaus) if pair[0].level == cliff.level), None)
+    if sides is None or not _overlap(*sides):
+        return ""
+    rates = " and ".join(format_value(plateau.value, plateau.unit) for plateau in sides)
+    return f"The predicted values at its sides, {rates}, have overlapping intervals: the fall may be too small to see."
 
 
 def _different_plateaus(context: _Context) -> str:

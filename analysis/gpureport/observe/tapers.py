@@ -1,6 +1,6 @@
 """Tapers: the amount of parallel work at which throughput saturates."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from gpureport.observe.statistics import Estimate, curve_noise
 
 Floats = NDArray[np.float64]
 
+NOISY = 0.03
+"""Median noise of the points beyond which copies of a curve widen the interval of n90. With less, the fit is enough."""
+SCATTERED = 25
+"""Rows for that, the curve itself included: the range of 24 copies contains 92 % of further ones."""
 FLAT_TIME = float(np.log(1.1))
 """Times up to 10 % (plus twice the noise) above the first belong to the flat part."""
 
@@ -57,6 +61,8 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
         return None
     error = np.maximum(noise, curve_noise(copies[0]))
     saturates = saturation(u, copies[0], error)
+    if saturates and float(np.median(noise)) > NOISY:
+        saturates = replace(saturates, n90=_with_scatter(saturates.n90, u, copies[1:SCATTERED], error))
     whole = Plateau(0, plateau.stop)
     u, copies, noise, error = whole.of(u), whole.of(copies), whole.of(noise), whole.of(error)
     weight = 1.0 / np.hypot(noise, FLATNESS) ** 2
@@ -72,6 +78,12 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     if len(copies) > 1:
         return Taper(knee, n90)
     return Taper(knee and Estimate(knee.value), Estimate(n90.value))
+
+
+def _with_scatter(n90: Estimate, u: Floats, copies: Floats, error: Floats) -> Estimate:
+    """Extend an interval to the n90 of *copies* of a noisy curve: their peaks, and so their n90, scatter."""
+    found = [again.n90.value for rates in copies if (again := saturation(u, rates, error))]
+    return Estimate(n90.value, min(n90.ends[0], *found, n90.value), max(n90.ends[1], *found, n90.value))
 
 
 def _rising(z: Floats, weight: Floats) -> Floats:

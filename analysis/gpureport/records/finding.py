@@ -30,6 +30,8 @@ class Verdict(StrEnum):
     """Within a factor of :data:`AGREEMENT`."""
     WITHIN = "within interval"
     """Further apart, but the two 95 % intervals overlap, so the difference is not significant."""
+    UNDETERMINED = "not determined"
+    """Further apart than a factor of two, but the intervals overlap: they are too wide to show a difference."""
     OFF = "off"
     NOT_OBSERVED = "not observed"
     NOT_PREDICTED = "not predicted"

@@ -58,11 +58,11 @@ class Bandwidth(UnstoredResults):
         """Chains of accesses and of the operations that fold their words.
 
         On a GPU a wide access counts as one access per word of a bank. A CPU loads a whole element at once, but cannot
-        combine the accesses of several work-items at unrelated addresses.
+        combine the accesses of several work-items at unrelated addresses. It runs the work-items of a group in turn.
         """
         items, words = self.work_items(parameters), parameters["width"] // 4
         each, folds = float(_accesses(parameters)), words - 1.0
-        in_a_chain = each / parameters["chains"]
+        in_a_chain = each / parameters["chains"] * (parameters["local"] if device.is_cpu else 1)
         units = 1 if device.is_cpu else words
         return Demand(
             work_items=items,

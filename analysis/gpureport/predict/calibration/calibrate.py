@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Literal
 
-from gpureport.matching import FeatureMatch, match_features
+from gpureport.matching import FURTHEST, FeatureMatch, match_features
 from gpureport.predict.calibration.weights import combined, noise
 from gpureport.predict.model import THROUGHPUT_EXPONENT
 from gpureport.records.levels import DRAM, Level
@@ -203,13 +203,17 @@ def _with_caches(device: Device, sweep: _ObservedSweep, scope: Literal["compute_
 
 
 def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMatch]) -> Transition | None:
-    """Return a cache's transition range: each *expected* position times observed / predicted."""
+    """Return a cache's transition range: each *expected* position times observed / predicted.
+
+    ``None`` if it was not observed, or only far away, within the wide interval of a cache that others use, too: there
+    it differs from kernel to kernel.
+    """
     moved = {
         m.predicted.position: m.observed.value / m.predicted.value
         for m in matches
         if m.predicted and m.observed and m.predicted.feature == "cliff" and m.predicted.level == Level(name=cache.name)
     }
-    if not {"onset", "midpoint", "end"} <= moved.keys():
+    if not {"onset", "midpoint", "end"} <= moved.keys() or not 1 / FURTHEST <= moved["midpoint"] <= FURTHEST:
         return None
     middle = expected.midpoint * moved["midpoint"]
     return Transition(

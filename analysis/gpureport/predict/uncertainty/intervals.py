@@ -52,11 +52,13 @@ def with_intervals(
     """
     order = sorted(range(len(points)), key=lambda i: points[i].point.x)
     curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts}, in_bytes)
-    return tuple(_with_interval(feature, curve.factor(feature)) for feature in features)
+    return tuple(_with_interval(feature, curve.factor(feature), curve.centre(feature)) for feature in features)
 
 
-def _with_interval(feature: CurveFeature, factor: float) -> CurveFeature:
-    low, high = (float(f"{end:.5g}") for end in (feature.value / factor, feature.value * factor))
+def _with_interval(feature: CurveFeature, factor: float, centre: float) -> CurveFeature:
+    """Return a feature with an interval of a *factor* to either side of its value times *centre*."""
+    middle = feature.value * centre
+    low, high = (float(f"{end:.5g}") for end in (middle / factor, middle * factor))
     return feature.model_copy(update={"ci_low": min(low, feature.value), "ci_high": max(high, feature.value)})
 
 
@@ -86,6 +88,11 @@ class _Curve:
             labels = [point.point.label for point in self.points]
             return spread(self.relative[labels.index(feature.level.name)])
         return spread(self._at(feature.value, [point.value for point in self.points]))
+
+    def centre(self, feature: CurveFeature) -> float:
+        """Return the middle of a feature's interval relative to its value: below 1 if others use a part of a cache."""
+        transition = self._transition(f"caches.{feature.level.name}") if feature.feature == "cliff" else None
+        return transition.centre if transition else 1.0
 
     def _of_cliff(self, level: Level) -> float:
         """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's."""

@@ -46,6 +46,7 @@ class Rule:
         paths: pattern of the facts' dotted paths.
         source: where *published* comes from.
         here: standard deviation of figures that the run itself measured.
+        centre: median of true / listed values, for the intervals of cliffs.
     """
 
     what: str
@@ -54,6 +55,7 @@ class Rule:
     assumed: float
     source: str
     here: float = HERE
+    centre: float = 1.0
 
 
 MODEL = 0.043 * MEDIAN_TO_SIGMA
@@ -158,10 +160,11 @@ CPU_RULES = (
         r"caches\.L3\.\w+_transition",
         0.59,
         0.59,
-        "0.2 to 2.0 times the usual part on 95 % of cloud machines (``predict.cpu_memory.SPREADS``); other programs on "
-        "the host use the rest. If the run measures it: streams and chains of loads of the same kernel find 0.3 to 1.0 "
-        "of what the microbenchmark finds (reports/pocl-xeon-*)",
+        "0.2 to 2.0 times the usual part on 95 % of cloud machines (``predict.cpu_memory.SPREADS``), with 0.63 in the "
+        "middle on a logarithmic scale; other programs on the host use the rest. If the run measures it: streams and "
+        "chains of loads of the same kernel find 0.3 to 1.0 of what the microbenchmark finds (reports/pocl-xeon-*)",
         here=0.59,
+        centre=0.63,
     ),
     Rule(
         "transition range of the L1 / capacity",
@@ -201,11 +204,13 @@ class Fact:
         path: dotted, as in ``Device.provenance``.
         kind: as there, or ``here``: measured by the run itself.
         relative: relative standard deviation.
+        centre: median of its true / its listed value.
     """
 
     path: str
     kind: str
     relative: float
+    centre: float = 1.0
 
 
 def fact(device: Device, path: str) -> Fact:
@@ -213,12 +218,13 @@ def fact(device: Device, path: str) -> Fact:
     origin = device.provenance.get(path)
     rules = (*CPU_RULES, *RULES) if device.is_cpu else RULES
     rule = next((rule for rule in rules if re.fullmatch(rule.paths, path)), None)
+    centre = rule.centre if rule else 1.0
     if origin and origin.here:
         known = rule.here if rule else HERE
-        return Fact(path, "here", max(known, CPU_HERE) if device.is_cpu else known)
+        return Fact(path, "here", max(known, CPU_HERE) if device.is_cpu else known, centre)
     kind = origin.kind if origin else "assumed"
     known = rule.published if rule else KINDS[kind]
-    return Fact(path, kind, rule.assumed if rule and kind == "assumed" else known)
+    return Fact(path, kind, rule.assumed if rule and kind == "assumed" else known, centre)
 
 
 def specified_deviation(device: Device, path: str) -> float:

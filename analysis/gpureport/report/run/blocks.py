@@ -175,7 +175,7 @@ def unexpected_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Blo
     explained, deviations = unexpected.summary(report.explanations), lists.deviations_table(report)
     caption = (
         "The most severe deviation of each kind of feature in each family. First come errors, then values that are off "
-        "(largest ratio first), then features that were not observed, not predicted or not compared. Agree: number "
+        "(largest ratio first), then features that were not observed, predicted, compared or determined. Agree: number "
         "of such features within a factor of 1.2, + number only within the 95 % interval."
     )
     return [

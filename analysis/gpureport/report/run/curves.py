@@ -23,6 +23,7 @@ SEVERITY = (
     Verdict.NOT_OBSERVED,
     Verdict.NOT_PREDICTED,
     Verdict.NOT_COMPARED,
+    Verdict.UNDETERMINED,
     Verdict.WITHIN,
     Verdict.AGREES,
 )

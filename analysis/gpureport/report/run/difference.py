@@ -26,7 +26,9 @@ def compared(finding: Finding) -> str:
         return "not compared, because another plateau was predicted"
     overlap = meet(finding)
     verdict = grade(finding.ratio, meet=overlap)
-    if overlap and verdict is not Verdict.OFF:
+    if verdict is Verdict.UNDETERMINED:
+        return f"{_difference(finding.ratio)}, but the intervals overlap"
+    if overlap:
         spread = _spread(finding)
         if spread >= _WIDE:
             return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {spread:.2g})"

@@ -30,7 +30,7 @@ from gpureport.units import (
 from gpureport.workloads.matrix.formats import FORMATS
 from gpureport.workloads.matrix.units import UNITS
 
-_COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.OFF, Verdict.ERROR)
+_COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.UNDETERMINED, Verdict.OFF, Verdict.ERROR)
 _NAMED = 2  # the most figures that a sentence names
 _FEWEST_RANKED = 3  # other devices
 _SLOW_CLOCK = 0.95
@@ -327,9 +327,14 @@ def trust_sentences(report: Report) -> Iterator[str]:
     if compared:
         agree = f"{counts[Verdict.AGREES]} of {compared} compared features are within a factor of {AGREEMENT}"
         within = f"{counts[Verdict.WITHIN]} more only within the 95 % interval"
-        off = compared - counts[Verdict.AGREES] - counts[Verdict.WITHIN]
-        others = f"; {counts.total() - compared} have no counterpart" if counts.total() > compared else ""
-        yield f"{agree} of the prediction, {within}, {off} {'is' if off == 1 else 'are'} off{others}."
+        off = counts[Verdict.OFF] + counts[Verdict.ERROR]
+        wide = counts[Verdict.UNDETERMINED]
+        unknown = f", {wide} {'is' if wide == 1 else 'are'} not determined" if wide else ""
+        missing = counts.total() - compared
+        others = f"; {missing} {'has' if missing == 1 else 'have'} no counterpart" if missing else ""
+        yield f"{agree} of the prediction, {within}, {off} {'is' if off == 1 else 'are'} off{unknown}{others}."
+    if errors and not report.publication:
+        yield "Predictions are those made for the run; “gpureport validate REPORT” predicts with the current model."
     yield from trust.own_values(report)
 
 

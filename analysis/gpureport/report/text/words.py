@@ -20,6 +20,7 @@ from gpureport.workloads import all_workloads
 MARKS = {
     Verdict.AGREES: "✓",
     Verdict.WITHIN: "≈",
+    Verdict.UNDETERMINED: "▽",
     Verdict.OFF: "△",
     Verdict.NOT_OBSERVED: "○",
     Verdict.NOT_PREDICTED: "◇",
@@ -141,7 +142,11 @@ def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
             Verdict.WITHIN,
             f"Factor of {AGREEMENT} to 2, but {within}: they neither agree nor clearly differ.{shared}",
         ),
-        (Verdict.OFF, "A larger factor, or intervals that do not overlap."),
+        (
+            Verdict.UNDETERMINED,
+            "A larger factor, although the intervals overlap: they are too wide to show a difference.",
+        ),
+        (Verdict.OFF, f"Factor of more than {AGREEMENT}, and intervals that do not overlap."),
         (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
         (Verdict.NOT_PREDICTED, f"Found in the {seen} values, but not predicted."),
         (Verdict.NOT_COMPARED, f"{other}, so their ratio has no meaning."),

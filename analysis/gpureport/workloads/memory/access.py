@@ -136,6 +136,7 @@ class Strided(_ByStride):
             operations={"memory": float(count), "int32": 2.0 * count, "instruction": 6.0 * count},
             chain={"int32": 8.0},
             memory_chain=1.0,
+            branches=device.is_cpu,  # the loop over words is the inner one
             lines_per_access=_strided_lines(stride, device),
             line_conflicts=grid.bank_conflicts(stride, device),
         )
@@ -272,6 +273,7 @@ class Misaligned(_Access):
             operations={"memory": split * each, "int32": 2.0 * each, "instruction": 8.0 * each},
             chain={"int32": 8.0},
             memory_chain=1.0,
+            branches=device.is_cpu,  # the loop over words is the inner one
             lines_per_access=sum(touched) / split,
             reused="dispatch" if passes == 1 else "kernel",
         )
