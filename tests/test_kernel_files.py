@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from shutil import copy
 
@@ -334,6 +335,24 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
         ("sizes: {n: auto}", "sizes: {n: 1000}", 12, "global_size", "guarded"),
         ("amount: n,", "amount: 0,", 14, "work.amount", "positive"),
         ("{fp32: n}", "{fp23: n}", 15, "operations", "fp32"),
+        ("{fp32: n}", "{fp32: -n}", 15, "operations.fp32", "negative"),
+        ("elements: n}", "elements: -n}", 9, "arguments.1.elements", "negative"),
+        ("elements: n}", "elements: n, gather: -n}", 9, "arguments.1.gather", "negative"),
+        ("elements: n}", "elements: n, used_bytes: 5}", 9, "arguments.1", "record"),
+        ("type: float, elements: n}", "type: particle, elements: n}", 9, "arguments.1.type", "stride"),
+        ("guarded: true", "memory_chain: -1", 13, "memory_chain", "negative"),
+        ("guarded: true", "work_groups: 0", 13, "work_groups", "[16, 16]"),
+        ("guarded: true", "work_groups: []", 13, "work_groups", "auto"),
+        ("guarded: true", "swap: [y, y]", 1, "", "different"),
+        ("sizes: {n: auto}", "sizes: {n: []}", 6, "sizes.n", "at least 1"),
+        ("sizes: {n: auto}", "sizes: {n: [0, 5]}", 6, "sizes.n", "at least 1"),
+        ("sizes: {n: auto}", "sizes: {n: true}", 6, "sizes.n", "2^10..2^20"),
+        ("sizes: {n: auto}", "sizes: {n: 10..20}", 6, "sizes.n", "2^10..2^20"),
+        ("sizes: {n: auto}", "sizes: {n: [2147483648]}", 6, "sizes", "smaller"),
+        ("name: SAXPY", "name: ''", 2, "name", "empty"),
+        ("unit: elements", "unit: ' '", 14, "work.unit", "empty"),
+        ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
+        ("y + a * x", "None", 16, "expect.y", "real"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, field: str, word: str) -> None:
@@ -418,10 +437,38 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
     with pytest.raises(FieldError, match="expect_from"):
         workload.expected(workload.verification()[0], job, 1)
-    for wrong in ("    raise ValueError('no')\n", "    return {'y_new': 1}\n"):
-        (tmp_path / "own.py").write_text(f"def right(**all):\n{wrong}")
-        with pytest.raises(InputError, match=r":16: expect_from"):
+    wrong = ("raise ValueError('no')", "return {'y_new': 1}", "return all['nope']", "return 3")
+    for code, word in zip(wrong, ("ValueError: no", "y_new", "KeyError", "dict"), strict=True):
+        (tmp_path / "own.py").write_text(f"def right(**all):\n    {code}\n")
+        with pytest.raises(InputError, match=rf":16: expect_from.*{word}"):
             load_kernels([file])
+
+
+def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> None:
+    """Work-groups, local memory or data are too large."""
+    small = limits_of(TOY)
+    for new, field in (
+        ("work_groups: 100000", "work_groups"),
+        ("local_memory_bytes: 1000000000", "local_memory_bytes"),
+    ):
+        (workload,) = load_kernels([changed(tmp_path, "guarded: true", f"guarded: true\n{new}")])
+        with pytest.raises(FieldError, match=rf"{field}.*{TOY.name}"):
+            workload.sweeps(TOY, small)
+    (workload,) = load_kernels([changed(tmp_path, "sizes: {n: auto}", "sizes: {n: [1048576]}")])
+    with pytest.raises(FieldError, match=rf"sizes.*{TOY.name}"):
+        workload.sweeps(TOY, replace(small, max_bytes=2**20))
+
+
+def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
+    """The search for a work-group uses the largest data that can be computed."""
+    large = TOY.model_copy(update={"caches": tuple(c.model_copy(update={"capacity_bytes": 2.0**28}) for c in TOY.caches)})
+    limits = replace(limits_of(large), max_bytes=2**34, max_buffer_bytes=2**33)
+    (workload,) = load_kernels([changed(tmp_path, "elements: n}", 'elements: n, values: "random(0, 1)"}')])
+
+    sizes, groups = workload.sweeps(large, limits)
+
+    assert len(groups.points) > 1
+    assert max(point["n"] for point in sizes.points) == groups.points[0]["n"] == 2**25
 
 
 # Advice
@@ -542,6 +589,27 @@ def test_a_draft_of_something_else_is_refused(tmp_path: Path) -> None:
     source.write_text("kernel void f(read_only image2d_t g) {}")
     with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
         draft(source)
+    source.write_text("typedef struct { int a; } pair; kernel void f(const pair g) {}")
+    with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
+        draft(source)
+    source.write_text("kernel void f(void) {}")
+    with pytest.raises(InputError, match=r"image.cl:1: f: has no arguments"):
+        draft(source)
+
+
+def test_a_draft_describes_structures_by_their_numbers(tmp_path: Path) -> None:
+    """And sweeps `n` rather than the first integer."""
+    source = tmp_path / "move.cl"
+    source.write_text(
+        "typedef struct { float x, y, z, w; } particle;\n"
+        "kernel void move(global particle *p, const int stride, const uint n) { p[get_global_id(0)].x = stride; }\n"
+    )
+    (tmp_path / "move.yaml").write_text(draft(source))
+
+    (workload,) = load_kernels([tmp_path / "move.yaml"])
+
+    assert workload.fields.swept == "n"
+    assert workload.fields.arguments[0].stride > 1
 
 
 def test_the_committed_schema_is_current() -> None:

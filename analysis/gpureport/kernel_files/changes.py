@@ -46,7 +46,7 @@ def changed_demands(
 def _of_argument(argument: ArgumentFields) -> Iterator[tuple[str, dict[str, object]]]:
     used, record = argument.used_bytes or argument.element_bytes, argument.element_bytes * argument.stride
     if argument.elements and argument.stride > 1 and used < record:
-        elements = f"({argument.elements}) // {argument.stride}"
+        elements = f"max(1, ({argument.elements}) // {argument.stride})"
         what = f"store the used {used} of {record} bytes of {argument.name} together (structure of arrays)"
         yield what, {"stride": 1, "used_bytes": None, "elements": elements} | _as_one(argument, used)
     if argument.run:

@@ -94,7 +94,7 @@ def demand_of(
         if _waits_in_turn(chain, device):
             chain = {name: count * prod(local) for name, count in chain.items()}
         chain["int32"] += _atomic_chain(formulas, names, items / prod(local), device)
-    if in_local := formulas.number("local_atomics", fields.local_atomics, names):
+    if in_local := formulas.amount("local_atomics", fields.local_atomics, names):
         operations["local"] = operations.get("local", 0.0) + in_local
     rates = device.architecture.rates_per_cycle
     around = _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * traffic.accesses
@@ -141,7 +141,7 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
     :data:`_UNROLLED` iterations.
     """
     if formulas.fields.memory_chain is not None:
-        return formulas.number("memory_chain", formulas.fields.memory_chain, traffic.names)
+        return formulas.amount("memory_chain", formulas.fields.memory_chain, traffic.names)
     if not traffic.loads:
         return 0.0
     if code is not None and code.loop is not None:
@@ -152,6 +152,6 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
 
 def _atomic_chain(formulas: Formulas, names: Mapping[str, Value], groups: float, device: Device) -> float:
     """Return the time of a work-group's atomic operations on a CPU, as the length of a chain of integer operations."""
-    sent = [formulas.number("atomic", each.atomic, names) for each in formulas.buffers if each.atomic]
-    every = formulas.number("local_atomics", formulas.fields.local_atomics, names) + sum(sent)
+    sent = sum(formulas.amount_of(each, "atomic", names) for each in formulas.buffers)
+    every = formulas.amount("local_atomics", formulas.fields.local_atomics, names) + sent
     return every / groups * _ATOMIC_CYCLES / device.architecture.latency_cycles["int32"]

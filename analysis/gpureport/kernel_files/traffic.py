@@ -116,7 +116,7 @@ class Traffic:
         )
 
     def _amount(self, argument: ArgumentFields, field: str) -> float:
-        return self.formulas.number(field, getattr(argument, field) or "0", self.names)
+        return self.formulas.amount_of(argument, field, self.names)
 
     def _served(self, argument: ArgumentFields) -> float:
         """Return how many work-items get their data from one load from the first cache."""
@@ -161,7 +161,7 @@ class Traffic:
 
     def _passes(self, argument: ArgumentFields) -> tuple[float, float]:
         """Return how often an array passes into registers, and beyond the first cache."""
-        passes = self.formulas.number("passes", argument.passes, self.names) if argument.passes else 1.0
+        passes = self._amount(argument, "passes") if argument.passes else 1.0
         outer = self._amount(argument, "outer_passes") if argument.outer_passes else min(1.0, passes)
         return passes * (argument.pattern.points if argument.pattern else 1), outer * self._halo(argument)
 
@@ -215,7 +215,7 @@ class Traffic:
         if argument.gather:
             return lanes
         line = max((cache.line_bytes for cache in self.device.caches), default=self.device.memory.access_bytes)
-        run = self.formulas.number("run", argument.run, self.names) if argument.run else 1.0
+        run = self._amount(argument, "run") if argument.run else 1.0
         tiling = self._tiling(argument)
         record = argument.element_bytes * argument.stride
         touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * run * record / line)

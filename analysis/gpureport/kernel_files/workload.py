@@ -18,6 +18,7 @@ from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.records.keys import Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
     Buffer,
@@ -37,6 +38,7 @@ _FAR = 16
 _MOST_SIZE = 2**40
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 """Approximate sizes of all buffers at which results are checked."""
+_MOST_CHECKED_BYTES = 2**31
 _MULTIPLES = (1024, 64, 32)
 """Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
 _SHAPES: tuple[tuple[int, ...], ...] = ((256,), (32, 8), (32, 4, 2))
@@ -110,13 +112,17 @@ class KernelFileWorkload(Workload):
         return f"{said}{traffic} {operations}{checked} Counted: {counted}"
 
     def _check(self) -> None:
-        """Compare the names of arguments and buffers, and evaluate everything at the first verified size."""
-        parameters = self.verification()[0]
+        """Compare the names of arguments and buffers, and evaluate everything at the first verified sizes."""
         self._check_names()
-        for step in self.formulas.steps:
-            _check_step(step, parameters)
-        self.formulas.work(parameters)
-        self.build_options(parameters)
+        for parameters in self.verification():
+            for step in self.formulas.steps:
+                _check_step(step, parameters)
+            self.formulas.work(parameters)
+            self.build_options(parameters)
+        parameters = self.verification()[0]
+        if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
+            what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
+            raise FieldError("sizes", what)
         job = self.job(parameters, np.random.default_rng(0))
         self.expected(parameters, job, 1)
 
@@ -159,7 +165,8 @@ class KernelFileWorkload(Workload):
         unit = self._multiple()
 
         def fits(count: int) -> bool:
-            return sum(self.formulas.nbytes(self._with(unit * count, shape)).values()) <= nbytes
+            sizes = self.formulas.nbytes(self._with(unit * count, shape))
+            return sum(sizes.values()) <= nbytes and self._computable(sizes)
 
         high = 1
         while unit * high < _MOST_SIZE and fits(2 * high):
@@ -196,15 +203,25 @@ class KernelFileWorkload(Workload):
         return tuple(shape for shape in _SHAPES_3D if prod(shape) <= limits.max_work_group)
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The swept size; and the work-group shapes at a size beyond the caches."""
-        shape = self._shape()
-        if prod(shape) > limits.max_work_group and not self._written_shapes():
-            shape = (limits.max_work_group, *(1 for _ in shape[1:]))
+        """The swept size; and the work-group shapes at a size beyond the caches.
+
+        Raises:
+            FieldError: the device supports none of the work-groups or sizes.
+        """
+        shape, shapes = self._shape(), self._shapes(device, limits)
+        if not shapes:
+            raise FieldError("work_groups", f"exceed the {limits.max_work_group} work-items that {device.name} supports")
+        if prod(shape) > limits.max_work_group:
+            shape = shapes[0] if self._written_shapes() else (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
         points = [self._with(value, shape) for value in values]
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
         sizes = Sweep("size", grid.WORKING_SET, tuple(self._possible(points, limits)), title, grid.coarse(limits))
-        shapes = self._shapes(device, limits)
+        if not sizes.points:
+            raise FieldError("sizes", f"none fits into the memory of {device.name}")
+        most = device.architecture.occupancy.local_memory_bytes
+        if most and (needed := self.formulas.local_memory_bytes(sizes.points[0])) > most:
+            raise FieldError("local_memory_bytes", f"are {needed}; a compute unit of {device.name} has {most:.0f}")
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
 
@@ -224,12 +241,11 @@ class KernelFileWorkload(Workload):
 
         Of points with equal work-groups and work-items, the first.
         """
-        computed = {each.buffer_name for _, _, each in self._buffers() if each.values not in SHARED_VALUES}
         seen = set()
         for parameters in points:
             nbytes = self.formulas.nbytes(parameters)
             sizes = nbytes.values()
-            if any(nbytes[name] > MOST_ELEMENTS for name in computed):
+            if not self._computable(nbytes):
                 continue
             shape = self.formulas.local_size(parameters), self.formulas.global_size(parameters)
             if (
@@ -239,6 +255,11 @@ class KernelFileWorkload(Workload):
             ):
                 seen.add(shape)
                 yield parameters
+
+    def _computable(self, nbytes: Mapping[str, int]) -> bool:
+        """Return whether the buffers whose contents are expressions are small enough; *nbytes* are those of all."""
+        computed = (each.buffer_name for _, _, each in self._buffers() if each.values not in SHARED_VALUES)
+        return all(nbytes[name] <= MOST_ELEMENTS for name in computed)
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
         """Return the search for a work-group shape, in the order of the shapes."""
@@ -393,3 +414,9 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
     step.counts("operations", step.fields.operations, parameters)
     step.counts("chain", step.fields.chain, parameters)
     step.local_memory_bytes(parameters)
+    sizes = step.names(parameters)
+    for argument in step.buffers:
+        for field in ("passes", "outer_passes", "run", "gather", "atomic"):
+            step.amount_of(argument, field, sizes)
+    step.amount("memory_chain", step.fields.memory_chain or "0", sizes)
+    step.amount("local_atomics", step.fields.local_atomics, sizes)
