@@ -461,7 +461,9 @@ def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> Non
 
 def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
     """The search for a work-group uses the largest data that can be computed."""
-    large = TOY.model_copy(update={"caches": tuple(c.model_copy(update={"capacity_bytes": 2.0**28}) for c in TOY.caches)})
+    large = TOY.model_copy(
+        update={"caches": tuple(c.model_copy(update={"capacity_bytes": 2.0**28}) for c in TOY.caches)}
+    )
     limits = replace(limits_of(large), max_bytes=2**34, max_buffer_bytes=2**33)
     (workload,) = load_kernels([changed(tmp_path, "elements: n}", 'elements: n, values: "random(0, 1)"}')])
 
@@ -493,9 +495,52 @@ def test_a_structure_of_arrays_moves_fewer_bytes() -> None:
     records = changed_fields("saxpy", stride=8, elements="8 * n")
     found = {each.change: each.gain for each in advice_on(records)}
 
-    of_y, of_x = (gain for change, gain in found.items() if "structure of arrays" in change)
+    of_y, of_x = (gain for change, gain in found.items() if "used 4 of 32 bytes" in change)
     assert of_y == pytest.approx(4 * 32 / (32 + 2 * 4), rel=0.05)
     assert of_x == pytest.approx(4 * 32 / (3 * 32 + 4), rel=0.05)
+
+
+def test_advice_on_a_layout_is_the_prediction_of_the_other_kernel() -> None:
+    """Of one array and of all together."""
+    records = changed_fields("saxpy", stride=8, used_bytes=8, elements="8 * n")
+    pairs = changed_fields("saxpy", elements="2 * n")
+    found = {each.change: each for each in advice_on(records)}
+    (both,) = (each for change, each in found.items() if "y and x together" in change)
+
+    def time_s(workload: KernelFileWorkload) -> float:
+        sweep = workload.sweeps(TOY, limits_of(TOY))[0]
+        parameters = {"n": int(both.point.split()[-1]), "local_x": 256}
+        return point_time(*model_inputs(TOY, workload, sweep, parameters, None)).time_s
+
+    assert both.gain == pytest.approx(time_s(records) / time_s(pairs), rel=0.05)
+    assert both.gain > max(each.gain for change, each in found.items() if "used 8 of 32 bytes" in change)
+
+
+def test_accesses_in_order_move_whole_sectors() -> None:
+    """One element in four of a table is read: in order, all of its sectors."""
+    fields = yaml.safe_load(SAXPY.read_text())
+    fields["arguments"][1].update(elements="4 * n", gather="n")
+    del fields["expect"]
+    (workload,) = described(fields, SAXPY.parent)
+    parameters = workload.sweeps(TOY, limits_of(TOY))[0].points[-1]
+
+    (found,) = (demand for what, demand in workload.changes(parameters, TOY) if "in order" in what)
+
+    (table,) = (stream for stream in found.streams if stream.buffer == "x")
+    assert table.elements * table.outer_passes == pytest.approx(4 * parameters["n"])
+    assert table.elements * table.passes == pytest.approx(parameters["n"])
+
+
+def test_stores_far_apart_write_sectors_in_parts() -> None:
+    """Each of the eight words of a sector by another store."""
+    (workload,) = described(
+        yaml.safe_load(SAXPY.read_text().replace("access: read_write", "access: write, run: n")), SAXPY.parent
+    )
+    parameters = workload.verification()[0]
+
+    assert example("saxpy").demand(parameters, TOY).stores_per_sector == 1
+    assert workload.demand(parameters, TOY).stores_per_sector == TOY.caches[-1].sector_bytes / 4
+    assert workload.demand(parameters, CPU).stores_per_sector == 1
 
 
 def test_advice_has_gains_of_at_least_five_percent() -> None:

@@ -114,6 +114,7 @@ def demand_of(
         lines_per_access=traffic.lines_per_access,
         line_conflicts=traffic.line_conflicts,
         line_writes=traffic.line_writes,
+        stores_per_sector=traffic.stores_per_sector,
         waiting_cycles=traffic.waiting_cycles,
         reused="kernel" if traffic.beyond_caches else "dispatch",
         ping_pong=fields.swap is not None,

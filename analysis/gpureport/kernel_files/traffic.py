@@ -92,6 +92,30 @@ class Traffic:
         return float(max((tiling.line_conflicts for tiling in tilings if tiling), default=1))
 
     @property
+    def stores_per_sector(self) -> float:
+        """Number of stores that together write one sector, the mean of all written arrays.
+
+        If neighbouring work-items write a run apart, each store of a wave covers only their own elements.
+        """
+        written = {each.name: each for each in self.formulas.buffers if each.access != "read" and not each.atomic}
+        if self.device.is_cpu or not written:
+            return 1.0
+        sector = grid.last_sector_bytes(self.device)
+        sectors = {
+            name: sum(s.elements * s.record_bytes for s in self.streams if s.buffer == name and s.write)
+            for name in written
+        }
+        stores = (
+            nbytes * max(1.0, min(self._run(written[name]), sector / written[name].element_bytes))
+            for name, nbytes in sectors.items()
+        )
+        return sum(stores) / (sum(sectors.values()) or 1.0)
+
+    def _run(self, argument: ArgumentFields) -> float:
+        """Return the elements from one work-item's to its neighbour's."""
+        return self._amount(argument, "run") if argument.run else 1.0
+
+    @property
     def line_writes(self) -> float | None:
         """Lines that all waves write; ``None``: those that the streams cover."""
         written = [each for each in self.formulas.buffers if each.access != "read"]
@@ -215,7 +239,7 @@ class Traffic:
         if argument.gather:
             return lanes
         line = max((cache.line_bytes for cache in self.device.caches), default=self.device.memory.access_bytes)
-        run = self._amount(argument, "run") if argument.run else 1.0
+        run = self._run(argument)
         tiling = self._tiling(argument)
         record = argument.element_bytes * argument.stride
         touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * run * record / line)

@@ -210,7 +210,9 @@ class KernelFileWorkload(Workload):
         """
         shape, shapes = self._shape(), self._shapes(device, limits)
         if not shapes:
-            raise FieldError("work_groups", f"exceed the {limits.max_work_group} work-items that {device.name} supports")
+            raise FieldError(
+                "work_groups", f"exceed the {limits.max_work_group} work-items that {device.name} supports"
+            )
         if prod(shape) > limits.max_work_group:
             shape = shapes[0] if self._written_shapes() else (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
