@@ -308,6 +308,17 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
     assert small.title != large.title
 
 
+@pytest.mark.parametrize("name", ["stream_add", "stream_dot", "reduction", "histogram"])
+def test_the_smallest_measured_sizes_are_close(name: str) -> None:
+    """Two of them show the time that does not depend on the work."""
+    workload = example(name)
+    sweep = workload.sweeps(TOY, limits_of(TOY))[0]
+    one, other = (workload.point(sweep.points[i], sweep) for i in (0, sweep.coarse))
+
+    assert one.work_items < other.work_items <= 2 * one.work_items
+    assert one.working_set_bytes <= 2**18
+
+
 # Bad input
 
 

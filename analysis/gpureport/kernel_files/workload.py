@@ -35,6 +35,7 @@ from gpureport.workloads.model import (
 _LEAST_BYTES = 2**16
 _FAR = 16
 """Largest working set of a GPU's sweep, as a multiple of the last cache; half of it on a CPU and for a quick run."""
+_MOST_SKIPPED_BYTES = 2**18
 _MOST_SIZE = 2**40
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 """Approximate sizes of all buffers at which results are checked."""
@@ -218,7 +219,9 @@ class KernelFileWorkload(Workload):
         values = self._values(device, limits, shape)
         points = [self._with(value, shape) for value in values]
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
-        sizes = Sweep("size", grid.WORKING_SET, tuple(self._possible(points, limits)), title, grid.coarse(limits))
+        coarse = grid.coarse(limits)
+        possible = self._from_the_first_octave(list(self._possible(points, limits)), coarse)
+        sizes = Sweep("size", grid.WORKING_SET, tuple(possible), title, coarse)
         if not sizes.points:
             raise FieldError("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
@@ -226,6 +229,18 @@ class KernelFileWorkload(Workload):
             raise FieldError("local_memory_bytes", f"are {needed}; a compute unit of {device.name} has {most:.0f}")
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
+
+    def _from_the_first_octave(self, points: Sequence[Parameters], coarse: int) -> Sequence[Parameters]:
+        """Return *points* from the first one that is followed by another measured one of at most twice its work-items.
+
+        Two such points show the time that does not depend on the work. Small sizes that are multiples of a number are
+        further apart. Points above :data:`_MOST_SKIPPED_BYTES` are kept.
+        """
+        items = [prod(self.formulas.global_size(each)) for each in points]
+        starts = (i for i, (one, other) in enumerate(zip(items, items[coarse:], strict=False)) if other <= 2 * one)
+        start = next(starts, 0)
+        skipped = sum(self.formulas.nbytes(points[start]).values()) if start else 0
+        return points if skipped > _MOST_SKIPPED_BYTES else points[start:]
 
     def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
         """Return the values of the swept size; a single ``None`` if all sizes are fixed."""
