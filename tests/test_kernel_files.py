@@ -1,9 +1,12 @@
 """Kernels of users: descriptions, expressions, signatures, drafts, and the shipped examples."""
 
 import pickle
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from platform import machine
 from shutil import copy
 
 import numpy as np
@@ -306,6 +309,38 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
     assert large.build_options(large.verification()[0]) == "-DX=1"
     assert small.verification()[0]["local_x"] == 64
     assert small.title != large.title
+
+
+def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
+    """As in `naive: {kernel: naive}`."""
+    file = changed(tmp_path, "work:", "variants: {saxpy: {}, other: {kernel: other}}\nwork:")
+    source = tmp_path / "saxpy.cl"
+    source.write_text(source.read_text() + source.read_text().replace("saxpy", "other"))
+
+    titles = [each.title for each in load_kernels([file])]
+
+    assert titles == ["SAXPY, saxpy", "SAXPY, other"]
+
+
+@pytest.mark.parametrize("array", [np.zeros(0), np.array(["a"]), np.zeros(4, complex)])
+def test_arrays_that_do_not_fit_are_refused(array: np.ndarray) -> None:
+    """Empty ones, text, complex numbers; and names that are no buffers."""
+    fields = yaml.safe_load(SAXPY.read_text())
+    with pytest.raises(InputError, match="arrays: 'x'"):
+        described(fields, SAXPY.parent, {"x": array})
+    with pytest.raises(InputError, match="no buffer 'a'"):
+        described(fields, SAXPY.parent, {"a": np.ones(4)})
+
+
+def test_fields_may_have_numbers_of_numpy() -> None:
+    """In Python; a mistake names its field."""
+    fields = yaml.safe_load(SAXPY.read_text())
+    (workload,) = described(
+        fields | {"sizes": {"n": np.array([1024, 4096])}, "work_groups": np.int64(64)}, SAXPY.parent
+    )
+    assert workload.verification()[0] == {"n": 1024, "local_x": 64}
+    with pytest.raises(InputError, match=r"sizes\.n: must be"):
+        described(fields | {"sizes": {"n": None}}, SAXPY.parent)
 
 
 @pytest.mark.parametrize("name", ["stream_add", "stream_dot", "reduction", "histogram"])
@@ -713,6 +748,21 @@ def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert main(["kernel", "--new", str(tmp_path / "saxpy.cl")]) == code
     for wrong in (["kernel"], ["kernel", str(tmp_path / "none.yaml")], ["predict", "a40", "--kernel", "none.yaml"]):
         assert main(wrong) == 2
+
+
+@pytest.mark.skipif((sys.platform, machine()) != ("linux", "x86_64"), reason="oclgrind has wheels for x86-64 only")
+def test_a_check_names_the_faulty_access(tmp_path: Path) -> None:
+    """Rather than the wrong results that follow from it."""
+    file = changed(tmp_path, "y + a * x", "y + a")
+    source = tmp_path / "saxpy.cl"
+    source.write_text(source.read_text().replace("y[i] +=", "y[i + 1] +="))
+    command = [sys.executable, "-m", "gpureport", "kernel", "--check", str(file)]
+
+    found = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+    assert found.returncode == 2
+    assert "saxpy.cl" in found.stderr
+    assert "Invalid read" in found.stderr
 
 
 def test_a_stored_report_needs_no_description(tmp_path: Path) -> None:

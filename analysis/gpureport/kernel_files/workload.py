@@ -67,6 +67,7 @@ class KernelFileWorkload(Workload):
         fields: KernelFields,
         family: str,
         variant: str,
+        title: str,
         folder: Path,
         arrays: Mapping[str, NDArray[np.generic]],
         *,
@@ -78,6 +79,7 @@ class KernelFileWorkload(Workload):
             fields: of the variant.
             family: identifier of the kernel.
             variant: identifier of the variant.
+            title: of the variant in reports.
             folder: of the files that the fields name.
             arrays: contents of buffers by name, in place of those that the fields describe.
             loops: whether the source of the kernel contains a loop.
@@ -89,7 +91,7 @@ class KernelFileWorkload(Workload):
         self.verification_dispatches = max(1, len(fields.sequence) + 1)
         self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
         self.source = str(self.folder / fields.source)
-        self.title = fields.name if variant == fields.kernel else f"{fields.name}, {variant.replace('_', ' ')}"
+        self.title = title
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         self.loops = loops
         self.tolerance = self._tolerance()
