@@ -36,6 +36,7 @@ from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
+from gpureport.report.text.words import kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
@@ -317,9 +318,13 @@ def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: P
     source = tmp_path / "saxpy.cl"
     source.write_text(source.read_text() + source.read_text().replace("saxpy", "other"))
 
-    titles = [each.title for each in load_kernels([file])]
+    workloads = load_kernels([file])
 
-    assert titles == ["SAXPY, saxpy", "SAXPY, other"]
+    assert [each.title for each in workloads] == ["SAXPY, saxpy", "SAXPY, other"]
+    report = predicted_report(TOY, workloads)
+    assert kernel_name(report, report.workloads["saxpy/other"]) == "SAXPY, other"
+    report = predicted_report(TOY, [example("saxpy")])
+    assert kernel_name(report, report.workloads["saxpy/saxpy"]) == "SAXPY (saxpy)"
 
 
 @pytest.mark.parametrize("array", [np.zeros(0), np.array(["a"]), np.zeros(4, complex)])
@@ -560,6 +565,12 @@ def test_advice_on_a_layout_is_the_prediction_of_the_other_kernel() -> None:
 
     assert both.gain == pytest.approx(time_s(records) / time_s(pairs), rel=0.05)
     assert both.gain > max(each.gain for change, each in found.items() if "used 8 of 32 bytes" in change)
+
+
+def test_advice_on_work_groups_is_for_gpus() -> None:
+    """Predicted differences between loops over work-items are too uncertain."""
+    tiles = example("matrix_product")
+    assert not [each for each in advice_on(tiles, CPU) if "work-groups of" in each.change]
 
 
 def test_accesses_in_order_move_whole_sectors() -> None:
