@@ -236,6 +236,13 @@ def test_an_array_that_fits_into_the_cache_is_read_once() -> None:
     assert (small, large) == ("dispatch", "kernel")
 
 
+def test_one_condition_does_not_prevent_vectors() -> None:
+    """A guard becomes a mask. The stencil has several conditions, and n-body a loop."""
+    for name, branches in (("saxpy", False), ("stream_add", False), ("stencil_5_point", True), ("n_body", True)):
+        workload = example(name)
+        assert workload.demand(workload.verification()[0], CPU).branches == branches
+
+
 def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     """Operations of PTX without loops, unless the description declares them."""
     (bare,) = load_kernels([changed(tmp_path, "operations: {fp32: n}\n", "")])

@@ -120,7 +120,7 @@ def _workloads(
         raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
     for name, each in variants_of(fields).items():
         title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
-        yield KernelFileWorkload(each, family, name, title, folder, arrays, loops=declared[each.kernel].loops)
+        yield KernelFileWorkload(each, family, name, title, folder, arrays, declared[each.kernel])
 
 
 def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:

@@ -81,7 +81,7 @@ def _in_order(argument: ArgumentFields, sector_bytes: int) -> Iterator[tuple[str
     if argument.gather:
         passes = f"({argument.gather}) * {argument.stride} / ({argument.elements})"
         sectors = max(1.0, sector_bytes / (argument.element_bytes * argument.stride))
-        update = {"gather": None, "passes": passes, "outer_passes": f"min(1, {passes} * {sectors})"}
+        update: dict[str, object] = {"gather": None, "passes": passes, "outer_passes": f"min(1, {passes} * {sectors})"}
         yield f"access {argument.name} in order (for example by sorting)", update
 
 

@@ -5,6 +5,7 @@ from math import prod
 
 from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
+from gpureport.kernel_files.signature import Signature
 from gpureport.kernel_files.traffic import Traffic
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.spec.models import Device
@@ -76,13 +77,13 @@ def _iterations(loop: LoopCode, loads: float) -> float:
 
 
 def demand_of(
-    formulas: Formulas, parameters: Parameters, device: Device, code: MachineCode | None, *, loops: bool
+    formulas: Formulas, parameters: Parameters, device: Device, code: MachineCode | None, signature: Signature
 ) -> Demand:
     """Return the demand of one dispatch.
 
     Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*; otherwise
-    only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels with
-    *loops* or guards.
+    only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels whose
+    source, of this *signature*, has loops or several conditions. One condition, such as a guard, becomes a mask.
     """
     fields, names, traffic = formulas.fields, formulas.names(parameters), Traffic(formulas, parameters, device)
     local, items, wanted = formulas.local_size(parameters), prod(formulas.global_size(parameters)), prod(traffic.wanted)
@@ -108,7 +109,7 @@ def demand_of(
             "instruction": around + sum(operations.values()),
         },
         chain=_listed(chain, device.architecture.latency_cycles),
-        memory_chain=_memory_chain(formulas, traffic, code, loops=loops),
+        memory_chain=_memory_chain(formulas, traffic, code, loops=signature.loops),
         registers=fields.registers or 32,
         local_memory_bytes=formulas.local_memory_bytes(parameters),
         lines_per_access=traffic.lines_per_access,
@@ -118,7 +119,7 @@ def demand_of(
         waiting_cycles=traffic.waiting_cycles,
         reused="kernel" if traffic.beyond_caches else "dispatch",
         ping_pong=fields.swap is not None,
-        branches=loops or fields.guarded or (code is not None and code.vectorised is False),
+        branches=signature.loops or signature.conditions or (code is not None and code.vectorised is False),
         in_step=not any(each.atomic for each in formulas.buffers),
         idle_items=items - wanted,
     )

@@ -15,6 +15,7 @@ from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
+from gpureport.kernel_files.signature import Signature
 from gpureport.records.keys import Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
@@ -70,8 +71,7 @@ class KernelFileWorkload(Workload):
         title: str,
         folder: Path,
         arrays: Mapping[str, NDArray[np.generic]],
-        *,
-        loops: bool,
+        signature: Signature,
     ) -> None:
         """Describe one variant.
 
@@ -82,7 +82,7 @@ class KernelFileWorkload(Workload):
             title: of the variant in reports.
             folder: of the files that the fields name.
             arrays: contents of buffers by name, in place of those that the fields describe.
-            loops: whether the source of the kernel contains a loop.
+            signature: of the kernel in its source.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
@@ -93,7 +93,7 @@ class KernelFileWorkload(Workload):
         self.source = str(self.folder / fields.source)
         self.title = title
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
-        self.loops = loops
+        self.signature = signature
         self.tolerance = self._tolerance()
         self.description = self._description()
         self._check()
@@ -107,7 +107,7 @@ class KernelFileWorkload(Workload):
         fields = self.fields
         traffic = "Memory traffic is declared in its description."
         operations = "Operations are declared." if fields.operations else _ASSUMED
-        if fields.memory_chain is None and self.loops:
+        if fields.memory_chain is None and self.signature.loops:
             operations += " Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
         checked = "" if self.is_verified else " Its results are not verified."
         said = f"{fields.description.strip().rstrip('.')}. " if fields.description.strip() else ""
@@ -322,15 +322,15 @@ class KernelFileWorkload(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations; of a sequence, those of each kernel."""
         first, *others = self.formulas.steps
-        following = tuple(demand_of(each, parameters, device, None, loops=self.loops) for each in others)
-        return replace(demand_of(first, parameters, device, self._code, loops=self.loops), following=following)
+        following = tuple(demand_of(each, parameters, device, None, self.signature) for each in others)
+        return replace(demand_of(first, parameters, device, self._code, self.signature), following=following)
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return changes of layout, order and width of accesses, each with the demand that results."""
         demand = self.demand(parameters, device)
-        for what, changed in changed_demands(self.formulas, demand, device, loops=self.loops):
+        for what, changed in changed_demands(self.formulas, demand, device, loops=self.signature.loops):
             if isinstance(changed, Formulas):
-                changed = demand_of(changed, parameters, device, self._code, loops=self.loops)
+                changed = demand_of(changed, parameters, device, self._code, self.signature)
             yield what, replace(changed, following=demand.following)
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
