@@ -130,7 +130,15 @@ def test_reasons_read_as_sentences(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "short"),
-    [("B", "B"), ("B/s", "B/s"), ("s", "s"), ("s/load", "s/load"), ("matrices/s", "/s"), ("work-items", "")],
+    [
+        ("B", "B"),
+        ("B/s", "B/s"),
+        ("s", "s"),
+        ("s/load", "s/load"),
+        ("matrices/s", "/s"),
+        ("cells/step/s", "/s"),
+        ("work-items", ""),
+    ],
 )
 def test_units_leave_out_what_is_counted(unit: str, short: str) -> None:
     assert short_unit(unit) == short

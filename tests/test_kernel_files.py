@@ -1,8 +1,12 @@
 """Kernels of users: descriptions, expressions, signatures, drafts, and the shipped examples."""
 
 import pickle
+import subprocess
+import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from platform import machine
 from shutil import copy
 
 import numpy as np
@@ -32,6 +36,7 @@ from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
+from gpureport.report.text.words import kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
@@ -231,6 +236,13 @@ def test_an_array_that_fits_into_the_cache_is_read_once() -> None:
     assert (small, large) == ("dispatch", "kernel")
 
 
+def test_one_condition_does_not_prevent_vectors() -> None:
+    """A guard becomes a mask. The stencil has several conditions, and n-body a loop."""
+    for name, branches in (("saxpy", False), ("stream_add", False), ("stencil_5_point", True), ("n_body", True)):
+        workload = example(name)
+        assert workload.demand(workload.verification()[0], CPU).branches == branches
+
+
 def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     """Operations of PTX without loops, unless the description declares them."""
     (bare,) = load_kernels([changed(tmp_path, "operations: {fp32: n}\n", "")])
@@ -307,6 +319,53 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
     assert small.title != large.title
 
 
+def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
+    """As in `naive: {kernel: naive}`."""
+    file = changed(tmp_path, "work:", "variants: {saxpy: {}, other: {kernel: other}}\nwork:")
+    source = tmp_path / "saxpy.cl"
+    source.write_text(source.read_text() + source.read_text().replace("saxpy", "other"))
+
+    workloads = load_kernels([file])
+
+    assert [each.title for each in workloads] == ["SAXPY, saxpy", "SAXPY, other"]
+    report = predicted_report(TOY, workloads)
+    assert kernel_name(report, report.workloads["saxpy/other"]) == "SAXPY, other"
+    report = predicted_report(TOY, [example("saxpy")])
+    assert kernel_name(report, report.workloads["saxpy/saxpy"]) == "SAXPY (saxpy)"
+
+
+@pytest.mark.parametrize("array", [np.zeros(0), np.array(["a"]), np.zeros(4, complex)])
+def test_arrays_that_do_not_fit_are_refused(array: np.ndarray) -> None:
+    """Empty ones, text, complex numbers; and names that are no buffers."""
+    fields = yaml.safe_load(SAXPY.read_text())
+    with pytest.raises(InputError, match="arrays: 'x'"):
+        described(fields, SAXPY.parent, {"x": array})
+    with pytest.raises(InputError, match="no buffer 'a'"):
+        described(fields, SAXPY.parent, {"a": np.ones(4)})
+
+
+def test_fields_may_have_numbers_of_numpy() -> None:
+    """In Python; a mistake names its field."""
+    fields = yaml.safe_load(SAXPY.read_text())
+    (workload,) = described(
+        fields | {"sizes": {"n": np.array([1024, 4096])}, "work_groups": np.int64(64)}, SAXPY.parent
+    )
+    assert workload.verification()[0] == {"n": 1024, "local_x": 64}
+    with pytest.raises(InputError, match=r"sizes\.n: must be"):
+        described(fields | {"sizes": {"n": None}}, SAXPY.parent)
+
+
+@pytest.mark.parametrize("name", ["stream_add", "stream_dot", "reduction", "histogram"])
+def test_the_smallest_measured_sizes_are_close(name: str) -> None:
+    """Two of them show the time that does not depend on the work."""
+    workload = example(name)
+    sweep = workload.sweeps(TOY, limits_of(TOY))[0]
+    one, other = (workload.point(sweep.points[i], sweep) for i in (0, sweep.coarse))
+
+    assert one.work_items < other.work_items <= 2 * one.work_items
+    assert one.working_set_bytes <= 2**18
+
+
 # Bad input
 
 
@@ -334,6 +393,24 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
         ("sizes: {n: auto}", "sizes: {n: 1000}", 12, "global_size", "guarded"),
         ("amount: n,", "amount: 0,", 14, "work.amount", "positive"),
         ("{fp32: n}", "{fp23: n}", 15, "operations", "fp32"),
+        ("{fp32: n}", "{fp32: -n}", 15, "operations.fp32", "negative"),
+        ("elements: n}", "elements: -n}", 9, "arguments.1.elements", "negative"),
+        ("elements: n}", "elements: n, gather: -n}", 9, "arguments.1.gather", "negative"),
+        ("elements: n}", "elements: n, used_bytes: 5}", 9, "arguments.1", "record"),
+        ("type: float, elements: n}", "type: particle, elements: n}", 9, "arguments.1.type", "stride"),
+        ("guarded: true", "memory_chain: -1", 13, "memory_chain", "negative"),
+        ("guarded: true", "work_groups: 0", 13, "work_groups", "[16, 16]"),
+        ("guarded: true", "work_groups: []", 13, "work_groups", "auto"),
+        ("guarded: true", "swap: [y, y]", 1, "", "different"),
+        ("sizes: {n: auto}", "sizes: {n: []}", 6, "sizes.n", "at least 1"),
+        ("sizes: {n: auto}", "sizes: {n: [0, 5]}", 6, "sizes.n", "at least 1"),
+        ("sizes: {n: auto}", "sizes: {n: true}", 6, "sizes.n", "2^10..2^20"),
+        ("sizes: {n: auto}", "sizes: {n: 10..20}", 6, "sizes.n", "2^10..2^20"),
+        ("sizes: {n: auto}", "sizes: {n: [2147483648]}", 6, "sizes", "smaller"),
+        ("name: SAXPY", "name: ''", 2, "name", "empty"),
+        ("unit: elements", "unit: ' '", 14, "work.unit", "empty"),
+        ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
+        ("y + a * x", "None", 16, "expect.y", "real"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, field: str, word: str) -> None:
@@ -418,10 +495,40 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
     with pytest.raises(FieldError, match="expect_from"):
         workload.expected(workload.verification()[0], job, 1)
-    for wrong in ("    raise ValueError('no')\n", "    return {'y_new': 1}\n"):
-        (tmp_path / "own.py").write_text(f"def right(**all):\n{wrong}")
-        with pytest.raises(InputError, match=r":16: expect_from"):
+    wrong = ("raise ValueError('no')", "return {'y_new': 1}", "return all['nope']", "return 3")
+    for code, word in zip(wrong, ("ValueError: no", "y_new", "KeyError", "dict"), strict=True):
+        (tmp_path / "own.py").write_text(f"def right(**all):\n    {code}\n")
+        with pytest.raises(InputError, match=rf":16: expect_from.*{word}"):
             load_kernels([file])
+
+
+def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> None:
+    """Work-groups, local memory or data are too large."""
+    small = limits_of(TOY)
+    for new, field in (
+        ("work_groups: 100000", "work_groups"),
+        ("local_memory_bytes: 1000000000", "local_memory_bytes"),
+    ):
+        (workload,) = load_kernels([changed(tmp_path, "guarded: true", f"guarded: true\n{new}")])
+        with pytest.raises(FieldError, match=rf"{field}.*{TOY.name}"):
+            workload.sweeps(TOY, small)
+    (workload,) = load_kernels([changed(tmp_path, "sizes: {n: auto}", "sizes: {n: [1048576]}")])
+    with pytest.raises(FieldError, match=rf"sizes.*{TOY.name}"):
+        workload.sweeps(TOY, replace(small, max_bytes=2**20))
+
+
+def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
+    """The search for a work-group uses the largest data that can be computed."""
+    large = TOY.model_copy(
+        update={"caches": tuple(c.model_copy(update={"capacity_bytes": 2.0**28}) for c in TOY.caches)}
+    )
+    limits = replace(limits_of(large), max_bytes=2**34, max_buffer_bytes=2**33)
+    (workload,) = load_kernels([changed(tmp_path, "elements: n}", 'elements: n, values: "random(0, 1)"}')])
+
+    sizes, groups = workload.sweeps(large, limits)
+
+    assert len(groups.points) > 1
+    assert max(point["n"] for point in sizes.points) == groups.points[0]["n"] == 2**25
 
 
 # Advice
@@ -446,9 +553,58 @@ def test_a_structure_of_arrays_moves_fewer_bytes() -> None:
     records = changed_fields("saxpy", stride=8, elements="8 * n")
     found = {each.change: each.gain for each in advice_on(records)}
 
-    of_y, of_x = (gain for change, gain in found.items() if "structure of arrays" in change)
+    of_y, of_x = (gain for change, gain in found.items() if "used 4 of 32 bytes" in change)
     assert of_y == pytest.approx(4 * 32 / (32 + 2 * 4), rel=0.05)
     assert of_x == pytest.approx(4 * 32 / (3 * 32 + 4), rel=0.05)
+
+
+def test_advice_on_a_layout_is_the_prediction_of_the_other_kernel() -> None:
+    """Of one array and of all together."""
+    records = changed_fields("saxpy", stride=8, used_bytes=8, elements="8 * n")
+    pairs = changed_fields("saxpy", elements="2 * n")
+    found = {each.change: each for each in advice_on(records)}
+    (both,) = (each for change, each in found.items() if "y and x together" in change)
+
+    def time_s(workload: KernelFileWorkload) -> float:
+        sweep = workload.sweeps(TOY, limits_of(TOY))[0]
+        parameters = {"n": int(both.point.split()[-1]), "local_x": 256}
+        return point_time(*model_inputs(TOY, workload, sweep, parameters, None)).time_s
+
+    assert both.gain == pytest.approx(time_s(records) / time_s(pairs), rel=0.05)
+    assert both.gain > max(each.gain for change, each in found.items() if "used 8 of 32 bytes" in change)
+
+
+def test_advice_on_work_groups_is_for_gpus() -> None:
+    """Predicted differences between loops over work-items are too uncertain."""
+    tiles = example("matrix_product")
+    assert not [each for each in advice_on(tiles, CPU) if "work-groups of" in each.change]
+
+
+def test_accesses_in_order_move_whole_sectors() -> None:
+    """One element in four of a table is read: in order, all of its sectors."""
+    fields = yaml.safe_load(SAXPY.read_text())
+    fields["arguments"][1].update(elements="4 * n", gather="n")
+    del fields["expect"]
+    (workload,) = described(fields, SAXPY.parent)
+    parameters = workload.sweeps(TOY, limits_of(TOY))[0].points[-1]
+
+    (found,) = (demand for what, demand in workload.changes(parameters, TOY) if "in order" in what)
+
+    (table,) = (stream for stream in found.streams if stream.buffer == "x")
+    assert table.elements * table.outer_passes == pytest.approx(4 * parameters["n"])
+    assert table.elements * table.passes == pytest.approx(parameters["n"])
+
+
+def test_stores_far_apart_write_sectors_in_parts() -> None:
+    """Each of the eight words of a sector by another store."""
+    (workload,) = described(
+        yaml.safe_load(SAXPY.read_text().replace("access: read_write", "access: write, run: n")), SAXPY.parent
+    )
+    parameters = workload.verification()[0]
+
+    assert example("saxpy").demand(parameters, TOY).stores_per_sector == 1
+    assert workload.demand(parameters, TOY).stores_per_sector == TOY.caches[-1].sector_bytes / 4
+    assert workload.demand(parameters, CPU).stores_per_sector == 1
 
 
 def test_advice_has_gains_of_at_least_five_percent() -> None:
@@ -542,6 +698,27 @@ def test_a_draft_of_something_else_is_refused(tmp_path: Path) -> None:
     source.write_text("kernel void f(read_only image2d_t g) {}")
     with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
         draft(source)
+    source.write_text("typedef struct { int a; } pair; kernel void f(const pair g) {}")
+    with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
+        draft(source)
+    source.write_text("kernel void f(void) {}")
+    with pytest.raises(InputError, match=r"image.cl:1: f: has no arguments"):
+        draft(source)
+
+
+def test_a_draft_describes_structures_by_their_numbers(tmp_path: Path) -> None:
+    """And sweeps `n` rather than the first integer."""
+    source = tmp_path / "move.cl"
+    source.write_text(
+        "typedef struct { float x, y, z, w; } particle;\n"
+        "kernel void move(global particle *p, const int stride, const uint n) { p[get_global_id(0)].x = stride; }\n"
+    )
+    (tmp_path / "move.yaml").write_text(draft(source))
+
+    (workload,) = load_kernels([tmp_path / "move.yaml"])
+
+    assert workload.fields.swept == "n"
+    assert workload.fields.arguments[0].stride > 1
 
 
 def test_the_committed_schema_is_current() -> None:
@@ -589,6 +766,21 @@ def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert main(["kernel", "--new", str(tmp_path / "saxpy.cl")]) == code
     for wrong in (["kernel"], ["kernel", str(tmp_path / "none.yaml")], ["predict", "a40", "--kernel", "none.yaml"]):
         assert main(wrong) == 2
+
+
+@pytest.mark.skipif((sys.platform, machine()) != ("linux", "x86_64"), reason="oclgrind has wheels for x86-64 only")
+def test_a_check_names_the_faulty_access(tmp_path: Path) -> None:
+    """Rather than the wrong results that follow from it."""
+    file = changed(tmp_path, "y + a * x", "y + a")
+    source = tmp_path / "saxpy.cl"
+    source.write_text(source.read_text().replace("y[i] +=", "y[i + 1] +="))
+    command = [sys.executable, "-m", "gpureport", "kernel", "--check", str(file)]
+
+    found = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+    assert found.returncode == 2
+    assert "saxpy.cl" in found.stderr
+    assert "Invalid read" in found.stderr
 
 
 def test_a_stored_report_needs_no_description(tmp_path: Path) -> None:

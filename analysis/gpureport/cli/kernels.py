@@ -47,10 +47,11 @@ def check_kernels(files: Sequence[Path]) -> int:
         with choice.measurer as measurer, ProgressBar("checking") as bar:
             for kernel in kernels:
                 problem = check_kernel(measurer, kernel.smallest(), bar)
-                if problem:
-                    raise InputError(problem)
+                # A faulty access explains wrong results.
                 if fault := _fault(log, kernel.fields.source):
                     raise InputError(f"{kernel.title}: {fault}")
+                if problem:
+                    raise InputError(problem)
     names = ", ".join(kernel.title for kernel in kernels)
     note(f"oclgrind found no access outside buffers, data race or divergent barrier at the smallest size of {names}.")
     return 0

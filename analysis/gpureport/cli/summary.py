@@ -110,7 +110,7 @@ def feature_name(feature: Finding | CurveFeature) -> str:
 
 def short_unit(unit: str) -> str:
     """Omit the unit of work: ``matrices/s`` becomes ``/s``, ``work-items`` an empty text; bytes and seconds stay."""
-    work, per, time = unit.partition("/")
+    work, per, time = unit.rpartition("/") if "/" in unit else (unit, "", "")
     return unit if unit in _WORKLESS or work in _WORKLESS else per + time
 
 

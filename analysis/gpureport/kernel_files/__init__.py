@@ -60,12 +60,37 @@ def described(
     Raises:
         InputError: a field is wrong.
     """
+    plain = _plain(fields)
     try:
-        valid = KernelFields.model_validate(fields)
+        valid = KernelFields.model_validate(plain)
     except ValidationError as error:
-        where, message = next(mistakes(KernelFields, error, ()))
+        where, message = next(mistakes(KernelFields, error, _paths(plain)))
         raise InputError(f"{'.'.join(map(str, where))}: {message}") from None
-    return tuple(_workloads(valid, folder, arrays or {}))
+    given = {name: np.asarray(array) for name, array in (arrays or {}).items()}
+    buffers = dict.fromkeys(argument.name for argument in valid.arguments if argument.elements is not None)
+    for name, array in given.items():
+        if name not in buffers:
+            raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(buffers) or 'none'}")
+        if not array.size or array.dtype.kind not in "biuf":
+            raise InputError(f"arrays: {name!r} needs at least one real number")
+    return tuple(_workloads(valid, folder, given))
+
+
+def _plain(value: object) -> object:
+    """Return a field with Python's numbers and lists in place of NumPy's."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the paths of all fields."""
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for step, each in parts:
+        yield (*path, step)
+        yield from _paths(each, (*path, step))
 
 
 def _load(file: Path) -> Sequence[KernelFileWorkload]:
@@ -94,7 +119,8 @@ def _workloads(
     if family in {other.family for other in all_workloads()}:
         raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
     for name, each in variants_of(fields).items():
-        yield KernelFileWorkload(each, family, name, folder, arrays, loops=declared[each.kernel].loops)
+        title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
+        yield KernelFileWorkload(each, family, name, title, folder, arrays, declared[each.kernel])
 
 
 def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:

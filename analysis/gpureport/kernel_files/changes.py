@@ -1,11 +1,12 @@
 """Changes of a described kernel whose effect on its demand is known."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpureport.kernel_files.description import ArgumentFields, KernelFields
 from gpureport.kernel_files.formulas import Formulas
 from gpureport.spec.models import Device
+from gpureport.workloads import grid
 from gpureport.workloads.model import Demand
 
 _VECTOR_BYTES = 16
@@ -25,12 +26,22 @@ def changed_demands(
         loops: whether the source contains a loop.
     """
     fields = formulas.fields
-    for position, argument in enumerate(fields.arguments):
-        for what, update in _of_argument(argument):
-            arguments = list(fields.arguments)
-            arguments[position] = argument.model_copy(update=update)
-            changed = fields.model_copy(update={"arguments": tuple(arguments)})
-            yield what, Formulas(changed, formulas.arrays)
+
+    def changed(updates: Mapping[str, Mapping[str, object]]) -> Formulas:
+        arguments = (each.model_copy(update=updates.get(each.name, {})) for each in fields.arguments)
+        return Formulas(fields.model_copy(update={"arguments": tuple(arguments)}), formulas.arrays)
+
+    together = {each.name: _stored_together(each) for each in fields.arguments if _is_record(each)}
+    for argument in fields.arguments:
+        if argument.name in together:
+            used, record = _used_bytes(argument), argument.element_bytes * argument.stride
+            what = f"store the used {used} of {record} bytes of {argument.name} together (structure of arrays)"
+            yield what, changed({argument.name: together[argument.name]})
+        for what, update in _in_order(argument, grid.last_sector_bytes(device)):
+            yield what, changed({argument.name: update})
+    if len(together) > 1:
+        names = " and ".join([", ".join([*together][:-1]), [*together][-1]])
+        yield f"store the used bytes of {names} together (structure of arrays)", changed(together)
     if device.is_cpu:
         return
     if demand.waiting_cycles:
@@ -43,24 +54,35 @@ def changed_demands(
         yield from _vectors(fields, demand)
 
 
-def _of_argument(argument: ArgumentFields) -> Iterator[tuple[str, dict[str, object]]]:
-    used, record = argument.used_bytes or argument.element_bytes, argument.element_bytes * argument.stride
-    if argument.elements and argument.stride > 1 and used < record:
-        elements = f"({argument.elements}) // {argument.stride}"
-        what = f"store the used {used} of {record} bytes of {argument.name} together (structure of arrays)"
-        yield what, {"stride": 1, "used_bytes": None, "elements": elements} | _as_one(argument, used)
+def _is_record(argument: ArgumentFields) -> bool:
+    """Return whether a work-item uses a part of a record only."""
+    return argument.elements is not None and _used_bytes(argument) < argument.element_bytes * argument.stride
+
+
+def _used_bytes(argument: ArgumentFields) -> int:
+    return argument.used_bytes or argument.element_bytes
+
+
+def _stored_together(argument: ArgumentFields) -> dict[str, object]:
+    """Return the fields of an array of the used bytes only. Work-items access at most as much at a time as before."""
+    used, size = _used_bytes(argument), argument.element_bytes
+    return {
+        "stride": 1,
+        "used_bytes": None,
+        "elements": f"max(1, ({argument.elements}) // {argument.stride} * {used} // {size})",
+        "passes": f"({argument.passes or 1}) * {max(1.0, size / used)}",
+    }
+
+
+def _in_order(argument: ArgumentFields, sector_bytes: int) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield changes of the order of accesses; the fewest bytes that they move are whole sectors."""
     if argument.run:
         yield f"let neighbouring work-items access neighbouring elements of {argument.name}", {"run": None}
     if argument.gather:
-        yield (
-            f"access {argument.name} in order (for example by sorting)",
-            {"gather": None, "passes": f"({argument.gather}) / ({argument.elements})"},
-        )
-
-
-def _as_one(argument: ArgumentFields, used: int) -> dict[str, object]:
-    """Return passes over elements that stand for records of *used* bytes."""
-    return {"passes": f"({argument.passes or 1}) * {used / argument.element_bytes}"}
+        passes = f"({argument.gather}) * {argument.stride} / ({argument.elements})"
+        sectors = max(1.0, sector_bytes / (argument.element_bytes * argument.stride))
+        update: dict[str, object] = {"gather": None, "passes": passes, "outer_passes": f"min(1, {passes} * {sectors})"}
+        yield f"access {argument.name} in order (for example by sorting)", update
 
 
 def _is_vectorisable(fields: KernelFields, demand: Demand, *, loops: bool) -> bool:

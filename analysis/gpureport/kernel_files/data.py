@@ -99,8 +99,10 @@ def expected_results(
             what = f"returns {name!r}, which is not a buffer; the buffers are {', '.join(buffers) or 'none'}"
             raise FieldError("expect_from", what)
         right = np.broadcast_to(values, known[name].shape) if np.ndim(values) == 0 else np.asarray(values)
+        what = "" if right.dtype.kind in "biuf" else "has values that are not real numbers"
         if right.size != known[name].size:
             what = f"has {right.size} values, but the buffer has {known[name].size}"
+        if what:
             raise FieldError(f"expect.{name}" if fields.expect else "expect_from", what)
         results[handles[name]] = right.ravel().astype(buffers[name].dtype)
     return results
@@ -131,6 +133,10 @@ def _called(reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str,
     try:
         spec.loader.exec_module(module)
         found = getattr(module, function)(**known)
-        return dict(found)
     except Exception as error:  # noqa: BLE001 - the user's code
-        raise FieldError("expect_from", f"{file}:{function} failed: {error}") from None
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise FieldError("expect_from", f"{file}:{function} failed: {' '.join(what.split())}") from None
+    if not isinstance(found, Mapping):
+        what = f"{file}:{function} returned {type(found).__name__}; it must return a dict of arrays by buffer"
+        raise FieldError("expect_from", what)
+    return dict(found)

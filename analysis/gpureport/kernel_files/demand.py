@@ -5,6 +5,7 @@ from math import prod
 
 from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
+from gpureport.kernel_files.signature import Signature
 from gpureport.kernel_files.traffic import Traffic
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.spec.models import Device
@@ -76,13 +77,13 @@ def _iterations(loop: LoopCode, loads: float) -> float:
 
 
 def demand_of(
-    formulas: Formulas, parameters: Parameters, device: Device, code: MachineCode | None, *, loops: bool
+    formulas: Formulas, parameters: Parameters, device: Device, code: MachineCode | None, signature: Signature
 ) -> Demand:
     """Return the demand of one dispatch.
 
     Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*; otherwise
-    only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels with
-    *loops* or guards.
+    only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels whose
+    source, of this *signature*, has loops or several conditions. One condition, such as a guard, becomes a mask.
     """
     fields, names, traffic = formulas.fields, formulas.names(parameters), Traffic(formulas, parameters, device)
     local, items, wanted = formulas.local_size(parameters), prod(formulas.global_size(parameters)), prod(traffic.wanted)
@@ -94,7 +95,7 @@ def demand_of(
         if _waits_in_turn(chain, device):
             chain = {name: count * prod(local) for name, count in chain.items()}
         chain["int32"] += _atomic_chain(formulas, names, items / prod(local), device)
-    if in_local := formulas.number("local_atomics", fields.local_atomics, names):
+    if in_local := formulas.amount("local_atomics", fields.local_atomics, names):
         operations["local"] = operations.get("local", 0.0) + in_local
     rates = device.architecture.rates_per_cycle
     around = _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * traffic.accesses
@@ -108,16 +109,17 @@ def demand_of(
             "instruction": around + sum(operations.values()),
         },
         chain=_listed(chain, device.architecture.latency_cycles),
-        memory_chain=_memory_chain(formulas, traffic, code, loops=loops),
+        memory_chain=_memory_chain(formulas, traffic, code, loops=signature.loops),
         registers=fields.registers or 32,
         local_memory_bytes=formulas.local_memory_bytes(parameters),
         lines_per_access=traffic.lines_per_access,
         line_conflicts=traffic.line_conflicts,
         line_writes=traffic.line_writes,
+        stores_per_sector=traffic.stores_per_sector,
         waiting_cycles=traffic.waiting_cycles,
         reused="kernel" if traffic.beyond_caches else "dispatch",
         ping_pong=fields.swap is not None,
-        branches=loops or fields.guarded or (code is not None and code.vectorised is False),
+        branches=signature.loops or signature.conditions or (code is not None and code.vectorised is False),
         in_step=not any(each.atomic for each in formulas.buffers),
         idle_items=items - wanted,
     )
@@ -141,7 +143,7 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
     :data:`_UNROLLED` iterations.
     """
     if formulas.fields.memory_chain is not None:
-        return formulas.number("memory_chain", formulas.fields.memory_chain, traffic.names)
+        return formulas.amount("memory_chain", formulas.fields.memory_chain, traffic.names)
     if not traffic.loads:
         return 0.0
     if code is not None and code.loop is not None:
@@ -152,6 +154,6 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
 
 def _atomic_chain(formulas: Formulas, names: Mapping[str, Value], groups: float, device: Device) -> float:
     """Return the time of a work-group's atomic operations on a CPU, as the length of a chain of integer operations."""
-    sent = [formulas.number("atomic", each.atomic, names) for each in formulas.buffers if each.atomic]
-    every = formulas.number("local_atomics", formulas.fields.local_atomics, names) + sum(sent)
+    sent = sum(formulas.amount_of(each, "atomic", names) for each in formulas.buffers)
+    every = formulas.amount("local_atomics", formulas.fields.local_atomics, names) + sent
     return every / groups * _ATOMIC_CYCLES / device.architecture.latency_cycles["int32"]

@@ -38,6 +38,39 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def _one_line(value: object) -> object:
+    """Join lines; refuse an empty text."""
+    text = " ".join(value.split()) if isinstance(value, str) else value
+    if text == "":
+        raise ValueError("is empty")
+    return text
+
+
+def _size(value: object) -> object:
+    """Refuse what is no number, expression, ``auto``, range, or list of sizes."""
+    if isinstance(value, str) and ".." in value and not _RANGE.fullmatch(value):
+        raise ValueError(f"{quoted(value)} is not a range; write it like 2^10..2^20")
+    listed = isinstance(value, list | tuple)
+    if isinstance(value, list | tuple) and not (value and all(map(_is_positive, value))):
+        raise ValueError("must be a list of whole numbers of at least 1")
+    if not listed and (isinstance(value, bool) or not isinstance(value, str | int | float)):
+        raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
+    return value
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1 << _MOST_EXPONENT
+
+
+def _work_groups(value: object) -> object:
+    """Refuse what is neither ``auto``, a number, one shape, nor a list of either."""
+    listed = value if isinstance(value, list | tuple) else [value]
+    shapes = [each if isinstance(each, list | tuple) else [each] for each in listed]
+    if value != "auto" and not (shapes and all(shape and all(map(_is_positive, shape)) for shape in shapes)):
+        raise ValueError("must be auto, one work-group such as 256 or [16, 16], or a list such as [[16, 16], [32, 8]]")
+    return value
+
+
 def _identifier(text: str) -> str:
     if not _IDENTIFIER.fullmatch(text) or text in RESERVED:
         raise ValueError(f"{quoted(text)} is not a name of OpenCL C that is free")
@@ -52,7 +85,10 @@ def is_type(text: str) -> bool:
 
 def _opencl_type(text: str) -> str:
     if not is_type(text):
-        raise ValueError(f"{quoted(text)} is not a type; use {', '.join(SCALARS)}, or a vector of these such as float4")
+        raise ValueError(
+            f"{quoted(text)} is not a type; use {', '.join(SCALARS)}, or a vector of 2, 4, 8 or 16 of these such as "
+            "float4. Describe a buffer of structures as its numbers, with their number in a structure as stride"
+        )
     return text
 
 
@@ -64,6 +100,8 @@ def _stencil(value: object) -> object:
     return {"stencil": [int(part) for part in match[1].split(",") if part.strip()]}
 
 
+Title = Annotated[Name, BeforeValidator(_one_line, json_schema_input_type=Name)]
+"""Text of one line."""
 Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float)]
 """An expression of sizes, or a number."""
 Identifier = Annotated[str, AfterValidator(_identifier)]
@@ -144,6 +182,8 @@ class ArgumentFields(Strict):
         given = [name for name in ("elements", "value", "local") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("needs exactly one of elements (a buffer), value (a scalar) and local (local memory)")
+        if self.used_bytes is not None and self.used_bytes > self.element_bytes * self.stride:
+            raise ValueError(f"used_bytes exceeds the record, which has {self.element_bytes * self.stride} bytes")
         return self
 
     @property
@@ -174,7 +214,7 @@ class WorkFields(Strict):
     """What a dispatch achieves; the report shows it per second."""
 
     amount: Formula
-    unit: Name = "elements"
+    unit: Title = "elements"
 
 
 class VariantFields(Strict):
@@ -189,8 +229,11 @@ class VariantFields(Strict):
     operations: dict[Class, Formula] | None = None
 
 
-Positive = Annotated[int, Field(ge=1, le=1 << 40)]
-WorkGroups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
+Positive = Annotated[int, Field(ge=1, le=1 << _MOST_EXPONENT)]
+_Groups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
+WorkGroups = Annotated[_Groups, BeforeValidator(_work_groups, json_schema_input_type=_Groups)]
+_Sizes = Formula | tuple[Positive, ...]
+Size = Annotated[_Sizes, BeforeValidator(_size, json_schema_input_type=_Sizes)]
 
 
 class StepFields(Strict):
@@ -212,7 +255,7 @@ class StepFields(Strict):
 class KernelFields(Strict):
     """A kernel and everything that its prediction, verification and measurement need."""
 
-    name: Name
+    name: Title
     """Title in reports."""
     description: str = ""
     """What the kernel does, in sentences."""
@@ -220,7 +263,7 @@ class KernelFields(Strict):
     """OpenCL C file, relative to the description."""
     kernel: Identifier
     """Function in ``source``."""
-    sizes: dict[Identifier, Formula | tuple[Positive, ...]]
+    sizes: dict[Identifier, Size]
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
     """The swept size is a multiple of this."""
@@ -271,6 +314,8 @@ class KernelFields(Strict):
             )
         if self.expect is not None and self.expect_from is not None:
             raise ValueError("give expect or expect_from, not both")
+        if self.swap and self.swap[0] == self.swap[1]:
+            raise ValueError("swap needs two different buffers")
         if self.sequence and self.swap:
             raise ValueError("give swap or sequence, not both")
         if any(len(step.global_size) != len(self.global_size) for step in self.sequence):

@@ -72,7 +72,9 @@ def whole(text: str, names: Mapping[str, Value]) -> int:
         ExpressionError: as :func:`evaluate`, or the value is another one.
     """
     value = number(text, names)
-    if not value.is_integer() or value < 0:
+    if value < 0:
+        raise ExpressionError(f"{quoted(text)} is {value:g}; it must not be negative")
+    if not value.is_integer():
         raise ExpressionError(f"{quoted(text)} is {value:g}, not a whole number; use // to divide without remainder")
     return int(value)
 

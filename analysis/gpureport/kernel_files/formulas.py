@@ -74,10 +74,22 @@ class Formulas:
         except ExpressionError as error:
             raise FieldError(self.prefix + field, str(error)) from None
 
+    def amount(self, field: str, text: str, names: Mapping[str, Value]) -> float:
+        """Evaluate an expression of a *field* whose value is a number of at least zero."""
+        value = self.number(field, text, names)
+        if value < 0:
+            raise FieldError(self.prefix + field, f"is {value:g}; it must not be negative")
+        return value
+
+    def amount_of(self, argument: ArgumentFields, field: str, names: Mapping[str, Value]) -> float:
+        """Evaluate a *field* of an argument as :meth:`amount`; 0 without it."""
+        text = getattr(argument, field)
+        return self.amount(f"arguments.{self.fields.arguments.index(argument)}.{field}", text, names) if text else 0.0
+
     def counts(self, field: str, counts: Mapping[Any, str], parameters: Parameters) -> dict[str, float]:
         """Evaluate the expressions of a *field* that is a mapping."""
         names = self.names(parameters)
-        return {name: self.number(f"{field}.{name}", text, names) for name, text in counts.items()}
+        return {name: self.amount(f"{field}.{name}", text, names) for name, text in counts.items()}
 
     def elements(self, argument: ArgumentFields, names: Mapping[str, Value]) -> int:
         """Return the elements of a buffer."""

@@ -70,6 +70,7 @@ class Signature:
         parameters: in order; ``None``: pycparser cannot read them, for example because macros define them.
         dimensions: largest dimension of ``get_global_id`` in the kernel and up to the next one, plus one.
         loops: whether this part contains a loop.
+        conditions: whether it contains more than one simple condition, so that work-items may take different paths.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Signature:
     parameters: tuple[Parameter, ...] | None
     dimensions: int
     loops: bool = False
+    conditions: bool = False
 
 
 def signatures(text: str) -> tuple[Signature, ...]:
@@ -99,8 +101,10 @@ def _signature(code: str, start: int, end: int) -> Signature | None:
     parts, after = _parts(code, match.end())
     used = re.findall(r"\bget_global_id\s*\(\s*([012])\s*\)", code[after:end])
     line = code.count("\n", 0, match.start()) + 1
-    loops = re.search(r"\b(?:for|while)\b", code[after:end]) is not None
-    return Signature(match[1], line, _parameters(parts), 1 + max(map(int, used), default=0), loops)
+    body = code[after:end]
+    loops = re.search(r"\b(?:for|while)\b", body) is not None
+    conditions = len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", body)) > 1
+    return Signature(match[1], line, _parameters(parts), 1 + max(map(int, used), default=0), loops, conditions)
 
 
 def _parts(code: str, start: int) -> tuple[list[str], int]:

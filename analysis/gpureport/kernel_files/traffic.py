@@ -92,6 +92,30 @@ class Traffic:
         return float(max((tiling.line_conflicts for tiling in tilings if tiling), default=1))
 
     @property
+    def stores_per_sector(self) -> float:
+        """Number of stores that together write one sector, the mean of all written arrays.
+
+        If neighbouring work-items write a run apart, each store of a wave covers only their own elements.
+        """
+        written = {each.name: each for each in self.formulas.buffers if each.access != "read" and not each.atomic}
+        if self.device.is_cpu or not written:
+            return 1.0
+        sector = grid.last_sector_bytes(self.device)
+        sectors = {
+            name: sum(s.elements * s.record_bytes for s in self.streams if s.buffer == name and s.write)
+            for name in written
+        }
+        stores = (
+            nbytes * max(1.0, min(self._run(written[name]), sector / written[name].element_bytes))
+            for name, nbytes in sectors.items()
+        )
+        return sum(stores) / (sum(sectors.values()) or 1.0)
+
+    def _run(self, argument: ArgumentFields) -> float:
+        """Return the elements from one work-item's to its neighbour's."""
+        return self._amount(argument, "run") if argument.run else 1.0
+
+    @property
     def line_writes(self) -> float | None:
         """Lines that all waves write; ``None``: those that the streams cover."""
         written = [each for each in self.formulas.buffers if each.access != "read"]
@@ -116,7 +140,7 @@ class Traffic:
         )
 
     def _amount(self, argument: ArgumentFields, field: str) -> float:
-        return self.formulas.number(field, getattr(argument, field) or "0", self.names)
+        return self.formulas.amount_of(argument, field, self.names)
 
     def _served(self, argument: ArgumentFields) -> float:
         """Return how many work-items get their data from one load from the first cache."""
@@ -161,7 +185,7 @@ class Traffic:
 
     def _passes(self, argument: ArgumentFields) -> tuple[float, float]:
         """Return how often an array passes into registers, and beyond the first cache."""
-        passes = self.formulas.number("passes", argument.passes, self.names) if argument.passes else 1.0
+        passes = self._amount(argument, "passes") if argument.passes else 1.0
         outer = self._amount(argument, "outer_passes") if argument.outer_passes else min(1.0, passes)
         return passes * (argument.pattern.points if argument.pattern else 1), outer * self._halo(argument)
 
@@ -215,7 +239,7 @@ class Traffic:
         if argument.gather:
             return lanes
         line = max((cache.line_bytes for cache in self.device.caches), default=self.device.memory.access_bytes)
-        run = self.formulas.number("run", argument.run, self.names) if argument.run else 1.0
+        run = self._run(argument)
         tiling = self._tiling(argument)
         record = argument.element_bytes * argument.stride
         touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * run * record / line)

@@ -15,9 +15,11 @@ from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
+from gpureport.kernel_files.signature import Signature
 from gpureport.records.keys import Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
     Buffer,
@@ -34,9 +36,11 @@ from gpureport.workloads.model import (
 _LEAST_BYTES = 2**16
 _FAR = 16
 """Largest working set of a GPU's sweep, as a multiple of the last cache; half of it on a CPU and for a quick run."""
+_MOST_SKIPPED_BYTES = 2**18
 _MOST_SIZE = 2**40
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 """Approximate sizes of all buffers at which results are checked."""
+_MOST_CHECKED_BYTES = 2**31
 _MULTIPLES = (1024, 64, 32)
 """Multiples of unguarded sizes, by the dimensions of the kernel: work-groups then need no rounding."""
 _SHAPES: tuple[tuple[int, ...], ...] = ((256,), (32, 8), (32, 4, 2))
@@ -64,10 +68,10 @@ class KernelFileWorkload(Workload):
         fields: KernelFields,
         family: str,
         variant: str,
+        title: str,
         folder: Path,
         arrays: Mapping[str, NDArray[np.generic]],
-        *,
-        loops: bool,
+        signature: Signature,
     ) -> None:
         """Describe one variant.
 
@@ -75,9 +79,10 @@ class KernelFileWorkload(Workload):
             fields: of the variant.
             family: identifier of the kernel.
             variant: identifier of the variant.
+            title: of the variant in reports.
             folder: of the files that the fields name.
             arrays: contents of buffers by name, in place of those that the fields describe.
-            loops: whether the source of the kernel contains a loop.
+            signature: of the kernel in its source.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
@@ -86,9 +91,9 @@ class KernelFileWorkload(Workload):
         self.verification_dispatches = max(1, len(fields.sequence) + 1)
         self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
         self.source = str(self.folder / fields.source)
-        self.title = fields.name if variant == fields.kernel else f"{fields.name}, {variant.replace('_', ' ')}"
+        self.title = title
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
-        self.loops = loops
+        self.signature = signature
         self.tolerance = self._tolerance()
         self.description = self._description()
         self._check()
@@ -102,7 +107,7 @@ class KernelFileWorkload(Workload):
         fields = self.fields
         traffic = "Memory traffic is declared in its description."
         operations = "Operations are declared." if fields.operations else _ASSUMED
-        if fields.memory_chain is None and self.loops:
+        if fields.memory_chain is None and self.signature.loops:
             operations += " Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
         checked = "" if self.is_verified else " Its results are not verified."
         said = f"{fields.description.strip().rstrip('.')}. " if fields.description.strip() else ""
@@ -110,13 +115,17 @@ class KernelFileWorkload(Workload):
         return f"{said}{traffic} {operations}{checked} Counted: {counted}"
 
     def _check(self) -> None:
-        """Compare the names of arguments and buffers, and evaluate everything at the first verified size."""
-        parameters = self.verification()[0]
+        """Compare the names of arguments and buffers, and evaluate everything at the first verified sizes."""
         self._check_names()
-        for step in self.formulas.steps:
-            _check_step(step, parameters)
-        self.formulas.work(parameters)
-        self.build_options(parameters)
+        for parameters in self.verification():
+            for step in self.formulas.steps:
+                _check_step(step, parameters)
+            self.formulas.work(parameters)
+            self.build_options(parameters)
+        parameters = self.verification()[0]
+        if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
+            what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
+            raise FieldError("sizes", what)
         job = self.job(parameters, np.random.default_rng(0))
         self.expected(parameters, job, 1)
 
@@ -159,7 +168,8 @@ class KernelFileWorkload(Workload):
         unit = self._multiple()
 
         def fits(count: int) -> bool:
-            return sum(self.formulas.nbytes(self._with(unit * count, shape)).values()) <= nbytes
+            sizes = self.formulas.nbytes(self._with(unit * count, shape))
+            return sum(sizes.values()) <= nbytes and self._computable(sizes)
 
         high = 1
         while unit * high < _MOST_SIZE and fits(2 * high):
@@ -196,17 +206,43 @@ class KernelFileWorkload(Workload):
         return tuple(shape for shape in _SHAPES_3D if prod(shape) <= limits.max_work_group)
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The swept size; and the work-group shapes at a size beyond the caches."""
-        shape = self._shape()
-        if prod(shape) > limits.max_work_group and not self._written_shapes():
-            shape = (limits.max_work_group, *(1 for _ in shape[1:]))
+        """The swept size; and the work-group shapes at a size beyond the caches.
+
+        Raises:
+            FieldError: the device supports none of the work-groups or sizes.
+        """
+        shape, shapes = self._shape(), self._shapes(device, limits)
+        if not shapes:
+            raise FieldError(
+                "work_groups", f"exceed the {limits.max_work_group} work-items that {device.name} supports"
+            )
+        if prod(shape) > limits.max_work_group:
+            shape = shapes[0] if self._written_shapes() else (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
         points = [self._with(value, shape) for value in values]
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
-        sizes = Sweep("size", grid.WORKING_SET, tuple(self._possible(points, limits)), title, grid.coarse(limits))
-        shapes = self._shapes(device, limits)
+        coarse = grid.coarse(limits)
+        possible = self._from_the_first_octave(list(self._possible(points, limits)), coarse)
+        sizes = Sweep("size", grid.WORKING_SET, tuple(possible), title, coarse)
+        if not sizes.points:
+            raise FieldError("sizes", f"none fits into the memory of {device.name}")
+        most = device.architecture.occupancy.local_memory_bytes
+        if most and (needed := self.formulas.local_memory_bytes(sizes.points[0])) > most:
+            raise FieldError("local_memory_bytes", f"are {needed}; a compute unit of {device.name} has {most:.0f}")
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
+
+    def _from_the_first_octave(self, points: Sequence[Parameters], coarse: int) -> Sequence[Parameters]:
+        """Return *points* from the first one that is followed by another measured one of at most twice its work-items.
+
+        Two such points show the time that does not depend on the work. Small sizes that are multiples of a number are
+        further apart. Points above :data:`_MOST_SKIPPED_BYTES` are kept.
+        """
+        items = [prod(self.formulas.global_size(each)) for each in points]
+        starts = (i for i, (one, other) in enumerate(zip(items, items[coarse:], strict=False)) if other <= 2 * one)
+        start = next(starts, 0)
+        skipped = sum(self.formulas.nbytes(points[start]).values()) if start else 0
+        return points if skipped > _MOST_SKIPPED_BYTES else points[start:]
 
     def _values(self, device: Device, limits: Limits, shape: Sequence[int]) -> Iterable[int | None]:
         """Return the values of the swept size; a single ``None`` if all sizes are fixed."""
@@ -224,12 +260,11 @@ class KernelFileWorkload(Workload):
 
         Of points with equal work-groups and work-items, the first.
         """
-        computed = {each.buffer_name for _, _, each in self._buffers() if each.values not in SHARED_VALUES}
         seen = set()
         for parameters in points:
             nbytes = self.formulas.nbytes(parameters)
             sizes = nbytes.values()
-            if any(nbytes[name] > MOST_ELEMENTS for name in computed):
+            if not self._computable(nbytes):
                 continue
             shape = self.formulas.local_size(parameters), self.formulas.global_size(parameters)
             if (
@@ -239,6 +274,11 @@ class KernelFileWorkload(Workload):
             ):
                 seen.add(shape)
                 yield parameters
+
+    def _computable(self, nbytes: Mapping[str, int]) -> bool:
+        """Return whether the buffers whose contents are expressions are small enough; *nbytes* are those of all."""
+        computed = (each.buffer_name for _, _, each in self._buffers() if each.values not in SHARED_VALUES)
+        return all(nbytes[name] <= MOST_ELEMENTS for name in computed)
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
         """Return the search for a work-group shape, in the order of the shapes."""
@@ -282,15 +322,15 @@ class KernelFileWorkload(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations; of a sequence, those of each kernel."""
         first, *others = self.formulas.steps
-        following = tuple(demand_of(each, parameters, device, None, loops=self.loops) for each in others)
-        return replace(demand_of(first, parameters, device, self._code, loops=self.loops), following=following)
+        following = tuple(demand_of(each, parameters, device, None, self.signature) for each in others)
+        return replace(demand_of(first, parameters, device, self._code, self.signature), following=following)
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return changes of layout, order and width of accesses, each with the demand that results."""
         demand = self.demand(parameters, device)
-        for what, changed in changed_demands(self.formulas, demand, device, loops=self.loops):
+        for what, changed in changed_demands(self.formulas, demand, device, loops=self.signature.loops):
             if isinstance(changed, Formulas):
-                changed = demand_of(changed, parameters, device, self._code, loops=self.loops)
+                changed = demand_of(changed, parameters, device, self._code, self.signature)
             yield what, replace(changed, following=demand.following)
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
@@ -393,3 +433,9 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
     step.counts("operations", step.fields.operations, parameters)
     step.counts("chain", step.fields.chain, parameters)
     step.local_memory_bytes(parameters)
+    sizes = step.names(parameters)
+    for argument in step.buffers:
+        for field in ("passes", "outer_passes", "run", "gather", "atomic"):
+            step.amount_of(argument, field, sizes)
+    step.amount("memory_chain", step.fields.memory_chain or "0", sizes)
+    step.amount("local_atomics", step.fields.local_atomics, sizes)

@@ -47,7 +47,9 @@ def advice(
         *((what, point_time(device, demand, other).time_s) for what, other in _more_resident(device, demand, used)),
     ]
     gains = [(what, base_s / time_s) for what, time_s in found]
-    gains += _shapes(workload, device, sweeps[1:], demand.work_group)
+    if not device.is_cpu:
+        # Compilers for CPUs turn a work-group into loops, whose predicted differences are too uncertain for advice.
+        gains += _shapes(workload, device, sweeps[1:], demand.work_group)
     known = (
         Advice(workload=workload.name, point=label, change=what, gain=gain)
         for what, gain in gains

@@ -18,6 +18,8 @@ _MOST = 12
 """Changes of all kernels that the table lists."""
 _SMALL = 0.1
 """Shares below have a decimal."""
+_RATE = 16
+"""Characters of a rate such as 17.0 Gelement/s."""
 
 
 def of_user(report: Report, found: Iterable[CurveRecords]) -> list[CurveRecords]:
@@ -67,7 +69,7 @@ def kernel_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
         "Each change alone, at the largest size. Gain: predicted time / predicted time after the change. Changes with "
         "less than 5 % are left out."
     )
-    table = Table(columns, rows, frozenset({"rate", "efficiency", "n90"}))
+    table = Table(columns, rows, frozenset({"rate", "efficiency", "n90"}), short=_RATE)
     return [
         *([Block("own-kernels", "Your kernels", table=table, caption=about, numbers=("numbers",))] if rows else []),
         *([Block("advice", "Changes that would make them faster", table=gains, caption=about_gains)] if advice else []),

@@ -31,18 +31,19 @@ _BOLD = 1.2  # relative width of a head's characters
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of text; the columns *numeric* are right-aligned."""
+    """Columns and rows of text; the columns *numeric* are right-aligned. Texts of *short* characters are not broken."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
+    short: int = _SHORT
 
     @cached_property
     def narrow(self) -> frozenset[str]:
         """Columns whose texts are all short: they are never broken over lines, if the table is narrow enough."""
         if sum(self._characters) > 1.01 * _LINE:
             return frozenset()
-        return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= _SHORT)
+        return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= self.short)
 
     @cached_property
     def widths(self) -> tuple[float, ...]:
@@ -56,7 +57,7 @@ class Table:
     @cached_property
     def _characters(self) -> list[float]:
         """Preferred width of each column in characters."""
-        needs = [length + 3.0 if length <= _SHORT else 0.0 for length in self._lengths]
+        needs = [length + 3.0 if length <= self.short else 0.0 for length in self._lengths]
         weights = [0.0 if need else sqrt(length) for need, length in zip(needs, self._usual_lengths, strict=True)]
         left = max(_LINE - sum(needs), _LINE / 4) if any(weights) else 0.0
         return [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
@@ -65,7 +66,7 @@ class Table:
     def _usual_lengths(self) -> list[float]:
         """Mean length of each column's texts, between a short text and the longest that counts."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
-        return [mean([min(max(len(text), _SHORT), _LONG) for text in texts] or [_SHORT]) for texts in cells]
+        return [mean([min(max(len(text), self.short), _LONG) for text in texts] or [self.short]) for texts in cells]
 
     @cached_property
     def _lengths(self) -> list[int]:

@@ -165,9 +165,14 @@ def observed_head(report: Report) -> str:
 
 
 def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
-    """Name a workload: its title without the axis of its sweep, then its identifier, ``Stream copy (copy)``."""
+    """Name a workload: its title without the axis of its sweep, then its identifier, ``Stream copy (copy)``.
+
+    The title of one of several variants of a user's kernel ends with its identifier.
+    """
     info = report.workloads.get(f"{key.family}/{key.variant}")
     title = re.split(r" against |, shared by ", info.title)[0] if info else family_name(report, key.family)
+    if info and info.described and title.endswith(f", {key.variant.replace('_', ' ')}"):
+        return shorten(title, _LONG_NAME)
     return f"{shorten(title, _LONG_NAME)} ({key.variant})"
 
 
