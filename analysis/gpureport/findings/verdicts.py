@@ -210,7 +210,9 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
         hard["int32"] *= min(1.0, rates["int32"] / rates["add"])
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     origin = device.provenance.get("memory.bandwidth")
-    doubt = ASSUMED if device.is_typical or (origin is not None and origin.kind == "assumed") else 1.0
+    # Derived from a type of core, a CPU's bandwidth is a typical value. Its interval says how far others are from it.
+    guesses = ("assumed", "derived") if device.is_cpu else ("assumed",)
+    doubt = ASSUMED if origin is not None and origin.kind in guesses else 1.0
     if point.level == DRAM and point.point.working_set_bytes >= 3.9 * last:
         hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)
     name = max(hard, key=lambda key: hard[key], default="")

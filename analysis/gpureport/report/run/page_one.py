@@ -333,8 +333,6 @@ def trust_sentences(report: Report) -> Iterator[str]:
         missing = counts.total() - compared
         others = f"; {missing} {'has' if missing == 1 else 'have'} no counterpart" if missing else ""
         yield f"{agree} of the prediction, {within}, {off} {'is' if off == 1 else 'are'} off{unknown}{others}."
-    if errors and not report.publication:
-        yield "Predictions are those made for the run; “gpureport validate REPORT” predicts with the current model."
     yield from trust.own_values(report)
 
 

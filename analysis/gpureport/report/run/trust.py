@@ -75,6 +75,8 @@ def answers(report: Report) -> Iterator[str]:
             f"{shares}. The target is 95 %. A lower share means that the model lacks an effect, or that its intervals "
             "are too narrow."
         )
+    if report.observations and not report.publication:
+        yield "Predictions are those made for the run; “gpureport validate REPORT” predicts with the current model."
     kinds = Counter(origin.kind for origin in report.device.provenance.values())
     if kinds:
         counts = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())
