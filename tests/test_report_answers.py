@@ -173,7 +173,7 @@ def test_work_is_reported_from_the_least_to_the_most() -> None:
     small = finding("n90", (1e5, 0.9e5, 1.1e5), (1e5, 0.8e5, 1.2e5))
     wide = finding("n90", (4e6, 3.9e6, 4.1e6), (1e6, 0.2e6, 5e6), Verdict.OFF, variant="game_of_life/naive")
     far = finding("n90", (2e6, 1.9e6, 2.1e6), (1e6, 0.8e6, 1.2e6), Verdict.OFF, variant="game_of_life/packed64")
-    ends = "at 100 k (Read bandwidth (read)) to 4 M work-items (Game of Life, one byte a cell (naive))"
+    ends = "at 100 k (memory/read) to 4 M work-items (game_of_life/naive)"
 
     for count, (first, agree, farthest) in ((2, work(small, wide)), (3, work(small, wide, far))):
         assert ends in first
