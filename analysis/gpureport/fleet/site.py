@@ -25,8 +25,9 @@ from gpureport.fleet.figures import (
     strip_figure,
     trend_figure,
 )
+from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.schema import Row
-from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
+from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
 from gpureport.report.figures.picture import Picture
@@ -104,11 +105,19 @@ def content(fleet: Fleet) -> Content:
 def conclusion(fleet: Fleet) -> str:
     """Return the main result in a sentence."""
     slower, faster = len(fleet.slower), len(fleet.outliers) - len(fleet.slower)
+    basis = " or ".join(dict.fromkeys(_basis(each) for each in sorted(fleet.peers, key=lambda p: not p.compared)))
+    every = _counted(fleet.devices, "device")
     if not fleet.outliers:
-        return f"None of {_counted(fleet.devices, 'device')} differs significantly."
+        who = "The device does not differ" if fleet.devices == 1 else f"None of {every} differs"
+        return f"{who} significantly from its {basis}."
     parts = [f"{number} {word}" for number, word in ((slower, "slower"), (faster, "faster")) if number]
-    verb = "differs" if slower + faster == 1 else "differ"
-    return f"{slower + faster} of {_counted(fleet.devices, 'device')} {verb} significantly: {', '.join(parts)}."
+    verb, whose = ("differs", "its") if slower + faster == 1 else ("differ", "their")
+    return f"{slower + faster} of {every} {verb} significantly from {whose} {basis}: {', '.join(parts)}."
+
+
+def _basis(peers: Peers) -> str:
+    """Return what the devices of a model are compared with."""
+    return "peers" if peers.compared else "prediction"
 
 
 def _counted(number: int, what: str) -> str:
@@ -169,21 +178,13 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[int] = ()) -> Iterator
     )
     times = tuple(time.to_pydatetime() for time in peers.runs["created_at"])
     trends = [
-        Trend(
-            layer, times, percents(_row_medians(peers.values[:, [part.layer == layer for part in peers.parts]])), lines
-        )
+        Trend(layer, times, percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]])), lines)
         for layer in peers.layers
     ]
     caption = (
         f"{peers.title}: speed by layer, relative to the median run. Line: median of the day; area: nine in ten runs."
     )
     yield Picture(partial(trend_figure, trends), caption)
-
-
-def _row_medians(values: Floats) -> Floats:
-    import pandas as pd
-
-    return pd.DataFrame(values).median(axis=1).to_numpy()
 
 
 def _devices(fleet: Fleet, numbers: Sequence[int]) -> Listing:
@@ -250,8 +251,9 @@ def _page(
 
 def _model(fleet: Fleet, number: int) -> Content:
     peers = fleet.peers[number]
-    sentences = [o.sentence for o in _odd(fleet, peers).values()] or ["No device differs significantly from its peers."]
-    sentences += [day.sentence for day in fleet.days if day.model == peers.title]
+    normal = f"No device differs significantly from its {_basis(peers)}."
+    sentences = [o.sentence for o in _odd(fleet, peers).values()] or [normal]
+    sentences += [each.sentence for each in (*fleet.days, *fleet.changes) if each.model == peers.title]
     return _page(
         peers.title,
         f"{peers.model}: {_counted(len(peers.members), 'device')}, {_counted(len(peers.runs), 'run')}.",
@@ -293,6 +295,7 @@ def _device(
         if peers.compared
         else "Its speed agrees with its prediction."
     )
+    changes = [each.sentence for each in fleet.changes if (each.model, each.member) == (peers.title, device)]
     tables: list[tuple[str, Table | Listing]] = []
     if peers.compared:
         layers = tuple(
@@ -313,8 +316,8 @@ def _device(
         device.label,
         f"{device.device}, {_counted(len(runs), 'run')}. {device.pci_address}",
         above=[(_model_page(number), peers.title)],
-        sentences=[outlier.sentence if outlier else normal],
-        pictures=list(_trends(fleet, peers, [member])) if outlier and len(runs) > 1 else [],
+        sentences=[outlier.sentence if outlier else normal, *changes],
+        pictures=list(_trends(fleet, peers, [member])) if (outlier or changes) and len(runs) > 1 else [],
         tables=tables,
     )
 
