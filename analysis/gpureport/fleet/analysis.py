@@ -223,7 +223,15 @@ class Figure:
     @property
     def ratio(self) -> float:
         """Speed relative to the median device: above 1 is faster."""
-        return self.usual / self.measured if self.unit == "s" else self.measured / self.usual
+        return self._speed(self.usual)
+
+    @property
+    def predicted_ratio(self) -> float | None:
+        """Speed relative to the prediction; ``None`` without one."""
+        return self._speed(self.predicted) if self.predicted else None
+
+    def _speed(self, other: float) -> float:
+        return other / self.measured if self.unit == "s" else self.measured / other
 
 
 Figures = tuple[tuple[tuple[Figure, ...], ...], ...]

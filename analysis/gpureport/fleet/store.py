@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.errors import InputError
 from gpureport.files import write_file
-from gpureport.fleet.schema import TABLES, Row, StoredRun, Table, arrow_schema, columns
+from gpureport.fleet.schema import TABLES, Column, Row, StoredRun, Table, arrow_schema, columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,12 +235,9 @@ def _views(files: Sequence[str]) -> Iterator[str]:
 
     Columns that no file has, and values of other types, are null. Runs without a value of `_KNOWN` are left out.
     """
-    empty = ", ".join(f'CAST(NULL AS {_TYPES[column.kind]}) AS "{name}"' for name, column in columns().items())
-    stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
-    source = f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
+    source = _source(files)
     for table, named in TABLES.items():
-        own = ", ".join(f'TRY_CAST("{name}" AS {_TYPES[column.kind]}) AS "{name}"' for name, column in named.items())
-        rows = f"SELECT {own} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
+        rows = f"SELECT {_cast(named)} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
         if table == "runs":
             known = " AND ".join(f"{name} IS NOT NULL" for name in _KNOWN)
             once = f"SELECT DISTINCT ON (run) * FROM ({rows}) WHERE {known}"  # noqa: S608 - our own names
@@ -248,6 +245,18 @@ def _views(files: Sequence[str]) -> Iterator[str]:
         else:
             shared = ", ".join(f"runs.{name}" for name in _RUN_COLUMNS)
             yield f"CREATE VIEW {table} AS SELECT {shared}, own.* FROM ({rows}) own JOIN runs USING (run)"  # noqa: S608
+
+
+def _source(files: Iterable[str]) -> str:
+    """Return the rows of *files*, in SQL; columns that no file has are null."""
+    empty = ", ".join(f'CAST(NULL AS {_TYPES[column.kind]}) AS "{name}"' for name, column in columns().items())
+    stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
+    return f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
+
+
+def _cast(named: Mapping[str, Column]) -> str:
+    """Return columns with their types, in SQL; values of other types are null."""
+    return ", ".join(f'TRY_CAST("{name}" AS {_TYPES[column.kind]}) AS "{name}"' for name, column in named.items())
 
 
 def _list(texts: Iterable[str]) -> str:
@@ -274,13 +283,12 @@ def _parquet(tables: Mapping[Table, Sequence[Row]]) -> bytes:
 
 def _packed(files: Sequence[Path]) -> bytes:
     """Return a file with the rows of *files*, each table in row groups of its own."""
-    import pyarrow as pa
+    import duckdb
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    schema = arrow_schema()
-    tables = (pq.ParquetFile(file).read() for file in files)
-    whole = pa.concat_tables([schema.empty_table(), *tables], promote_options="default")
+    sql = f"SELECT {_cast(columns())} FROM {_source(map(str, files))}"  # noqa: S608 - our own names
+    with _readable(files), duckdb.connect(config={"threads": _cores()}) as connection:
+        whole = connection.sql(sql).to_arrow_table()
     return _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
 
 
