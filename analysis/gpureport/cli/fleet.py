@@ -231,7 +231,7 @@ def report_fleet(request: FleetRequest) -> int:
             fleet = analyse(opened(request.store), request.minimum_effect / 100)
         for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):
             print_text(text)
-        for each in (*fleet.days[:_MOST_SENTENCES], *fleet.changes[:_MOST_SENTENCES]):
+        for each in fleet.over_time[:_MOST_SENTENCES]:
             print_text(each.sentence)
         for text in fleet.models[:_MOST_SENTENCES]:
             print_text(text)

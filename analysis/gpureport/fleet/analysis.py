@@ -266,6 +266,11 @@ class Fleet:
         return tuple(each for each in self.outliers if each.slower)
 
     @property
+    def over_time(self) -> "tuple[DayEffect | Change, ...]":
+        """Effects of days, then changes of devices."""
+        return (*self.days, *self.changes)
+
+    @property
     def runs(self) -> int:
         """Number of runs."""
         return sum(len(each.runs) for each in self.peers)

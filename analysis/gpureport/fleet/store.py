@@ -105,8 +105,8 @@ class Store:
         if not self._files:
             raise InputError(f"{self.folder}: contains no runs; add some with `gpureport fleet add`")
         files = [str(file) for file in self._files]
-        settings = {"threads": _cores(), "memory_limit": _MEMORY}
-        with _readable(self._files), duckdb.connect(config=settings) as connection:
+        opening = duckdb.connect(config={"threads": _cores(), "memory_limit": _MEMORY})
+        with _readable(self._files), opening as connection:
             connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
             for statement in _views(files):
                 connection.execute(statement)
