@@ -1,11 +1,10 @@
 """``gpureport fleet``: add runs to a store, list, query and export them, and report on the devices."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,8 +18,6 @@ from gpureport.inputs import is_there
 from gpureport.report import Paper
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gpureport.fleet.store import Store
 
 _RUN = "run-"
@@ -180,26 +177,21 @@ def _is_number(value: object) -> bool:
 
 def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int:
     """Write a table as CSV, Parquet or JSON, by the suffix of *file*."""
-    write = _FORMATS.get(file.suffix.lower())
-    if write is None:
+    options = _FORMATS.get(file.suffix.lower())
+    if options is None:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
     with writing([file], force=force):
-        write_file(file, write(opened(folder).table(table)))
+        write_file(file, opened(folder).export(table, options))
     print_line(f"Written: {file}")
     return 0
 
 
-def _parquet(rows: "pd.DataFrame") -> bytes:
-    stream = BytesIO()
-    rows.to_parquet(stream, index=False)
-    return stream.getvalue()
-
-
-_FORMATS: "dict[str, Callable[[pd.DataFrame], str | bytes]]" = {
-    ".csv": lambda rows: rows.to_csv(index=False),
-    ".parquet": _parquet,
-    ".json": lambda rows: rows.to_json(orient="records", date_format="iso", indent=1, double_precision=15),
+_FORMATS = {
+    ".csv": "FORMAT csv",
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".json": "FORMAT json, ARRAY true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S'",
 }
+"""Options of DuckDB's COPY by suffix."""
 
 
 @dataclass(frozen=True)
