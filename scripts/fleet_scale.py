@@ -1,14 +1,15 @@
 """How the commands of ``gpureport fleet`` grow with the number of runs.
 
-Run as ``python scripts/fleet_scale.py FOLDER [--runs 100 --runs 1000 --runs 10000]``. The folder receives the stores.
-Runs are drawn from kept reports: the points of a quick run, with the variation that ``fleet_faults.py`` uses. A run has
-one of RUNS / 10 nodes, and one of ten days. One node is 5 % slower. The published machines with CPUs are added to the
-largest store. Commands run on one core.
+Run as ``python scripts/fleet_scale.py FOLDER --report QUICK_REPORT [--runs 100 --runs 1000 --runs 10000]``. The folder
+receives the stores. Runs are drawn from kept reports: the points of a quick run, with the variation that
+``fleet_faults.py`` uses. A run has one of RUNS / 10 nodes, and one of ten days. One node is 5 % slower. The published
+machines with CPUs are added to the largest store. Then copies of QUICK_REPORT are added to a copy of each store.
 """
 
 import hashlib
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -39,8 +40,8 @@ QUERY = (
     "SELECT node, median(measured) AS median FROM key_figures WHERE name = 'Memory read' GROUP BY node ORDER BY median"
 )
 RUNS_OF_A_NODE = 10
-ADDED = 100
-"""Reports whose addition is timed."""
+ADDED = 500
+"""Reports whose addition to each store is timed."""
 _MEASURED = ("measured", "measured_low", "measured_high")
 
 
@@ -141,11 +142,10 @@ def _changed(row: Row, run: str, log_speed: float) -> Row:
 
 
 def command(*arguments: str) -> Cost:
-    """Run ``gpureport fleet`` on one core, without other processes, and return what it took."""
+    """Run ``gpureport fleet`` and return what it took, with the processes that it started."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    code = "import os, sys, resource; os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}); "
-    code += "from gpureport.cli import main; code = main(sys.argv[1:]); "
-    code += "print('MEMORY', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
+    code = "import sys, resource; from gpureport.cli import run; import atexit; "
+    code += "atexit.register(lambda: print('MEMORY', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)); run()"
     made = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code, "fleet", *arguments], check=True, capture_output=True, text=True
     )
@@ -166,37 +166,32 @@ def reports(folder: Path, report: Path, count: int) -> Path:
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="For the stores; 300 MB.")],
+    folder: Annotated[Path, typer.Argument(help="For stores and reports; 4 GB.")],
+    report: Annotated[Path, typer.Option(help="Quick report, copies of which are added.")],
     runs: Annotated[list[int] | None, typer.Option(help="Number of runs; repeatable.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Quick report whose addition is timed.")] = None,
 ) -> None:
     """Print the table of growth."""
     rows = []
     counts = runs or [100, 1000, 10_000]
+    source = reports(folder / "reports", report, ADDED)
     for count in counts:
-        store = folder / f"store-{count}"
+        store, grown = folder / f"store-{count}", folder / f"grown-{count}"
         cpus = published_cpus() if count == max(counts) else ()
         for run in chain(synthetic(count), cpus) if not store.exists() else ():
             Store(store).add(run)
         Store(store).pack()
+        shutil.rmtree(grown, ignore_errors=True)
+        shutil.copytree(store, grown)
+        added = command("add", "--store", str(grown), str(source))
         query = command("query", "--store", str(store), QUERY)
         listed = command("list", "--store", str(store))
         made = command("report", "--store", str(store), "-o", str(folder / f"report-{count}"), "--force")
         size = sum(file.stat().st_size for file in store.rglob("*.parquet")) / 1e6
-        memory = max(each.memory_bytes for each in (query, listed, made)) / 1e9
+        memory = max(each.memory_bytes for each in (added, query, listed, made)) / 1e9
         times = (f"{each.wall_s:.2f} ({each.cpu_s:.2f})" for each in (query, listed, made))
-        rows.append((f"{count}", *times, f"{memory:.2f}", f"{size:.0f}"))
-    columns = ("runs", "query, s (CPU)", "list, s (CPU)", "report, s (CPU)", "memory, GB", "store, MB")
-    print_table("Growth", columns, rows, right=range(6))
-    if report:
-        source = reports(folder / "reports", report, ADDED)
-        added = command("add", "--store", str(folder / "added"), str(source))
-        print_table(
-            "Additions",
-            ("reports", "per second", "per CPU second"),
-            [(str(ADDED), f"{ADDED / added.wall_s:.0f}", f"{ADDED / added.cpu_s:.0f}")],
-            right=range(3),
-        )
+        rows.append((f"{count}", f"{ADDED / added.wall_s:.0f}", *times, f"{memory:.2f}", f"{size:.0f}"))
+    columns = ("runs", "additions/s", "query, s (CPU)", "list, s (CPU)", "report, s (CPU)", "memory, GB", "store, MB")
+    print_table("Growth", columns, rows, right=range(len(columns)))
 
 
 if __name__ == "__main__":

@@ -129,6 +129,20 @@ def test_the_same_run_is_added_once(tmp_path: Path, capsys: Captured) -> None:
     assert len(list((tmp_path / "store" / "runs").iterdir())) == 2
 
 
+def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captured) -> None:
+    """Runs that appear twice count once, and one wrong report does not stop the others."""
+    for day in range(1, 18):
+        _saved(tmp_path / "runs" / f"node{day}", _report(day))
+    _saved(tmp_path / "runs" / "copy", _report(1))
+    (tmp_path / "runs" / "node2" / "report.json").write_text("{")
+
+    assert main(["fleet", "add", "--store", str(tmp_path / "store"), str(tmp_path / "runs")]) == 1
+    printed = capsys.readouterr()
+    assert "16 runs; 1 already there" in printed.out
+    assert "node2" in printed.err
+    assert len(Store(tmp_path / "store").table("runs")) == 16
+
+
 def test_reports_of_the_first_version_are_accepted(tmp_path: Path) -> None:
     """They are read as all other commands read them."""
     found = read_run(DATA / "report_schema_1_first.json", "old")
@@ -146,6 +160,38 @@ def test_files_of_earlier_versions_lack_columns(fleet_store: Store, tmp_path: Pa
 
     assert Store(tmp_path).table("runs")["ecc"].isna().all()
     assert len(Store(tmp_path).table("points")) == (table["kind"] == "points").sum()
+
+
+def test_a_damaged_file_is_named(run: StoredRun, tmp_path: Path, capsys: Captured) -> None:
+    """Whether its end is missing, or bytes in the middle are wrong."""
+    Store(tmp_path).add(run)
+    content = Store(tmp_path).path_of(run.run).read_bytes()
+    flipped = bytes(byte ^ 0x5A if 500 < number < 9000 else byte for number, byte in enumerate(content))
+    for folder, damaged in (("runs", content[:900]), ("runs", flipped), ("packed", b"text")):
+        file = tmp_path / folder / "other.parquet"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(damaged)
+        assert main(["fleet", "report", "--store", str(tmp_path)]) == 2
+        assert str(file) in capsys.readouterr().err
+        file.unlink()
+
+
+def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path: Path) -> None:
+    """Files with other columns, values of other types, runs without facts, and numbers out of bounds."""
+    shutil.copytree(fleet_store.folder, tmp_path / "store")
+    (first, *_) = sorted((tmp_path / "store" / "runs").iterdir())
+    rows = pd.read_parquet(first)
+    points = rows["kind"] == "points"
+    pd.DataFrame({"node": [1], "text": ["a"]}).to_parquet(first.with_name("other.parquet"))
+    pd.DataFrame({"run": [1], "kind": ["runs"], "node": [2]}).to_parquet(first.with_name("types.parquet"))
+    rows.assign(run="unknown", created_at=None).to_parquet(first.with_name("unknown.parquet"))
+    strange = rows[points][:5].assign(measured=[np.inf, np.nan, -1.0, 0.0, 1e300], point="strange")
+    strange.to_parquet(first.with_name("strange.parquet"))
+
+    found = analyse(Store(tmp_path / "store"))
+
+    assert [each.sentence for each in found.outliers] == [each.sentence for each in fleet.outliers]
+    assert found.runs == fleet.runs
 
 
 def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -> None:
@@ -189,6 +235,18 @@ def test_a_query_reads_all_tables(fleet_store: Store, capsys: Captured) -> None:
     assert "node7" in capsys.readouterr().out
     assert main(["fleet", "query", "--store", str(fleet_store.folder), "SELECT count(*) AS n FROM runs"]) == 0
     assert capsys.readouterr().out.split() == ["n", "48"]
+
+
+def test_long_and_empty_results_are_explained(fleet_store: Store, capsys: Captured) -> None:
+    """Without reading all rows."""
+    query = ["fleet", "query", "--store", str(fleet_store.folder)]
+
+    assert main([*query, "SELECT * FROM range(5000)"]) == 0
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) < 1500
+    assert "more rows" in printed.err
+    assert main([*query, "SELECT node, run FROM runs WHERE false"]) == 0
+    assert "no rows" in capsys.readouterr().err
 
 
 def test_exports_have_all_rows(fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,6 +406,20 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
     assert found[0].member.node == "bad"
     assert found[0].slower
     assert all(outlier.basis == "its prediction" for outlier in found)
+
+
+def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
+    """The date of the change and the driver are named; one run alone is no change."""
+    for day in range(1, 7):
+        effect, driver = (-0.06, "2") if day >= 4 else (0.0, "1")
+        Store(tmp_path / "changed").add(_varied(run, f"run{day}", "node", day, effect, driver=driver))
+        Store(tmp_path / "once").add(_varied(run, f"run{day}", "node", day, -0.06 * (day == 6)))
+
+    (change,) = analyse(Store(tmp_path / "changed")).changes
+
+    assert (change.member.node, "2026-11-04" in change.sentence) == ("node", True)
+    assert "driver is 2" in change.sentence
+    assert analyse(Store(tmp_path / "once")).changes == ()
 
 
 def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
+from socket import socket
 
 import pytest
 
@@ -59,6 +61,29 @@ def test_sets_of_names_are_expanded() -> None:
     assert site.access("gpu08", named["gpu08"]) == ["--partition=gpu", "--nodelist=gpu08"]
     names = {partition_name(node, number) for number, node in enumerate(["a.b", "a_b", "7", "a-b"])}
     assert len(names) == 4
+
+
+@needs_reframe
+def test_jobs_over_ssh_end() -> None:
+    site = Site(scheduler="ssh", nodes=("a",), options=("-oConnectTimeout=3",), time_limit_minutes=7)
+    (name, settings), *_ = site.named().items()
+    timeouts = [option for option in site.access(name, settings) if "ConnectTimeout" in option]
+    assert timeouts[0] == "-oConnectTimeout=3"
+    assert site.executable.startswith("timeout ")
+    assert " 7m " in site.executable
+    assert Site(scheduler="slurm", nodes=("a",)).executable == "gpureport"
+
+
+@needs_reframe
+@pytest.mark.skipif(which("ssh") is None, reason="there is no ssh")
+def test_the_message_of_ssh_is_the_reason(tmp_path: Path) -> None:
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    site = write_site(tmp_path / "site", f"scheduler: ssh\nnodes: [127.0.0.1]\noptions: [-oPort={port}]\nretries: 0\n")
+    done = gpureport("fleet", "run", site, "-o", tmp_path / "runs")
+    assert done.returncode == 1
+    assert "refused" in done.stdout
 
 
 @needs_reframe

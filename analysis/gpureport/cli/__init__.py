@@ -1,7 +1,6 @@
 """The command line: the only package that prints or exits."""
 
 import errno
-import gc
 import sys
 from collections.abc import Sequence
 from shutil import get_terminal_size
@@ -10,7 +9,7 @@ from typing import NoReturn
 
 from gpureport.cli.streams import provide_streams
 from gpureport.errors import GpuReportError, InputError
-from gpureport.memory import limit_remark
+from gpureport.memory import collect_rarely, limit_remark
 
 INTERRUPTED = 130
 _LONGEST_NAME = 120  # characters of a file name in an error message
@@ -79,6 +78,5 @@ def _fail(sentence: str, code: int) -> int:
 def run() -> NoReturn:
     """Run the command line and exit."""
     provide_streams()
-    # Garbage collection would take a sixth of a command, and find nothing: records and reports are kept to the end.
-    gc.set_threshold(1_000_000, 20, 20)
+    collect_rarely()
     sys.exit(main())

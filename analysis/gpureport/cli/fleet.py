@@ -1,10 +1,12 @@
 """``gpureport fleet``: add runs to a store, list, query and export them, and report on the devices."""
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.cli.console import note, print_line, print_text
 from gpureport.cli.options import writing
@@ -16,9 +18,6 @@ from gpureport.inputs import is_there
 from gpureport.report import Paper
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from gpureport.fleet.schema import StoredRun
     from gpureport.fleet.store import Store
 
 _RUN = "run-"
@@ -26,7 +25,9 @@ _MOST_ROWS = 1000
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
 _BATCH = 64  # reports that are read together
-_FEWEST = 8  # reports that other processes read
+_FEWEST = 16  # reports that other processes read
+_READING = ("gpureport.fleet.reading", "gpureport.fleet.store", "pyarrow.parquet")
+"""Modules that these processes need."""
 
 
 def opened(folder: Path | None) -> "Store":
@@ -50,21 +51,23 @@ def add_runs(paths: Sequence[str], folder: Path | None, node: str | None) -> int
     store = opened(folder)
     found = list(dict.fromkeys(each for path in paths for each in _reports(path, node)))
     problems: list[str] = []
-    new = 0
+    new: set[str] = set()
     with ProgressBar("adding") as bar:
         for start in range(0, len(found), _BATCH):
             bar.advance(found[start][1], start / len(found))
-            read = in_parallel(_read, found[start : start + _BATCH], _FEWEST)
-            problems += [each for each in read if isinstance(each, str)]
-            new += sum(store.add(each) for each in read if not isinstance(each, str))
+            for each in in_parallel(partial(_added, store), found[start : start + _BATCH], _FEWEST, _READING):
+                if each.problem:
+                    problems.append(each.problem)
+                elif each.new:
+                    new.add(each.run)
     if len(problems) == len(found):
         raise InputError(problems[0])
     for problem in problems:
         note(f"Left out: {problem}")
     store.pack()
-    known = len(found) - len(problems) - new
+    known = len(found) - len(problems) - len(new)
     already = f"; {known} already there" if known else ""
-    print_line(f"Added to {store.folder}: {_counted(new, 'run')}{already}")
+    print_line(f"Added to {store.folder}: {_counted(len(new), 'run')}{already}")
     return 1 if problems else 0
 
 
@@ -96,20 +99,33 @@ def _node(path: Path) -> str:
     return short_name(folder.absolute().parent) if name.startswith(_RUN) else name
 
 
-def _read(report: tuple[Path, str]) -> "StoredRun | str":
-    """Read a report; return the problem if it has one."""
+class _Addition(NamedTuple):
+    """What came of a report: the run, whether it is new, or why it was left out."""
+
+    run: str = ""
+    new: bool = False
+    problem: str = ""
+
+
+def _added(store: "Store", report: tuple[Path, str]) -> _Addition:
+    """Read a report and write it to the store.
+
+    Raises:
+        GpuReportError: the store cannot be written.
+    """
     from gpureport.fleet.reading import read_run
 
     try:
-        return read_run(*report)
+        run = read_run(*report)
     except GpuReportError as error:
-        return str(error)
+        return _Addition(problem=str(error))
+    return _Addition(run.run, store.add(run))
 
 
 def list_nodes(folder: Path | None) -> int:
     """Print the nodes with their devices and runs."""
-    rows = opened(folder).query(_NODES)
-    print_table(_counted(len(rows), "device"), list(rows.columns), _texts(rows), right=[_RUNS])
+    columns, rows = opened(folder).rows(_NODES, sys.maxsize)
+    print_table(_counted(len(rows), "device"), columns, _texts(rows), right=[_RUNS])
     return 0
 
 
@@ -124,15 +140,18 @@ _RUNS = 2  # column
 
 def query_runs(sql: str, folder: Path | None) -> int:
     """Print the rows of a SELECT statement."""
-    rows = opened(folder).query(sql)
-    numbers = [number for number, kind in enumerate(rows.dtypes) if kind.kind in "iuf"]
-    texts = _texts(rows[:_MOST_ROWS])
-    if len(rows.columns) > 1:
-        print_table(_counted(len(rows), "row"), list(rows.columns), texts, right=numbers)
-    for text in ((rows.columns[0],), *texts) if len(rows.columns) == 1 else ():
+    columns, rows = opened(folder).rows(sql, _MOST_ROWS + 1)
+    shown, more = rows[:_MOST_ROWS], len(rows) > _MOST_ROWS
+    texts = _texts(shown)
+    if len(columns) > 1:
+        numbers = [i for i in range(len(columns)) if all(_is_number(row[i]) for row in shown)]
+        print_table(f"First {_MOST_ROWS} rows" if more else _counted(len(rows), "row"), columns, texts, right=numbers)
+    for text in ((columns[0],), *texts) if len(columns) == 1 else ():
         print_line(text[0])
-    if len(rows) > _MOST_ROWS:
-        note(f"The first {_MOST_ROWS} rows are shown; use `gpureport fleet export` or LIMIT.")
+    if not rows:
+        note("The query has no rows.")
+    if more:
+        note("There are more rows; use `gpureport fleet export` or LIMIT.")
     return 0
 
 
@@ -140,9 +159,9 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _texts(rows: "pd.DataFrame") -> list[tuple[str, ...]]:
-    """Return the cells of a frame as text; missing values are empty."""
-    return [tuple(map(_text, row)) for row in rows.itertuples(index=False)]
+def _texts(rows: Iterable[Sequence[object]]) -> list[tuple[str, ...]]:
+    """Return cells as text; missing values are empty."""
+    return [tuple(map(_text, row)) for row in rows]
 
 
 def _text(value: object) -> str:
@@ -151,28 +170,28 @@ def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _is_number(value: object) -> bool:
+    """Return whether a cell contains a number or nothing."""
+    return value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool))
+
+
 def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int:
     """Write a table as CSV, Parquet or JSON, by the suffix of *file*."""
-    write = _FORMATS.get(file.suffix.lower())
-    if write is None:
+    options = _FORMATS.get(file.suffix.lower())
+    if options is None:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
     with writing([file], force=force):
-        write_file(file, write(opened(folder).table(table)))
+        write_file(file, opened(folder).export(table, options))
     print_line(f"Written: {file}")
     return 0
 
 
-def _parquet(rows: "pd.DataFrame") -> bytes:
-    stream = BytesIO()
-    rows.to_parquet(stream, index=False)
-    return stream.getvalue()
-
-
-_FORMATS: "dict[str, Callable[[pd.DataFrame], str | bytes]]" = {
-    ".csv": lambda rows: rows.to_csv(index=False),
-    ".parquet": _parquet,
-    ".json": lambda rows: rows.to_json(orient="records", date_format="iso", indent=1, double_precision=15),
+_FORMATS = {
+    ".csv": "FORMAT csv",
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".json": "FORMAT json, ARRAY true, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S'",
 }
+"""Options of DuckDB's COPY by suffix."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +223,9 @@ def report_fleet(request: FleetRequest) -> int:
             fleet = analyse(opened(request.store), request.minimum_effect / 100)
         for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):
             print_text(text)
-        for text in (*(day.sentence for day in fleet.days[:_MOST_SENTENCES]), *fleet.models[:_MOST_SENTENCES]):
+        for each in fleet.over_time[:_MOST_SENTENCES]:
+            print_text(each.sentence)
+        for text in fleet.models[:_MOST_SENTENCES]:
             print_text(text)
         written: list[Path] = []
         if request.output:

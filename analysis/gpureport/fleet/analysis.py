@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from math import log1p
+from math import copysign, log1p
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from gpureport.fleet.peers import (
     effects,
     layer_effects,
     layers_of,
+    nanmedian,
     significant,
 )
 from gpureport.fleet.schema import Row
@@ -35,13 +36,15 @@ if TYPE_CHECKING:
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
 _LEAST_DAY = 0.01  # effect of a day that is reported
+_FEWEST_IN_STATE = 2  # runs before and after a change that is reported
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick"
 _OWN = f"""
 SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
     CAST(CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS FLOAT) AS predicted,
     CAST(ln(predicted_high / predicted) AS FLOAT) AS width
-FROM points WHERE measured > 0 AND predicted > 0
+FROM points WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
+    AND predicted_high BETWEEN predicted AND 1e60
 """  # noqa: S608 - no input
 _POINTS = f"""
 CREATE TEMP TABLE common AS
@@ -72,7 +75,7 @@ GROUP BY numbers.number, common.part
 _FIGURES = f"""
 SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
     arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
-FROM key_figures WHERE measured > 0 GROUP BY ALL ORDER BY name, key, node, pci_address
+FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 GROUP BY ALL ORDER BY name, key, node, pci_address
 """  # noqa: S608 - no input
 """Key figures of the last run of each device."""
 
@@ -131,6 +134,15 @@ class DayEffect:
     model: str
     day: date
     layers: Mapping[str, float]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A device without enough peers whose speed changed."""
+
+    model: str
+    member: Member
     sentence: str
 
 
@@ -211,7 +223,15 @@ class Figure:
     @property
     def ratio(self) -> float:
         """Speed relative to the median device: above 1 is faster."""
-        return self.usual / self.measured if self.unit == "s" else self.measured / self.usual
+        return self._speed(self.usual)
+
+    @property
+    def predicted_ratio(self) -> float | None:
+        """Speed relative to the prediction; ``None`` without one."""
+        return self._speed(self.predicted) if self.predicted else None
+
+    def _speed(self, other: float) -> float:
+        return other / self.measured if self.unit == "s" else self.measured / other
 
 
 Figures = tuple[tuple[tuple[Figure, ...], ...], ...]
@@ -226,6 +246,7 @@ class Fleet:
         peers: devices by model.
         outliers: the most affected first; slower ones before faster ones.
         days: effects of time.
+        changes: of devices that have too few peers.
         figures: key figures of each device, by model and device.
         models: sentences about models that differ from their prediction as a whole.
         minimum_effect: relative difference below which none is significant.
@@ -234,6 +255,7 @@ class Fleet:
     peers: tuple[Peers, ...]
     outliers: tuple[Outlier, ...]
     days: tuple[DayEffect, ...]
+    changes: tuple[Change, ...]
     figures: Figures
     models: tuple[str, ...] = ()
     minimum_effect: float = MINIMUM_EFFECT
@@ -242,6 +264,11 @@ class Fleet:
     def slower(self) -> tuple[Outlier, ...]:
         """Outliers that are slower."""
         return tuple(each for each in self.outliers if each.slower)
+
+    @property
+    def over_time(self) -> "tuple[DayEffect | Change, ...]":
+        """Effects of days, then changes of devices."""
+        return (*self.days, *self.changes)
 
     @property
     def runs(self) -> int:
@@ -258,8 +285,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     """Compare all devices of *store* with their peers, or with their predictions where there are fewer than three.
 
     Raises:
-        InputError: the store contains no run with predictions.
-        GpuReportError: a file cannot be read.
+        InputError: the store contains no run with predictions, or a file cannot be read.
     """
     with store.connect() as connection:
         runs = connection.execute("SELECT * FROM runs ORDER BY created_at, run").df()
@@ -282,6 +308,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         peers=every,
         outliers=tuple(sorted(found, key=lambda outlier: outlier.effect)),
         days=tuple(day for each in every for day in _days(each)),
+        changes=tuple(c for each in every if not each.compared for c in _changes(each, minimum_effect)),
         figures=_figures(figures, every),
         models=tuple(text for each in compared for text in _of_model(each, minimum_effect)),
         minimum_effect=minimum_effect,
@@ -370,13 +397,6 @@ def _against_peers(peers: Peers, flags: Flags) -> Iterator[Outlier]:
         yield _outlier(peers, int(member), layers, found, basis)
 
 
-def _medians(values: Floats) -> Floats:
-    """Return the median of each column; NaN for a column without values."""
-    import pandas as pd
-
-    return pd.DataFrame(values).median().to_numpy()
-
-
 def _size(pair: tuple[Part, float]) -> float:
     return -abs(pair[1])
 
@@ -385,7 +405,7 @@ def _against_prediction(peers: Peers, minimum_effect: float) -> Iterator[Outlier
     """Yield the devices with a layer outside the 95 % interval of its prediction: the median over its parts."""
     for member in range(len(peers.members)):
         present = peers.effects.present & (peers.runs["member"] == member).to_numpy()
-        own = peers.predicted + _medians(peers.values[present])
+        own = peers.predicted + nanmedian(peers.values[present])
         layers, outside = {}, []
         for layer in layers_of(peers.parts):
             chosen = [i for i, part in enumerate(peers.parts) if part.layer == layer and not np.isnan(own[i])]
@@ -434,12 +454,7 @@ def _listed(names: Sequence[str]) -> str:
 def _days(peers: Peers) -> Iterator[DayEffect]:
     """Yield the days on which all devices differed."""
     for number, day in enumerate(peers.days):
-        own = peers.effects.days[number]
-        layers = {
-            layer: float(np.median(found))
-            for layer in layers_of(peers.parts)
-            if len(found := own[[part.layer == layer for part in peers.parts]])
-        }
+        layers = _by_layer(peers, peers.effects.days[number])
         worst = max(layers.values(), key=abs, default=0.0)
         if abs(worst) >= _LEAST_DAY:
             runs = peers.runs[peers.runs["day"] == number]
@@ -449,11 +464,37 @@ def _days(peers: Peers) -> Iterator[DayEffect]:
             yield DayEffect(peers.title, day, layers, f"{text}{place(layers)}{why}.")
 
 
+def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
+    """Yield the devices whose present state differs from earlier runs, with at least two runs of each."""
+    for number, member in enumerate(peers.members):
+        own, present = (peers.runs["member"] == number).to_numpy(), peers.effects.present
+        now, before = own & present, own & ~present
+        since = peers.since(number)
+        if since is None or min(now.sum(), before.sum()) < _FEWEST_IN_STATE:
+            continue
+        layers = _by_layer(peers, nanmedian(peers.values[now]) - nanmedian(peers.values[before]))
+        worst = max(layers.values(), key=abs, default=0.0)
+        if abs(worst) >= log1p(minimum_effect):
+            text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(worst)} than in "
+            text += f"earlier runs; this affects {place(layers)}"
+            earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
+            why = "; ".join(reasons(peers.rows[number][-1], earlier, "earlier runs"))
+            yield Change(peers.title, member, f"{text}{': ' if why else ''}{why}.")
+
+
+def _by_layer(peers: Peers, values: Floats) -> dict[str, float]:
+    """Return the median of *values* of parts (parts,) over the parts of each layer."""
+    known = [(part.layer, value) for part, value in zip(peers.parts, values, strict=True) if not np.isnan(value)]
+    every = layers_of([part for part in peers.parts if part.layer in dict(known)])
+    return {layer: float(np.median([value for own, value in known if own == layer])) for layer in every}
+
+
 def _of_model(peers: Peers, minimum_effect: float) -> Iterator[str]:
     """Yield a sentence for each layer in which the median device lies outside the interval of the prediction."""
     for layer in layers_of(peers.parts):
         chosen = [part.layer == layer for part in peers.parts]
         found, width = float(np.median(peers.predicted[chosen])), float(np.median(peers.widths[chosen]))
         if sum(chosen) >= FEWEST_PEERS and abs(found) > max(width, log1p(minimum_effect)):
-            text = f"The median of {len(peers.members)} devices ({peers.title}) is {percent(found)} than its prediction"
-            yield f"{text} in {layer}, outside the 95 % interval (± {100 * width:.2g} %)."
+            text = f"The median of {len(peers.members)} devices ({peers.title}) is {percent(found)} than predicted"
+            where = f"with {place({layer: found})} as the bottleneck"
+            yield f"{text} {where}; the 95 % interval ends at {percent(copysign(width, found))}."

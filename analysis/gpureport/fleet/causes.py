@@ -52,29 +52,29 @@ def place(layers: Mapping[str, float]) -> str:
     return " and ".join({CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found))
 
 
-def reasons(own: Row, peers: Sequence[Row]) -> Iterator[str]:
-    """Yield the recorded conditions of a run that differ from those of its peers, the most direct first."""
+def reasons(own: Row, peers: Sequence[Row], others: str = "its peers") -> Iterator[str]:
+    """Yield the recorded conditions of a run that differ from those of its peers, or of *others*; most direct first."""
     usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
     clock = own["clock_hz"]
     if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := sorted(usual)[len(usual) // 2]):
         lower = 100 * (1 - clock / centre)
-        yield f"its clock was {format_frequency(clock)}, {lower:.2g} % below that of its peers"
+        yield f"its clock was {format_frequency(clock)}, {lower:.2g} % below that of {others}"
     limits = _reasons(own) - {name for name, count in _common(peers).items() if 2 * count > len(peers)}
     if limits:
         yield f"the driver reported a limit of the clock: {', '.join(sorted(limits))}"
-    others = own["others_utilisation"]
-    if isinstance(others, float) and others >= _OTHERS:
-        yield f"other processes used up to {others:.0%} of it".replace("%", " %")
+    load = own["others_utilisation"]
+    if isinstance(load, float) and load >= _OTHERS:
+        yield f"other processes used up to {load:.0%} of it".replace("%", " %")
     steal = own["cpu_steal"]
     if isinstance(steal, float) and steal >= _STEAL:
         yield f"the hypervisor took {steal:.0%} of the processor time".replace("%", " %")
     for name, text in _FACTS.items():
         most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
         if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
-            yield f"its {text} is {own[name]}, that of its peers {most[0][0]}"
+            yield f"its {text} is {own[name]}, that of {others} {most[0][0]}"
     warm, warmth = _celsius(own), sorted(t for row in peers if (t := _celsius(row)) is not None)
     if warm is not None and warmth and warm > warmth[len(warmth) // 2] + _WARMER_C:
-        yield f"its temperature was {warm:.0f} °C, that of its peers {warmth[len(warmth) // 2]:.0f} °C"
+        yield f"its temperature was {warm:.0f} °C, that of {others} {warmth[len(warmth) // 2]:.0f} °C"
 
 
 def percent(effect: float) -> str:

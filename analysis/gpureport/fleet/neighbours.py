@@ -33,8 +33,7 @@ def others_of(report: Report, store: Store) -> tuple[tuple[StoredValue, ...], ..
     """Return the rates of the last run of each other device of the same model, measured in the same way.
 
     Raises:
-        InputError: the store contains no run.
-        GpuReportError: a file cannot be read.
+        InputError: the store contains no run, or a file cannot be read.
     """
     if report.machine is None or report.match.entry is None:
         return ()

@@ -107,7 +107,7 @@ def effects(values: Floats, device: Indices, day: Indices, parts: Sequence[Part]
     residuals = values - days[day]
     present = _present(residuals, device, assumed, parts)
     found = _medians(np.where(present[:, None], residuals, np.nan), device)
-    centre = _nanmedian(found)
+    centre = nanmedian(found)
     devices = found - centre
     errors, dof = _errors(devices, residuals - centre, device, present, assumed)
     from scipy.stats import t as student
@@ -144,15 +144,13 @@ def significant(every: Sequence[Floats], estimates: Sequence[Floats], minimum_ef
 
 def _adjusted(p_values: Floats) -> Floats:
     """Return Benjamini and Hochberg's adjusted p-values of each row; 1 where there is none."""
-    known = ~np.isnan(p_values)
-    order = np.argsort(np.where(known, p_values, np.inf), axis=1)
-    ranked = np.take_along_axis(np.where(known, p_values, 1.0), order, axis=1)
-    ranks = np.arange(1, p_values.shape[1] + 1)
-    scaled = np.minimum(ranked * known.sum(axis=1, keepdims=True) / ranks, 1.0)
-    found = np.minimum.accumulate(scaled[:, ::-1], axis=1)[:, ::-1]
-    adjusted = np.empty_like(p_values)
-    np.put_along_axis(adjusted, order, found, axis=1)
-    return np.where(known, adjusted, 1.0)
+    from scipy.stats import false_discovery_control
+
+    found = np.ones_like(p_values)
+    for own, row in zip(found, p_values, strict=True):
+        known = ~np.isnan(row)
+        own[known] = false_discovery_control(row[known])
+    return found
 
 
 def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "dict[str, Floats]":
@@ -216,7 +214,7 @@ def _days(values: Floats, device: Indices, day: Indices, assumed: Floats) -> Flo
         rest -= np.nan_to_num(own)[devices]
         if not step.any():
             break
-    centre = _nanmedian(found[days])
+    centre = nanmedian(found[days])
     return _kept(found - centre, cells, days, assumed)
 
 
@@ -234,7 +232,7 @@ def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequenc
     standardised = residuals / assumed
     layers = layers_of(parts)
     series = np.stack(
-        [_nanmedian(standardised[:, [part.layer == layer for part in parts]].T) for layer in layers],
+        [nanmedian(standardised[:, [part.layer == layer for part in parts]].T) for layer in layers],
         axis=1,
     )
     series[:, np.isnan(series).any(axis=0)] = 0.0
@@ -251,10 +249,10 @@ def _errors(
     """Return the standard errors of the devices' effects (devices, parts), and their degrees of freedom."""
     kept = np.where(present[:, None], residuals, np.nan)
     counts = _counts(kept, device)
-    between = _shrunk((MAD_TO_SIGMA * _nanmedian(np.abs(devices))) ** 2, len(devices), assumed)
+    between = _shrunk((MAD_TO_SIGMA * nanmedian(np.abs(devices))) ** 2, len(devices), assumed)
     deviations = np.where(counts[device] > 1, kept - devices[device], np.nan)
     repeated = int((counts.max(axis=1) > 1).sum())
-    within = _shrunk((MAD_TO_SIGMA * _nanmedian(np.abs(deviations))) ** 2 * 2, repeated, assumed)
+    within = _shrunk((MAD_TO_SIGMA * nanmedian(np.abs(deviations))) ** 2 * 2, repeated, assumed)
     usual = np.median(np.maximum(counts, 1), axis=0)
     own = np.maximum(between - within / usual, 0.25 * between)  # of devices, apart from that of runs
     variance = own + within / np.maximum(counts, 1)
@@ -292,7 +290,7 @@ def _members(group: Indices) -> list[Indices]:
     return np.split(order, np.cumsum(np.bincount(group))[:-1])
 
 
-def _nanmedian(values: Floats) -> Floats:
+def nanmedian(values: Floats) -> Floats:
     """Return the median of each column without NaN; NaN for a column of NaN."""
     import pandas as pd
 

@@ -95,8 +95,9 @@ def _reason(case: Case) -> str:
     if case["result"] == "pass":
         return ""
     if case["fail_phase"] != "sanity":
-        reason = str(case["fail_reason"] or "").strip().partition("\n")[0]
-        return (reason or f"failed in phase {case['fail_phase']}")[:_MOST_REASON]
+        reason, _, output = str(case["fail_reason"] or "").strip().partition("\n")
+        said = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("---")]
+        return (said or [reason or f"failed in phase {case['fail_phase']}"])[-1][:_MOST_REASON]
     lines = [line for name in ("job_stderr", "job_stdout") for line in _lines(case, name) if line.strip()]
     said = [line for line in lines if line.startswith(FAILED)]
     return (said or lines or ["the job ended without output"])[-1].strip()[:_MOST_REASON]

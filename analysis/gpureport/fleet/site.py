@@ -25,8 +25,9 @@ from gpureport.fleet.figures import (
     strip_figure,
     trend_figure,
 )
+from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.schema import Row
-from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
+from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
 from gpureport.report.figures.picture import Picture
@@ -86,12 +87,13 @@ def content(fleet: Fleet) -> Content:
         "fleet": fleet,
         "version": __version__,
         "title": _TITLE,
-        "period": f"{first:{_DAY}} to {last:{_DAY}}",
+        "period": " to ".join(dict.fromkeys((f"{first:{_DAY}}", f"{last:{_DAY}}"))),
         "conclusion": conclusion(fleet),
         "shown": outliers[:_MOST_SENTENCES],
         "hidden": max(len(outliers) - _MOST_SENTENCES, 0),
-        "heat": [picture for number in drawn for picture in _heat(fleet, number)],
-        "strips": [_strips(fleet, number) for number in drawn if len(fleet.peers[number].members) > 1],
+        "bases": {_basis(each) for each in fleet.peers},
+        "heat": [*(picture for number in drawn for picture in _heat(fleet, number)), *_predicted_heat(fleet)],
+        "strips": [_strips(fleet, number) for number in drawn if fleet.peers[number].compared],
         "trends": [picture for number in drawn[:1] for picture in _trends(fleet, fleet.peers[number])],
         "models": [
             (_model_page(n), f"{each.title}: {_counted(len(each.members), 'device')}")
@@ -104,11 +106,19 @@ def content(fleet: Fleet) -> Content:
 def conclusion(fleet: Fleet) -> str:
     """Return the main result in a sentence."""
     slower, faster = len(fleet.slower), len(fleet.outliers) - len(fleet.slower)
+    basis = " or ".join(dict.fromkeys(_basis(each) for each in sorted(fleet.peers, key=lambda p: not p.compared)))
+    every = _counted(fleet.devices, "device")
     if not fleet.outliers:
-        return f"None of {_counted(fleet.devices, 'device')} differs significantly."
+        who = "The device does not differ" if fleet.devices == 1 else f"None of {every} differs"
+        return f"{who} significantly from its {basis}."
     parts = [f"{number} {word}" for number, word in ((slower, "slower"), (faster, "faster")) if number]
-    verb = "differs" if slower + faster == 1 else "differ"
-    return f"{slower + faster} of {_counted(fleet.devices, 'device')} {verb} significantly: {', '.join(parts)}."
+    verb, whose = ("differs", "its") if slower + faster == 1 else ("differ", "their")
+    return f"{slower + faster} of {every} {verb} significantly from {whose} {basis}: {', '.join(parts)}."
+
+
+def _basis(peers: Peers) -> str:
+    """Return what the devices of a model are compared with."""
+    return "peers" if peers.compared else "prediction"
 
 
 def _counted(number: int, what: str) -> str:
@@ -133,7 +143,7 @@ def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
     peers = fleet.peers[number]
     cells = {member: {each.name: each.ratio for each in own} for member, own in enumerate(fleet.figures[number]) if own}
     names = tuple(sorted({name for own in cells.values() for name in own}))
-    if len(peers.members) < 2 or not names:
+    if not peers.compared or not names:
         return
     odd = _odd(fleet, peers)
     rest = sorted((m for m in cells if m not in odd), key=lambda m: -max(abs(np.log(list(cells[m].values())))))
@@ -149,6 +159,22 @@ def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
     caption += "Blue: faster; orange: slower."
     caption += f" {left} devices with smaller differences are not shown." if left else ""
     yield Picture(partial(heat_figure, rows, blocks, reach_of(rows)), caption)
+
+
+def _predicted_heat(fleet: Fleet) -> Iterator[Picture]:
+    """Draw the devices without peers by key figures, relative to their predictions."""
+    rows = [
+        HeatRow(member.label, _counted(len(runs), "run"), (cells,), heading=peers.title)
+        for peers, every in zip(fleet.peers, fleet.figures, strict=True)
+        if not peers.compared
+        for member, runs, own in zip(peers.members, peers.rows, every, strict=True)
+        if (cells := {each.name: each.predicted_ratio for each in own if each.predicted_ratio})
+    ][:_MOST_ROWS]
+    if rows:
+        names = tuple(sorted({name for row in rows for name in row.cells[0]}))
+        blocks = [HeatBlock("speed relative to the prediction", names, tallest_in=1.55)]
+        caption = "Key figures of devices without peers. Blue: faster than predicted; orange: slower."
+        yield Picture(partial(heat_figure, rows, blocks, reach_of(rows)), caption)
 
 
 def _strips(fleet: Fleet, number: int) -> Picture:
@@ -169,21 +195,13 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[int] = ()) -> Iterator
     )
     times = tuple(time.to_pydatetime() for time in peers.runs["created_at"])
     trends = [
-        Trend(
-            layer, times, percents(_row_medians(peers.values[:, [part.layer == layer for part in peers.parts]])), lines
-        )
+        Trend(layer, times, percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]])), lines)
         for layer in peers.layers
     ]
     caption = (
         f"{peers.title}: speed by layer, relative to the median run. Line: median of the day; area: nine in ten runs."
     )
     yield Picture(partial(trend_figure, trends), caption)
-
-
-def _row_medians(values: Floats) -> Floats:
-    import pandas as pd
-
-    return pd.DataFrame(values).median(axis=1).to_numpy()
 
 
 def _devices(fleet: Fleet, numbers: Sequence[int]) -> Listing:
@@ -196,7 +214,8 @@ def _devices(fleet: Fleet, numbers: Sequence[int]) -> Listing:
         last = peers.runs.groupby("member")["created_at"].max()
         for member, device in enumerate(peers.members):
             outlier = odd.get(member)
-            state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else ""
+            normal = "like its peers" if peers.compared else "as predicted"
+            state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
             effect = as_percent(outlier.effect) if outlier else ""
             cells = (device.label, peers.title, state, effect, str(counts[member]), f"{last[member]:%Y-%m-%d}")
             rows.append((_device_page(number, member), cells))
@@ -250,14 +269,17 @@ def _page(
 
 def _model(fleet: Fleet, number: int) -> Content:
     peers = fleet.peers[number]
-    sentences = [o.sentence for o in _odd(fleet, peers).values()] or ["No device differs significantly from its peers."]
-    sentences += [day.sentence for day in fleet.days if day.model == peers.title]
+    normal = f"No device differs significantly from its {_basis(peers)}."
+    sentences = [o.sentence for o in _odd(fleet, peers).values()] or [normal]
+    first, *others = fleet.figures[number]
+    figures = _model_figures(fleet, number) if others else _device_figures(first, compared=False)
+    sentences += [each.sentence for each in fleet.over_time if each.model == peers.title]
     return _page(
         peers.title,
         f"{peers.model}: {_counted(len(peers.members), 'device')}, {_counted(len(peers.runs), 'run')}.",
         sentences=sentences[:_MOST_SENTENCES],
         pictures=[_strips(fleet, number)] if peers.compared else [],
-        tables=[("Key figures", _model_figures(fleet, number)), ("Devices", _devices(fleet, [number]))],
+        tables=[("Key figures", figures), ("Devices", _devices(fleet, [number]))],
     )
 
 
@@ -291,8 +313,9 @@ def _device(
     normal = (
         f"No significant difference from {_counted(others, 'peer')}."
         if peers.compared
-        else "Its speed agrees with its prediction."
+        else "Its speed lies within the 95 % interval of its prediction."
     )
+    changes = [each.sentence for each in fleet.changes if (each.model, each.member) == (peers.title, device)]
     tables: list[tuple[str, Table | Listing]] = []
     if peers.compared:
         layers = tuple(
@@ -307,25 +330,29 @@ def _device(
             ("Significant sweeps", Table(("sweep", "layer", "difference"), sweeps, frozenset({"difference"})))
         )
     if own := fleet.figures[number][member]:
-        tables.append(("Key figures", _device_figures(own)))
+        tables.append(("Key figures", _device_figures(own, compared=peers.compared)))
     tables.append(("Runs", _runs(runs, folder)))
     return _page(
         device.label,
         f"{device.device}, {_counted(len(runs), 'run')}. {device.pci_address}",
         above=[(_model_page(number), peers.title)],
-        sentences=[outlier.sentence if outlier else normal],
-        pictures=list(_trends(fleet, peers, [member])) if outlier and len(runs) > 1 else [],
+        sentences=[outlier.sentence if outlier else normal, *changes],
+        pictures=list(_trends(fleet, peers, [member])) if (outlier or changes) and len(runs) > 1 else [],
         tables=tables,
     )
 
 
-def _device_figures(figures: Sequence[Figure]) -> Table:
+def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
+    """Return the key figures of a device next to those of its model, if it has peers, and to the predicted ones."""
     rows = []
     for each in figures:
-        values = (format_value(value, each.unit) for value in (each.measured, each.usual))
-        predicted = format_value(each.predicted, each.unit) if each.predicted else ""
-        rows.append((each.name, *values, f"{each.ratio:.3f}", predicted))
-    columns = ("key figure", "measured", "median of the model", "speed / median", "predicted")
+        measured, usual = (format_value(value, each.unit) for value in (each.measured, each.usual))
+        peers = (usual, f"{each.ratio:.3f}") if compared else ()
+        ratio = each.predicted_ratio
+        predicted = (format_value(each.predicted, each.unit), f"{ratio:.3f}") if each.predicted and ratio else ("", "")
+        rows.append((each.name, measured, *peers, *predicted))
+    peers = ("median of the model", "speed / median") if compared else ()
+    columns = ("key figure", "measured", *peers, "predicted", "speed / predicted")
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 

@@ -25,6 +25,9 @@ _NODE_OPTIONS: dict[Scheduler, str] = {
 }
 """How a job asks for a node."""
 
+_SSH = ("-oConnectTimeout=20", "-oServerAliveInterval=30")
+"""Default options that end the connection to a node that does not answer; options of the site replace them."""
+
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 _MOST_NODES = 20_000
 
@@ -122,7 +125,13 @@ class Site(BaseModel):
     def access(self, node: str, settings: NodeSettings) -> list[str]:
         """Return the options of the jobs of a *node*."""
         option = self.node_option or _NODE_OPTIONS.get(self.scheduler, "")
-        return [*self.options, *([option.format(node=node)] if option else []), *settings.options]
+        defaults = _SSH if self.scheduler == "ssh" else ()  # of repeated options, ssh takes the first
+        return [*self.options, *([option.format(node=node)] if option else []), *settings.options, *defaults]
+
+    @property
+    def executable(self) -> str:
+        """Command of a node before its arguments; over SSH, where ReFrame has no time limit, it has one of its own."""
+        return f"timeout -v {self.time_limit_minutes}m {self.command}" if self.scheduler == "ssh" else self.command
 
     def arguments(self, folder: str) -> list[str]:
         """Return the arguments of ``gpureport`` on a node, which writes to *folder*."""

@@ -9,14 +9,15 @@ import hashlib
 import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gpureport.errors import GpuReportError, InputError
-from gpureport.files import write_file
-from gpureport.fleet.schema import TABLES, Row, StoredRun, Table, arrow_schema, columns
+from gpureport.errors import InputError
+from gpureport.files import scratch_folder, write_file
+from gpureport.fleet.schema import TABLES, Column, Row, StoredRun, Table, arrow_schema, columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
 FEWEST_PACKED = 200
 """Runs in files of their own that are packed together."""
-_MOST_PACKED = 2000  # in one file
+_MOST_PACKED = 1000  # in one file; to write it takes 1 GB of memory
 _RUN_COLUMNS = ("node", "device", "pci_address", "model", "compute_units", "quick", "created_at")
 """Columns of ``runs`` that all other views have too."""
+_KNOWN = ("run", *(name for name in _RUN_COLUMNS if name != "pci_address"))  # of every run
 _SUFFIX = ".parquet"
 _TYPES = {"text": "VARCHAR", "number": "DOUBLE", "whole": "BIGINT", "truth": "BOOLEAN", "moment": "TIMESTAMP"}
 _MEMORY = "1GB"
@@ -35,6 +37,18 @@ _MEMORY = "1GB"
 
 VARIABLE = "GPUREPORT_STORE"
 """Environment variable with the folder of the store."""
+
+
+class Rows(NamedTuple):
+    """Result of a query.
+
+    Attributes:
+        columns: their names.
+        rows: values, as many as there are columns.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -70,46 +84,62 @@ class Store:
 
     def pack(self) -> None:
         """Pack runs that are in files of their own, if there are many."""
-        loose = self._files[len(self._packs) :]
+        loose = self._files[len(self._packed_runs) :]
         starts = range(0, len(loose), _MOST_PACKED) if len(loose) >= FEWEST_PACKED else ()
         for files in (loose[start : start + _MOST_PACKED] for start in starts):
             runs = sorted(file.stem for file in files)
             name = hashlib.sha256("".join(runs).encode()).hexdigest()[:32]
             write_file(self.folder / "packed" / f"{name}{_SUFFIX}", _packed(files))
 
-    def connect(self) -> "DuckDBPyConnection":
-        """Return a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
+    @contextmanager
+    def connect(self, output: Path | None = None) -> "Iterator[DuckDBPyConnection]":
+        """Open a connection with the views ``runs``, ``key_figures``, ``features`` and ``points``.
 
-        It can read the files of the store only, and change nothing.
+        It can read the files of the store only, and change nothing, except in the folder *output*.
 
         Raises:
-            InputError: the store contains no run.
-            GpuReportError: a file cannot be read.
+            InputError: the store contains no run, or a file cannot be read.
         """
         import duckdb
 
-        files = [str(file) for file in self._files]
-        if not files:
+        if not self._files:
             raise InputError(f"{self.folder}: contains no runs; add some with `gpureport fleet add`")
-        connection = duckdb.connect(config={"threads": _cores(), "memory_limit": _MEMORY})
-        connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
-        try:
+        files = [str(file) for file in self._files]
+        opening = duckdb.connect(config={"threads": _cores(), "memory_limit": _MEMORY})
+        with _readable(self._files), opening as connection:
+            connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
+            connection.execute("SET parquet_metadata_cache = true")
             for statement in _views(files):
                 connection.execute(statement)
-        except duckdb.Error as error:
-            raise GpuReportError(f"{self.folder}: a file of the store cannot be read ({_first_line(error)})") from None
-        connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
-        connection.execute(f"SET allowed_paths = {_list(files)}; SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        return connection
+            connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
+            connection.execute(f"SET allowed_paths = {_list(files)}")
+            connection.execute(f"SET allowed_directories = {_list([str(output)] if output else [])}")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+            yield connection
 
     def query(self, sql: str) -> "pd.DataFrame":
         """Return the rows of one SELECT statement.
 
         Raises:
-            InputError: it is another statement or several, or it has an error.
-            GpuReportError: a file cannot be read.
+            InputError: it is another statement or several, or it has an error, or a file cannot be read.
         """
+        with self._selected(sql) as found:
+            return found.df()
+
+    def rows(self, sql: str, most: int) -> Rows:
+        """Return the first rows of one SELECT statement, at *most* this many, without loading pandas.
+
+        Raises:
+            InputError: as :meth:`query`.
+        """
+        with self._selected(sql) as found:
+            rows = tuple(found.fetchmany(most))
+            return Rows(tuple(str(column[0]) for column in found.description), rows)
+
+    @contextmanager
+    def _selected(self, sql: str) -> "Iterator[DuckDBPyConnection]":
+        """Open a connection that has executed one SELECT statement."""
         import duckdb
 
         with self.connect() as connection:
@@ -117,30 +147,42 @@ class Store:
                 statements = connection.extract_statements(sql)
                 if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
                     raise InputError("the query must be one SELECT statement; the store is read-only")
-                return connection.execute(statements[0]).df()
-            except duckdb.Error as error:
+                yield connection.execute(statements[0])
+            except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
                 raise InputError(f"the query fails: {_first_line(error)}") from None
+            except duckdb.Error as error:
+                raise _damage(self._files) or InputError(f"the query fails: {_first_line(error)}") from None
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return all rows of a table.
 
         Raises:
-            InputError: there is no such table, or no run.
-            GpuReportError: a file cannot be read.
+            InputError: there is no such table or no run, or a file cannot be read.
         """
-        if name not in TABLES:
-            raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
-        return self.query(f"SELECT * FROM {name}")  # noqa: S608 - one of our names
+        return self.query(f"SELECT * FROM {_table(name)}")  # noqa: S608 - one of our names
 
-    @cached_property
-    def _packs(self) -> tuple[Path, ...]:
-        return tuple(self._packed_runs)
+    def export(self, name: str, options: str) -> bytes:
+        """Return all rows of a table as a file, without loading them: faster than :meth:`table`, and in less memory.
+
+        Args:
+            name: of the table.
+            options: of DuckDB's COPY, such as ``FORMAT csv``.
+
+        Raises:
+            InputError: as :meth:`table`.
+        """
+        with scratch_folder() as folder, self.connect(folder) as connection:
+            file = folder / "table"
+            connection.execute(f"COPY (SELECT * FROM {_table(name)}) TO {_text(str(file))} ({options})")  # noqa: S608
+            return file.read_bytes()
 
     @cached_property
     def _packed_runs(self) -> dict[Path, frozenset[str]]:
         """Runs by packed file; of files that overlap, because two processes wrote them, the larger."""
-        files = sorted((self.folder / "packed").glob(f"[!.]*{_SUFFIX}"))
-        by_file = _runs_of(files) if files else {}
+        folder = self.folder / "packed"
+        files = [folder / f"{name}{_SUFFIX}" for name in sorted(_stems(folder))]
+        with _readable(files):
+            by_file = _runs_of(files) if files else {}
         found: dict[Path, frozenset[str]] = {}
         for file, runs in sorted(by_file.items(), key=lambda item: -len(item[1])):
             if not any(runs & others for others in found.values()):
@@ -151,14 +193,45 @@ class Store:
     def _files(self) -> tuple[Path, ...]:
         """Packed files, then those of single runs that are not packed."""
         packed = {run for runs in self._packed_runs.values() for run in runs}
-        loose = sorted(file for file in (self.folder / "runs").glob(f"[!.]*{_SUFFIX}") if file.stem not in packed)
-        return (*self._packs, *loose)
+        return (*self._packed_runs, *(self.path_of(run) for run in sorted(_stems(self.folder / "runs") - packed)))
 
 
 def configured() -> Store | None:
     """Return the store that the environment names; ``None`` if it names none."""
     folder = os.environ.get(VARIABLE)
     return Store(Path(folder)) if folder else None
+
+
+def _stems(folder: Path) -> set[str]:
+    """Return the names of the Parquet files in *folder*, without suffix; hidden files are incomplete."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:  # faster than Path.glob
+        names = (entry.name for entry in entries)
+        return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and not name.startswith(".")}
+    return set()
+
+
+@contextmanager
+def _readable(files: Sequence[Path]) -> Iterator[None]:
+    """Describe DuckDB's errors in reading *files* in a sentence."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _damage(files) or InputError(f"the store cannot be read: {_first_line(error)}") from None
+
+
+def _damage(files: Sequence[Path]) -> InputError | None:
+    """Describe the first of *files* that cannot be read; ``None`` if all can."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        for file in files:
+            try:
+                connection.execute(f"SELECT max(hash(t)) FROM read_parquet({_list([str(file)])}) t")  # noqa: S608
+            except duckdb.Error:
+                return InputError(f"{file}: is damaged, or no Parquet file; remove it, then add its report again")
+    return None
 
 
 def _runs_of(files: Sequence[Path]) -> dict[Path, frozenset[str]]:
@@ -174,23 +247,48 @@ def _runs_of(files: Sequence[Path]) -> dict[Path, frozenset[str]]:
 
 
 def _views(files: Sequence[str]) -> Iterator[str]:
-    """Yield statements that create the views; ``runs`` is a table in memory. Columns that no file has are null."""
-    empty = ", ".join(f'CAST(NULL AS {_TYPES[column.kind]}) AS "{name}"' for name, column in columns().items())
-    stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
-    source = f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
+    """Yield statements that create the views; ``runs`` is a table in memory.
+
+    Columns that no file has, and values of other types, are null. Runs without a value of `_KNOWN` are left out.
+    """
+    source = _source(files)
     for table, named in TABLES.items():
-        own = ", ".join(f'CAST("{name}" AS {_TYPES[column.kind]}) AS "{name}"' for name, column in named.items())
-        rows = f"SELECT {own} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
+        rows = f"SELECT {_cast(named)} FROM {source} WHERE kind = '{table}'"  # noqa: S608 - our own names
         if table == "runs":
-            yield f"CREATE TABLE runs AS {rows} ORDER BY created_at, run"
+            known = " AND ".join(f"{name} IS NOT NULL" for name in _KNOWN)
+            yield f"CREATE TABLE runs AS SELECT * FROM ({rows}) WHERE {known} ORDER BY created_at, run"  # noqa: S608
         else:
             shared = ", ".join(f"runs.{name}" for name in _RUN_COLUMNS)
             yield f"CREATE VIEW {table} AS SELECT {shared}, own.* FROM ({rows}) own JOIN runs USING (run)"  # noqa: S608
 
 
+def _source(files: Iterable[str]) -> str:
+    """Return the rows of *files*, in SQL; columns that no file has are null."""
+    empty = ", ".join(f'CAST(NULL AS {_TYPES[column.kind]}) AS "{name}"' for name, column in columns().items())
+    stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
+    return f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
+
+
+def _cast(named: Mapping[str, Column]) -> str:
+    """Return columns with their types, in SQL; values of other types are null."""
+    return ", ".join(f'TRY_CAST("{name}" AS {_TYPES[column.kind]}) AS "{name}"' for name, column in named.items())
+
+
+def _table(name: str) -> str:
+    """Return the name of a table if it exists."""
+    if name not in TABLES:
+        raise InputError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}")
+    return name
+
+
+def _text(text: str) -> str:
+    """Return a text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _list(texts: Iterable[str]) -> str:
-    """Return a list in SQL."""
-    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
+    """Return a list of texts in SQL."""
+    return f"[{', '.join(map(_text, texts))}]"
 
 
 def _first_line(error: Exception) -> str:
@@ -212,13 +310,12 @@ def _parquet(tables: Mapping[Table, Sequence[Row]]) -> bytes:
 
 def _packed(files: Sequence[Path]) -> bytes:
     """Return a file with the rows of *files*, each table in row groups of its own."""
-    import pyarrow as pa
+    import duckdb
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    schema = arrow_schema()
-    tables = (pq.ParquetFile(file).read() for file in files)
-    whole = pa.concat_tables([schema.empty_table(), *tables], promote_options="default")
+    sql = f"SELECT {_cast(columns())} FROM {_source(map(str, files))}"  # noqa: S608 - our own names
+    with _readable(files), duckdb.connect(config={"threads": _cores()}) as connection:
+        whole = connection.sql(sql).to_arrow_table()
     return _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
 
 

@@ -1,4 +1,4 @@
-"""Other processes that draw figures and make PDFs."""
+"""Other processes that draw figures, make PDFs and read reports."""
 
 import multiprocessing
 import os
@@ -8,23 +8,28 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import TypeVar
 
+from gpureport.memory import collect_rarely
+
 A = TypeVar("A")
 R = TypeVar("R")
 
 _MOST = 4
-_PRELOADED = ("gpureport.report.figures.picture", "matplotlib.backends.backend_svg", "seaborn")
+_DRAWING = ("gpureport.report.figures.picture", "matplotlib.backends.backend_svg", "seaborn")
 
 
-def in_parallel(function: Callable[[A], R], arguments: Iterable[A], fewest: int = 2) -> list[R]:
+def in_parallel(
+    function: Callable[[A], R], arguments: Iterable[A], fewest: int = 2, modules: tuple[str, ...] = _DRAWING
+) -> list[R]:
     """Return the *function* of each of *arguments*, computed in other processes if there are *fewest* or more.
 
-    The function must belong to a module. If other processes cannot start or end early, this process does the work.
+    The function must belong to a module. If other processes cannot start or end early, this process does the work. The
+    other processes import *modules* before they start; all calls of a command give the same ones.
     """
     arguments = list(arguments)
     if len(arguments) < fewest or _cores() == 1:
         return list(map(function, arguments))
     try:
-        return list(_processes().map(function, arguments))
+        return list(_processes(modules).map(function, arguments))
     except (BrokenProcessPool, OSError):  # such as a limit of memory or of processes
         _processes.cache_clear()
         return list(map(function, arguments))
@@ -36,8 +41,8 @@ def _cores() -> int:
 
 
 @cache
-def _processes() -> ProcessPoolExecutor:
+def _processes(modules: tuple[str, ...]) -> ProcessPoolExecutor:
     """Return the processes; they start when needed, from a clean process, because this one may have threads."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_PRELOADED))
-    return ProcessPoolExecutor(min(_MOST, _cores()), context)
+    context.set_forkserver_preload(list(modules))
+    return ProcessPoolExecutor(min(_MOST, _cores()), context, collect_rarely)

@@ -19,7 +19,7 @@ class Devices(rfm.RunOnlyRegressionTest):  # type: ignore[misc] # without types
     descr = "devices of a node"
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
-    executable = _SITE.command
+    executable = _SITE.executable
     executable_opts = _SITE.arguments(OUTPUT)
     time_limit = f"{_SITE.time_limit_minutes}m"
     max_pending_time = f"{_SITE.pending_limit_minutes}m"
