@@ -233,7 +233,7 @@ def _cells(
 
 def _ratio_text(ratio: float, width: float) -> str:
     """Write a ratio with the digits that fit; empty if it would be rounded too far."""
-    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.1f}")
+    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.2f}".removeprefix("0") if ratio < 1 else f"{ratio:.1f}")
     near = (text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)
     return next((text for text in near if _fits(text, width)), "")
 

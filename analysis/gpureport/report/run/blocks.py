@@ -111,7 +111,7 @@ def peak_blocks(report: Report) -> list[Block]:
         return []
     ceilings = (
         "Maximum rates of all compute units together. Operations are counted for each lane. The launch cost is the "
-        "time of an empty dispatch."
+        f"time of an empty dispatch. {forecast.COPIES}"
     )
     outlooks = (
         "Best: the highest rate, or the shortest time, of all sizes and cases. Bottleneck: the largest ceiling there. "
