@@ -121,6 +121,20 @@ def test_launches_have_no_data_and_are_compared_at_their_best_size() -> None:
     assert launches.standings[0].value == max(point.value for point in observed.points)
 
 
+def test_streams_of_few_work_items_use_memory() -> None:
+    """Their data are the same at all points, and larger than all caches."""
+    folder = Path(__file__).parents[1] / "reports"
+    machines = {
+        "a": load_report(folder / "nvidia-h200"),
+        "b": open_report(folder / "published" / "mi300x_memory.yaml", load_database),
+    }
+    (copies,) = (c for c in contests(machines, "a") if c.workload == "memory/copy" and len(c.standings) == 2)
+
+    assert copies.regime == BEYOND
+    assert copies.standings[1].to_baseline
+    assert copies.standings[1].to_baseline.value == pytest.approx(0.9, rel=0.1)
+
+
 def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:
     """A part of their data may still be in the cache, whatever is predicted: an RX 7900 XT is fastest there."""
     record = Path(__file__).parents[1] / "reports" / "published" / "rx_7900_xt_particles.yaml"

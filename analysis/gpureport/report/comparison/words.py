@@ -1,7 +1,7 @@
 """The sentences of a comparison of machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import log
 from statistics import geometric_mean
 
@@ -57,10 +57,14 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _of_many(comparison: Comparison) -> Iterator[str]:
-    """Yield the summary of many machines: fastest and slowest, outliers, largest difference, efficiency."""
-    yield from _extremes(comparison)
-    yield from _outliers(comparison)
-    yield from _widest(comparison)
+    """Yield the summary of many machines: fastest and slowest, outliers, largest difference, efficiency.
+
+    Outliers are first if most machines have the baseline's device.
+    """
+    parts = [_extremes(comparison), _outliers(comparison), _widest(comparison)]
+    if len(_by_machine(comparison)) > len(comparison.machines) / 2:
+        parts[:2] = parts[1::-1]
+    yield from chain.from_iterable(parts)
     yield from _efficiencies(overall(comparison, "efficiency"))
 
 
