@@ -64,7 +64,7 @@ def chapters(
     trusted = (*trust_blocks(report, found), *drawn["trust"], *clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
-        ("own", "Your kernels", own_kernels.answers(report, found), own_kernels.kernel_blocks(report, found)),
+        ("own", "Your kernels", own_kernels.answers(report, found)[: own_kernels.MOST_TOLD], own_kernels.kernel_blocks(report, found)),
         ("caches", "Cliffs: usable cache capacity", caches, (*cliff_blocks(report, found), *drawn["caches"])),
         ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
         (

@@ -1,7 +1,7 @@
 """The sentences of page one on which users decide: working set, work-group size, amount of work, bottleneck."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -26,6 +26,7 @@ from gpureport.workloads import all_workloads
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
 _FEW = 3  # the most names in a list
+_OWN = 2  # the most kernels of the user with sentences
 _WIDE = 1.5
 _UNCERTAIN = 4.0
 """An onset whose interval spans this factor gives no advice."""
@@ -52,7 +53,7 @@ def decisions(
     """
     own = own_kernels.answers(report, found)
     answers = (
-        ("Your kernel" if len(own) == 1 else "Your kernels", " ".join(own[:_FEW])),
+        ("Your kernel" if len(own) == 1 else "Your kernels", " ".join([*own[:_OWN], *_more(len(own) - _OWN)])),
         ("Working set", working_set(report, found)),
         ("Work-group size", work_group_size(report)),
         ("Amount of work", amount_of_work(report, found)),
@@ -60,6 +61,11 @@ def decisions(
         ("Another device", another_device(report, database)),
     )
     return tuple(Decision(about, text) for about, text in answers if text)
+
+
+def _more(kernels: int) -> Iterator[str]:
+    if kernels > 0:
+        yield f"The chapter “Your kernels” has {kernels} more."
 
 
 def working_set(report: Report, found: Sequence[CurveRecords]) -> str:

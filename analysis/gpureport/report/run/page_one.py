@@ -240,10 +240,17 @@ def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterat
 
 
 def _side(side: str, figures: Sequence[KeyFigure]) -> Iterator[str]:
-    """Yield a sentence that lists the figures on one side of their predictions."""
-    texts = [f"{each.name} ({_plain(each)}, not {_expected(each)})" for each in figures]
-    if texts:
-        yield f"{side.capitalize()} than predicted: {_first(texts)}."
+    """Yield sentences that list the figures on one side of their predictions: speeds, then power and energy."""
+    for word, power in ((side, False), ({"slower": "higher", "faster": "lower"}[side], True)):
+        texts = [
+            f"{each.name} ({_plain(each)}, not {_expected(each)})" for each in figures if _is_power(each) == power
+        ]
+        if texts:
+            yield f"{word.capitalize()} than predicted: {_first(texts)}."
+
+
+def _is_power(figure: KeyFigure) -> bool:
+    return figure.unit == "W" or figure.unit.startswith("J/")
 
 
 def _first(texts: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Tables: their type, column widths, and the tables of occupancy and of work-group searches."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,14 +59,27 @@ class Table:
         """Preferred width of each column in characters."""
         needs = [length + 3.0 if length <= _SHORT else 0.0 for length in self._lengths]
         weights = [0.0 if need else sqrt(length) for need, length in zip(needs, self._usual_lengths, strict=True)]
-        left = max(_LINE - sum(needs), _LINE / 4) if any(weights) else 0.0
-        return [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
+        most = sum(length + 3.0 for need, length in zip(needs, self._lengths, strict=True) if not need)
+        left = max(_LINE - sum(needs), min(_LINE / 4, most)) if any(weights) else 0.0
+        shares = [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
+        return list(map(max, shares, self._unbroken))
 
     @cached_property
     def _usual_lengths(self) -> list[float]:
         """Mean length of each column's texts, between a short text and the longest that counts."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         return [mean([min(max(len(text), _SHORT), _LONG) for text in texts] or [_SHORT]) for texts in cells]
+
+    @cached_property
+    def _unbroken(self) -> list[float]:
+        """Width in characters that each column of numbers needs: they are only broken before an interval."""
+        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        return [
+            max([len(part) + 2.0 for text in texts for part in re.split(r" (?=[±(])", text)], default=0.0)
+            if name in self.numeric
+            else 0.0
+            for name, texts in zip(self.columns, cells, strict=True)
+        ]
 
     @cached_property
     def _lengths(self) -> list[int]:
