@@ -473,6 +473,7 @@ def test_machines_with_one_family_of_several_are_not_ranked() -> None:
 
 
 def test_the_conclusion_says_which_values_are_predicted() -> None:
+    """A prediction may be the fastest or the slowest."""
     comparison = made(9)
     (first, *_) = sentences(comparison)
 

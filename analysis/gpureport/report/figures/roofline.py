@@ -69,9 +69,7 @@ class Dot:
     observed_per_s: float | None
 
 
-def roofline_dots(
-    curves: Sequence[CurveRecords], device: Device, names: Mapping[str, str] = {}
-) -> tuple[Dot, ...]:
+def roofline_dots(curves: Sequence[CurveRecords], device: Device, names: Mapping[str, str] = {}) -> tuple[Dot, ...]:
     """Return the dot of each workload, at its largest observed size, or else at its largest predicted one.
 
     *names* are those of workloads (``family/variant``) that are not called like their variant.

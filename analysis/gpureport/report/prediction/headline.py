@@ -140,7 +140,7 @@ def _equal_text(equal: Sequence[Effect], *, gain: bool) -> str:
     return f"{most}kernels limited by {names} {'gain nothing' if gain else 'are equally fast'}"
 
 
-def _most_important(changed: Sequence[Effect]) -> list[Effect]:
+def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
     """Return the first of *changed*; large gains and large losses are both among them if they occur."""
     chosen = changed[:_MOST_CHANGES]
     signs = {effect.ratio.value > 1 for effect in chosen}

@@ -28,6 +28,8 @@ _LIMITERS = {
 _SHORT, _LONG, _LINE = 14, 120, 118  # characters: a short text, the longest that counts, a line of a table
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BOLD = 1.2  # relative width of a head's characters
+LONG_PART = 18
+"""Most characters of a number that is kept on one line."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,11 @@ class Table:
     def _unbroken(self) -> list[float]:
         """Width in characters that each column of numbers needs: they are only broken before an interval."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        parts = ([len(part) for text in texts for part in number_parts(text)] for texts in cells)
+        kept = ([length + 2.0 for length in lengths if length <= LONG_PART] for lengths in parts)
         return [
-            max([len(part) + 2.0 for text in texts for part in re.split(r" (?=[±(])", text)], default=0.0)
-            if name in self.numeric
-            else 0.0
-            for name, texts in zip(self.columns, cells, strict=True)
+            max(lengths, default=0.0) if name in self.numeric else 0.0
+            for name, lengths in zip(self.columns, kept, strict=True)
         ]
 
     @cached_property
@@ -89,6 +91,11 @@ class Table:
             max([*map(len, texts), *(ceil(_BOLD * len(word)) for word in name.split())])
             for name, texts in zip(self.columns, cells, strict=True)
         ]
+
+
+def number_parts(text: str) -> list[str]:
+    """Split a number where a line may break: before its interval, and within a range of sizes."""
+    return re.split(r" (?=[(±/])|(?<=B) (?=to )", text)
 
 
 def without_constant_columns(table: Table) -> tuple[Table, str]:
