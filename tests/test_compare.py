@@ -121,6 +121,20 @@ def test_launches_have_no_data_and_are_compared_at_their_best_size() -> None:
     assert launches.standings[0].value == max(point.value for point in observed.points)
 
 
+def test_streams_of_few_work_items_use_memory() -> None:
+    """Their data are the same at all points, and larger than all caches."""
+    folder = Path(__file__).parents[1] / "reports"
+    machines = {
+        "a": load_report(folder / "nvidia-h200"),
+        "b": open_report(folder / "published" / "mi300x_memory.yaml", load_database),
+    }
+    (copies,) = (c for c in contests(machines, "a") if c.workload == "memory/copy" and len(c.standings) == 2)
+
+    assert copies.regime == BEYOND
+    assert copies.standings[1].to_baseline
+    assert copies.standings[1].to_baseline.value == pytest.approx(0.9, rel=0.1)
+
+
 def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:
     """A part of their data may still be in the cache, whatever is predicted: an RX 7900 XT is fastest there."""
     record = Path(__file__).parents[1] / "reports" / "published" / "rx_7900_xt_particles.yaml"
@@ -296,7 +310,7 @@ def test_runs_of_one_machine_are_of_one_device() -> None:
     assert comparison.machines[0].facts["effort"] == "full, quick"
     assert comparison.contests == compare({"a": _slower(REPORT, 2.0), "b": REPORT}, baseline="b").contests
     other = REPORT.model_copy(update={"device": REPORT.device.model_copy(update={"name": "Another"})})
-    with pytest.raises(InputError, match=r"a: its reports are of two devices, NVIDIA H200 SXM and Another"):
+    with pytest.raises(InputError, match=r"a: its reports are of two devices, NVIDIA H200 SXM \(132 .*and Another"):
         compare({"a": (REPORT, other), "b": REPORT})
 
 
@@ -629,12 +643,12 @@ def test_dispatches_that_do_more_work_are_not_slower() -> None:
 
 
 def test_other_devices_are_not_tested_for_differences() -> None:
-    """Runs on different devices are expected to differ."""
+    """Runs on different devices are expected to differ, also on processors of one name with more cores."""
     rng = np.random.default_rng(3)
     one = _run(rng)
-    other = one.model_copy(update={"device": one.device.model_copy(update={"name": "Another"})})
-
-    assert differences({"a": [one], "b": [other]}, "a") == Outcome((), (), None)
+    for change in ({"name": "Another"}, {"compute_units": 2 * one.device.compute_units}):
+        other = one.model_copy(update={"device": one.device.model_copy(update=change)})
+        assert differences({"a": [one], "b": [other]}, "a") == Outcome((), (), None)
 
 
 @settings(max_examples=15, deadline=None)

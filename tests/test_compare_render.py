@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
+from math import log
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -196,6 +197,7 @@ def test_of_many_machines_only_those_that_differ_are_shown(machines: int, slow: 
 
     assert len(same) == (1 if machines > 5 else machines)
     if machines > 5:
+        assert same[0] == next(sentences(comparison))
         assert f"{slow} machines differ significantly" in same[0].replace("one machine differs", "1 machines differ")
         assert same[0].endswith(f"all sweeps of {machines - slow} machines are within run-to-run variation.")
         assert [row[2] for row in outliers_table(comparison).rows] == ["2 of 3"] * slow
@@ -288,6 +290,15 @@ def test_intervals_that_leave_a_figure_end_in_arrows() -> None:
     assert markers == [["^", "v"], []]
 
 
+def test_intervals_are_visible_where_no_machine_differs() -> None:
+    """They are wider than all differences."""
+    speeds = [RatioEstimate(value=value, ci_low=value / 1.04, ci_high=1.04 * value) for value in (0.999, 1.0, 1.002)]
+    (difference,) = made(2).differences[:1]
+    axis = spread_figure([difference.model_copy(update={"speed": speed}) for speed in speeds]).axes[0]
+
+    assert axis.get_ylim()[1] > log(1.042)
+
+
 def _figures() -> dict[str, Callable[[], "Figure"]]:
     names = [machine.name for machine in made(40).machines]
     cells = dict.fromkeys(names, 0.012345)
@@ -337,6 +348,16 @@ def test_colours_of_a_map_have_a_key() -> None:
     assert reach_of([]) == 1.05
     assert {"≤ 0.667", "1", "≥ 1.5"} <= set(drawn)
     assert {"0.700", "30.0"} <= set(drawn)
+
+
+def test_narrow_columns_have_ratios_without_their_zero() -> None:
+    """Rounded by at most a tenth; smaller ratios have a colour only."""
+    names = [f"machine {number}" for number in range(22)]
+    ratios = (0.25, 0.03, 0.004, 1.26, 12.4)
+    rows = [HeatRow(str(ratio), "", (dict.fromkeys(names, ratio),)) for ratio in ratios]
+    drawn = _texts(Picture(partial(heat_figure, rows, [HeatBlock("speed", tuple(names))], 8.0), ""))
+
+    assert [drawn.count(text) for text in (".25", ".03", ".00", "1.3")] == [22, 22, 0, 22]
 
 
 def test_few_machines_have_every_value_and_many_have_leaders() -> None:
@@ -427,9 +448,47 @@ def test_one_kernel_ranks_no_machines() -> None:
     pair = one.model_copy(update={"machines": one.machines[:2]})
 
     assert not ranked(one)
-    assert "Not ranked: 8 machines, with fewer than 3 kernels in common" in next(sentences(one))
+    assert "Not ranked: 8 machines, with fewer than 3 kernels or half of the families in common" in next(sentences(one))
     assert "only game_of_life/packed_steps1 in common" in next(sentences(pair))
     assert list(ranked(comparison)) == [machine.name for machine in comparison.machines][::-1]
+
+
+def test_machines_with_one_family_of_several_are_not_ranked() -> None:
+    """Their mean over one family is not comparable with others; with the baseline alone, all are ranked."""
+    comparison = made(8)
+    last = comparison.machines[-1].name
+    contests = tuple(
+        contest
+        if contest.workload.startswith("game_of_life")
+        else contest.model_copy(update={"standings": tuple(s for s in contest.standings if s.machine != last)})
+        for contest in comparison.contests
+    )
+    only = tuple(contest for contest in contests if contest.workload.startswith("game_of_life"))
+    mixed = comparison.model_copy(update={"contests": contests})
+
+    assert set(ranked(comparison)) - set(ranked(mixed)) == {last}
+    assert machine_table(mixed).rows[-1][:2] == (last, "—")
+    assert any(text.startswith(f"Not ranked: {last}, ") for text in sentences(mixed))
+    assert len(ranked(comparison.model_copy(update={"contests": only}))) == 8
+
+
+def test_the_conclusion_says_which_values_are_predicted() -> None:
+    """A prediction may be the fastest or the slowest."""
+    comparison = made(9)
+    (first, *_) = sentences(comparison)
+
+    assert comparison.machines[8].kind == "predicted"
+    assert f"{comparison.machines[8].name} is slowest (predicted; " in first
+
+
+def test_few_machines_are_described_in_the_head() -> None:
+    """Name, device, origin and date."""
+    (html,) = filled("comparison.html.j2", content(made(3)))
+    head = html[html.index("<header") : html.index("</header>")]
+
+    assert head.count("<strong>") == 3
+    assert ", measured 2026-11-21." in head
+    assert "△ 1 W" in head
 
 
 def test_sentences_say_what_matters() -> None:

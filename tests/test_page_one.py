@@ -14,6 +14,7 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading, Verification
+from gpureport.records.provenance import Provenance
 from gpureport.records.report import EntryMatch, Report, load_report
 from gpureport.report.figures.essentials import essentials
 from gpureport.report.pdf import layout
@@ -34,6 +35,7 @@ from gpureport.spec.models import CpuOccupancy, Device, Memory
 from gpureport.workloads import select
 from tests.make_report import make_report
 from tests.page_boxes import boxes
+from tests.toy import TOY
 
 BASE = make_report(only=("game_of_life", "memory", "transpose"))
 MEMORY = make_report(only=("memory",))
@@ -385,3 +387,17 @@ def times(device: Device, factor: float) -> Memory:
     """Return the memory of *device* with another bandwidth."""
     memory = device.memory
     return memory.model_copy(update={"bandwidth_bytes_per_s": memory.bandwidth_bytes_per_s * factor})
+
+
+def test_values_of_a_draft_are_no_specification() -> None:
+    """Assumed limits give no efficiency, and no comparison with specified devices; exceeding them is no error."""
+    device = MEMORY.device
+    assumed = {**device.provenance, "memory.bandwidth": Provenance(kind="assumed", source="like others")}
+    match = EntryMatch(entry=None, how="No entry matches.", draft=True, notes=())
+    draft = MEMORY.model_copy(update={"match": match, "device": device.model_copy(update={"provenance": assumed})})
+    page, drafted = (page_one(report, curves(report), (), (device, TOY)) for report in (MEMORY, draft))
+
+    assert any(row.efficiency.endswith("%") for row in page.figures)
+    assert {row.efficiency for row in drafted.figures} == {"—"}
+    assert "Efficiency: not given" in drafted.note
+    assert not any("by specification" in each.text for each in drafted.decisions)

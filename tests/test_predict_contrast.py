@@ -170,6 +170,9 @@ def test_tables_side_by_side() -> None:
     assert table.columns == ("ceiling", "A", "B", "B / A")
     memory = next(row for row in table.rows if row[0] == "DRAM")
     assert memory[-1] == "3.00"
+    slower = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={"single_s": 2 * TOY.launch.single_s})})
+    (launch,) = [row for row in ceilings_table([a, Side("B", slower, ())]).rows if row[0] == "one dispatch"]
+    assert launch[-1] == "0.500"
     ratios = ratio_table(a, b, sizes=True)
     names = [row[0] for row in ratios.rows]
     assert names == ["launch/queued, isolated", "launch/queued, batched", "memory/copy"]

@@ -27,6 +27,7 @@ from gpureport.text import sentence
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison, Run
+    from gpureport.report.text.tables import Table
 
 _REGRESSION = 3  # exit code
 
@@ -118,7 +119,8 @@ def _without_folders(text: str) -> str:
 
 
 def _print(comparison: "Comparison") -> None:
-    from gpureport.report.comparison.tables import machine_table, sharing
+    from gpureport.compare import FEW
+    from gpureport.report.comparison.tables import machine_table, sharing, works_table
     from gpureport.report.comparison.words import sentences
 
     for condition in comparison.conditions:
@@ -128,18 +130,23 @@ def _print(comparison: "Comparison") -> None:
         print_text(text)
     print_line("")
     names = [machine.name for machine in comparison.machines]
+    if len(names) <= FEW:
+        _print_table("Best values, and mean speeds with 95 % intervals", works_table(comparison), ("kernels", "range"))
     if len(names) <= _MOST_COLUMNS:
         title = f"Speed relative to {comparison.baseline} (geometric mean over places of the data and cases)"
         print_table(title, ("workload", *names), _rows(comparison, names), right=range(1, len(names) + 1))
     else:
-        table = machine_table(comparison)
-        right = [number for number, name in enumerate(table.columns) if name in table.numeric]
         title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families), efficiency"
-        print_table(title, table.columns, table.rows, right, [table.columns.index(name) for name in _OPTIONAL])
+        _print_table(title, machine_table(comparison), ("values", "device"))
 
 
-_OPTIONAL = ("values", "device")
-"""Columns that narrow terminals leave out."""
+def _print_table(title: str, table: "Table", optional: Sequence[str]) -> None:
+    """Print a table of a document; narrow terminals leave out *optional* columns."""
+    right = [number for number, name in enumerate(table.columns) if name in table.numeric]
+    shown = [table.columns.index(name) for name in optional if name in table.columns]
+    print_table(title, table.columns, table.rows, right, shown)
+
+
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""
 

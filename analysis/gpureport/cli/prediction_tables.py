@@ -10,7 +10,7 @@ from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
 from gpureport.report.prediction import side_by_side
-from gpureport.report.prediction.forecast import ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_table, facts_of, outlook_table
 from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.report.run.values import fact_name, fact_value
@@ -21,7 +21,6 @@ from gpureport.units import format_bytes, format_predicted, format_share
 
 _FEW_FACTS, _MOST_FACTS = 5, 12
 _LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
-_COPIES = "The limit of DRAM is that of a copy. Kernels that only read or only write may be faster."
 
 
 def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
@@ -59,10 +58,8 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
         title = f"Speed of {other.side.letter} / speed of {first.letter}, by what limits the kernels on {first.letter}"
         table = impact_table(first, other, effects)
         _print(f"{title} (ratio of the median kernel; range over kernels)", table, ratio="speed ")
-    _print(f"{_LIMITS}, and ratios of these values", side_by_side.ceilings_table(sides), ratio="values ")
-    print_text(
-        f"{_COPIES} Of latencies and times, the smaller value is the better one: there the ratio is not a speed."
-    )
+    _print(f"{_LIMITS}, and ratios of speeds (inverse for times)", side_by_side.ceilings_table(sides), ratio="speed ")
+    print_text(COPIES)
     print_line("")
     _print(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
     for other in others:
@@ -87,7 +84,7 @@ def _print_device(device: Device) -> None:
     print_text(f"{device.name} ({device.id}): {facts_of(device)}")
     print_line("")
     _print(_LIMITS, ceilings_table(device))
-    print_text(_COPIES)
+    print_text(COPIES)
     print_line("")
 
 

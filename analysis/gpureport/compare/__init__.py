@@ -38,10 +38,10 @@ def compare(
     """
     runs = {name: (given,) if isinstance(given, Run) else tuple(given) for name, given in machines.items()}
     for name, of_machine in runs.items():
-        other = next((run.device for run in of_machine if not same_device(run, of_machine[0])), None)
+        other = next((run for run in of_machine if not same_device(run, of_machine[0])), None)
         if other:
             raise InputError(
-                f"{name}: its reports are of two devices, {of_machine[0].device} and {other}; "
+                f"{name}: its reports are of two devices, {_device(of_machine[0])} and {_device(other)}; "
                 "give the reports of each device their own name"
             )
     first = {name: of_machine[0] for name, of_machine in runs.items()}
@@ -79,6 +79,10 @@ def compare(
         ),
         curves=tuple(common_curves({name: run.curves for name, run in first.items()})) if len(first) <= FEW else (),
     )
+
+
+def _device(run: Run) -> str:
+    return f"{run.device} ({run.compute_units} compute units)"
 
 
 def _entrant(name: str, runs: Sequence[Run], source: str, own_cautions: tuple[str, ...]) -> Entrant:

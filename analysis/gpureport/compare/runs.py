@@ -21,6 +21,7 @@ class Run:
 
     Attributes:
         device: name of the device.
+        compute_units: of the device.
         entry: id of the device in the database.
         kind: origin of the values.
         created_at: date of the run, publication or prediction.
@@ -33,6 +34,7 @@ class Run:
     """
 
     device: str
+    compute_units: int
     entry: str | None
     kind: Literal["measured", "published", "predicted"]
     created_at: str
@@ -50,6 +52,7 @@ def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
     kept = _only(read, workloads) if workloads else read
     return Run(
         device=kept.device.name,
+        compute_units=kept.device.compute_units,
         entry=kept.match.entry,
         kind=origin(kept),
         created_at=kept.publication.date if kept.publication else kept.created_at,
@@ -63,8 +66,8 @@ def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
 
 
 def same_device(one: Run, other: Run) -> bool:
-    """Return whether two runs are on devices of the same model."""
-    return one.entry == other.entry and one.device == other.device
+    """Return whether two runs are on devices of the same model, with the same number of compute units."""
+    return all(getattr(one, name) == getattr(other, name) for name in ("entry", "device", "compute_units"))
 
 
 def _only(report: Excerpt, workloads: Collection[str]) -> Excerpt:

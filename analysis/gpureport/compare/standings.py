@@ -102,7 +102,7 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
         prediction = predictions.get(str(curve.key))
         by_label = {p.point.label: p for p in prediction.points} if prediction else {}
         workload = curve.key.workload
-        info, fixed = report.workloads.get(workload), _is_without_data(curve)
+        info, fixed = report.workloads.get(workload), _is_without_data(curve, last_cache_bytes(report.device))
         of_transfers = curve.axis.quantity == "transfer"
         largest = max((point.point.x for point in curve.points), default=0.0)
         for point in curve.points:
@@ -124,9 +124,10 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
             )
 
 
-def _is_without_data(curve: ObservationExcerpt | PredictionExcerpt) -> bool:
-    """Return whether more work-items of a sweep do not use more data."""
-    return curve.axis.quantity == "work_items" and len({p.point.working_set_bytes for p in curve.points}) == 1
+def _is_without_data(curve: ObservationExcerpt | PredictionExcerpt, cache_bytes: float) -> bool:
+    """Return whether more work-items of a sweep use the same data, which fit in the last cache of *cache_bytes*."""
+    sizes = {point.point.working_set_bytes for point in curve.points}
+    return curve.axis.quantity == "work_items" and len(sizes) == 1 and max(sizes) <= cache_bytes
 
 
 def _interval(point: PredictedPointExcerpt | ObservedPointExcerpt) -> tuple[float, float] | None:

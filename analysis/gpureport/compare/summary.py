@@ -161,12 +161,18 @@ def overall(comparison: Comparison, what: What) -> dict[str, float]:
 
 
 def ranked(comparison: Comparison) -> dict[str, float]:
-    """Return the overall speeds, slowest first, of machines that have SEVERAL kernels in common with the baseline."""
+    """Return the overall speeds, slowest first, of machines with enough kernels in common with the baseline.
+
+    These are SEVERAL kernels, in at least half of the families that the baseline and any other machine have: means over
+    different families are not comparable.
+    """
     speeds = overall(comparison, "speed")
     kernels: dict[str, set[str]] = {}
     for contest in comparison.contests:
         for standing in contest.standings:
             if standing.to_baseline:
                 kernels.setdefault(standing.machine, set()).add(contest.workload)
-    enough = [name for name in speeds if len(kernels[name]) >= SEVERAL]
+    own = {name: {kernel.partition("/")[0] for kernel in found} for name, found in kernels.items()}
+    common = set().union(*(found for name, found in own.items() if name != comparison.baseline))
+    enough = [name for name in speeds if len(kernels[name]) >= SEVERAL and 2 * len(own[name]) >= len(common)]
     return {name: speeds[name] for name in sorted(enough, key=speeds.__getitem__)}

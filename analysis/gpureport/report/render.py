@@ -62,7 +62,6 @@ _FONTS = (
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
-_LONG_PART = 18  # most characters of a number that is kept on one line
 _RATE = re.compile(r"(?<![\w/.])((?:[\d.]+ )?[A-Za-z]{1,16}/s\b)(?![/_])")
 """A value with its unit, or a unit alone."""
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|[KMGT]iB)(?!\w))")
@@ -309,15 +308,14 @@ def _number(text: str) -> "Markup":
     """Allow a line break only between a value and its interval, unless either is long."""
     from markupsafe import Markup
 
-    parts = re.split(r" (?=[(±/])|(?<=B) (?=to )", text)
-    return Markup(" ").join(map(_part, parts))
+    return Markup(" ").join(map(_part, tables.number_parts(text)))
 
 
 def _part(text: str) -> "Markup":
     """Mark a short text with spaces or slashes as unbreakable, and rates in a longer one."""
     from markupsafe import escape
 
-    if len(text) <= _LONG_PART:
+    if len(text) <= tables.LONG_PART:
         return _whole(text) if re.search(r"[ /]", text) else escape(text)
     return _with_whole_rates(text, escape)
 

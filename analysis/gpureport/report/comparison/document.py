@@ -98,7 +98,7 @@ def content(comparison: Comparison) -> Content:
         "title": title(comparison),
         "sentences": tuple(sentences(comparison)),
         "works": works_table(comparison),
-        "machines": machine_table(comparison),
+        "machines": None if few else machine_table(comparison),
         "conditions": condition_table(comparison),
         "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
         "speed": tuple(maps(comparison)),

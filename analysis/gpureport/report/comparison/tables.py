@@ -34,7 +34,7 @@ _LEAST_P_VALUE = 1e-6
 _NARROW = 14  # characters of a name in a narrow column
 _NAME = 24  # characters of a name in other columns
 _SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
-_GROUPS = {**dict.fromkeys(APPLIED, "applications"), "memory": "memory"}
+_GROUPS = {**dict.fromkeys(APPLIED, "apps"), "memory": "memory"}
 """By family, the heading of its mean speed."""
 _MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
 
@@ -50,13 +50,9 @@ def marked(machine: Entrant) -> str:
 
 
 def machine_table(comparison: Comparison) -> Table:
-    """List the machines with device and source of the values, and efficiency.
-
-    If the machines are few, also with the date; if they are many, with their speeds, the fastest first.
-    """
-    many = len(comparison.machines) > FEW
+    """List the machines with their speeds and efficiency, device and source of the values, the fastest first."""
     efficiency = overall(comparison, "efficiency")
-    speeds = {"overall": ranked(comparison), **_speeds_by_group(comparison)} if many else {}
+    speeds = {"overall": ranked(comparison), **_speeds_by_group(comparison)}
     rows = (
         (
             marked(m),
@@ -64,18 +60,17 @@ def machine_table(comparison: Comparison) -> Table:
             format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,
             shorten(m.device, 44),
             m.kind,
-            *(() if many else (m.created_at[:10] or UNKNOWN,)),
         )
-        for m in (by_rank(comparison) if many else comparison.machines)
+        for m in by_rank(comparison)
     )
-    columns = ("machine", *speeds, "efficiency", "device", "values", *(() if many else ("date",)))
-    return Table(columns, tuple(rows), frozenset({*speeds, "efficiency"}))
+    columns = ("machine", *speeds, "eff.", "device", "values")
+    return Table(columns, tuple(rows), frozenset({*speeds, "eff."}))
 
 
 def by_rank(comparison: Comparison) -> tuple[Entrant, ...]:
     """Return the machines, the fastest first; those that are not ranked are last."""
-    speeds = ranked(comparison)
-    return tuple(sorted(comparison.machines, key=lambda machine: -speeds.get(machine.name, 0.0)))
+    speeds, others = ranked(comparison), overall(comparison, "speed")
+    return tuple(sorted(comparison.machines, key=lambda m: (m.name not in speeds, -others.get(m.name, 0.0))))
 
 
 def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:

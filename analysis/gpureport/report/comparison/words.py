@@ -1,7 +1,7 @@
 """The sentences of a comparison of machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import log
 from statistics import geometric_mean
 
@@ -57,10 +57,14 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _of_many(comparison: Comparison) -> Iterator[str]:
-    """Yield the summary of many machines: fastest and slowest, outliers, largest difference, efficiency."""
-    yield from _extremes(comparison)
-    yield from _outliers(comparison)
-    yield from _widest(comparison)
+    """Yield the summary of many machines: fastest and slowest, outliers, largest difference, efficiency.
+
+    Outliers are first if most machines have the baseline's device.
+    """
+    parts = [_extremes(comparison), _outliers(comparison), _widest(comparison)]
+    if len(_by_machine(comparison)) > len(comparison.machines) / 2:
+        parts[:2] = parts[1::-1]
+    yield from chain.from_iterable(parts)
     yield from _efficiencies(overall(comparison, "efficiency"))
 
 
@@ -128,12 +132,17 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
     missing = [machine.name for machine in comparison.machines if machine.name not in found]
     if missing:
         names = listed(missing) if len(missing) <= _NAMED else f"{len(missing)} machines"
-        yield f"Not ranked: {names}, with fewer than {SEVERAL} kernels in common with {comparison.baseline}."
+        yield (
+            f"Not ranked: {names}, with fewer than {SEVERAL} kernels or half of the families in common with "
+            f"{comparison.baseline}."
+        )
 
 
 def _ranking(comparison: Comparison, found: Mapping[str, float], fastest: str, slowest: str) -> str:
     """Write the ends of a ranking, with the values of a kernel whose ratio is nearest to that of both machines."""
     base = comparison.baseline
+    predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
+    kinds = ["predicted" if name in predicted else "" for name in (fastest, slowest)]
     times = ["" if name == base else _times(found[name], base) for name in (fastest, slowest)]
     contest = _typical(comparison, fastest, slowest, found[fastest] / found[slowest])
     values = ["", ""]
@@ -141,7 +150,7 @@ def _ranking(comparison: Comparison, found: Mapping[str, float], fastest: str, s
         of = {s.machine: format_value(s.value, contest.metric.value_unit) for s in contest.standings}
         kernel = " with ".join([contest.workload, _PLACES.get(contest.regime, contest.regime)])
         values = [f"{kernel}: {of[fastest]}", of[slowest]]
-    notes = ["; ".join(filter(None, pair)) for pair in zip(times, values, strict=True)]
+    notes = ["; ".join(filter(None, pair)) for pair in zip(kinds, times, values, strict=True)]
     return f"{fastest} is fastest ({notes[0]}) and {slowest} is slowest ({notes[1]})"
 
 
@@ -174,7 +183,8 @@ def _best(work: Work, name: str) -> str:
 
 def _widest(comparison: Comparison) -> Iterator[str]:
     """Report the kind of work in which the machines differ most, with the values at both ends."""
-    names = [machine.name for machine in comparison.machines]
+    ranking = ranked(comparison)
+    names = list(ranking) if len(ranking) > 1 else [machine.name for machine in comparison.machines]
     spans = []
     every = works(comparison)
     for work in [work for work in every if work.regime] or every:

@@ -92,9 +92,9 @@ class Essentials:
 def essentials(found: Iterable[CurveRecords], name: Callable[[str], str], device: Device) -> Essentials | None:
     """Return what the figure shows, if there is anything; *name* returns the name of a family.
 
-    Empty kernels have no line, because they do no work.
+    Empty kernels have no line, because they do no work, and transfers none, because they have no work-items.
     """
-    curves = [curve for curve in found if not curve.is_work_group]
+    curves = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     latency, bandwidth = (_of(curves, *which) for which in (_LATENCY, _BANDWIDTH))
     lines = grouped(
         (curve.key.family, curve)

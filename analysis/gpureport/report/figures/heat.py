@@ -25,7 +25,7 @@ _LOW_ROW_IN = 0.13  # if there are more than MOST_ROWS
 _NAME_IN, _DETAIL_IN = 1.5, 0.65
 _LINE_IN = 0.105  # between upright names
 _WIDEST_IN, _BETWEEN_IN = 0.95, 0.12
-_PAD_IN = 0.03  # around the text of a cell
+_PAD_IN = 0.02  # around the text of a cell
 _KEY_IN = (1.45, 0.08)
 _KEY_LEFT_IN = 0.22  # room for half of a tick's text
 _LEAST_LEFT_IN = 1.72  # left of the blocks: the colour key
@@ -233,7 +233,7 @@ def _cells(
 
 def _ratio_text(ratio: float, width: float) -> str:
     """Write a ratio with the digits that fit; empty if it would be rounded too far."""
-    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.1f}")
+    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.2f}".removeprefix("0") if ratio < 1 else f"{ratio:.1f}")
     near = (text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)
     return next((text for text in near if _fits(text, width)), "")
 

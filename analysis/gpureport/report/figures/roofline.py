@@ -4,7 +4,7 @@ Williams, Waterman & Patterson, "Roofline" (CACM 52(4), 2009): operations/s agai
 lower of the instruction ceiling and arithmetic intensity x bandwidth.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, degrees
 from typing import TYPE_CHECKING
@@ -69,10 +69,11 @@ class Dot:
     observed_per_s: float | None
 
 
-def roofline_dots(curves: Sequence[CurveRecords], device: Device) -> tuple[Dot, ...]:
-    """Return the dot of each variant, at its largest observed size, or else at its largest predicted one.
+def roofline_dots(curves: Sequence[CurveRecords], device: Device, names: Mapping[str, str] = {}) -> tuple[Dot, ...]:
+    """Return the dot of each workload, at its largest observed size, or else at its largest predicted one.
 
-    Sweeps that only some compute units run have none: the ceilings are those of the whole device.
+    Sweeps that only some compute units run have none: the ceilings are those of the whole device. *names* are those of
+    workloads (``family/variant``) that are not called like their variant.
     """
     placed: dict[str, tuple[float, Dot]] = {}
     for curve in curves:
@@ -86,9 +87,10 @@ def roofline_dots(curves: Sequence[CurveRecords], device: Device) -> tuple[Dot, 
         candidates = [p for p in counted if p.point.label in times] or counted
         if candidates:
             largest = max(candidates, key=lambda p: p.point.working_set_bytes)
-            size, variant = largest.point.working_set_bytes, curve.key.variant
-            if variant not in placed or size > placed[variant][0]:
-                placed[variant] = size, _dot(variant, largest, times.get(largest.point.label), device)
+            size, workload = largest.point.working_set_bytes, curve.key.workload
+            if workload not in placed or size > placed[workload][0]:
+                name = names.get(workload, curve.key.variant)
+                placed[workload] = size, _dot(name, largest, times.get(largest.point.label), device)
     return tuple(dot for _, dot in placed.values())
 
 
@@ -98,12 +100,12 @@ def _busiest(point: PredictedPoint, device: Device) -> str | None:
     return max(known, key=lambda name: point.ceilings_s[name], default=None) if point.operations > 0 else None
 
 
-def _dot(variant: str, point: PredictedPoint, observed_s: float | None, device: Device) -> Dot:
-    name = _busiest(point, device) or "instruction"
-    operations = point.ceilings_s[name] * device.rate_per_s(name)
+def _dot(name: str, point: PredictedPoint, observed_s: float | None, device: Device) -> Dot:
+    busiest = _busiest(point, device) or "instruction"
+    operations = point.ceilings_s[busiest] * device.rate_per_s(busiest)
     return Dot(
-        name=variant,
-        operations=name,
+        name=name,
+        operations=busiest,
         intensity=operations / point.memory_bytes,
         predicted_per_s=operations / point.time_s,
         observed_per_s=operations / observed_s if observed_s else None,

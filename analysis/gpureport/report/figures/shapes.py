@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_PANELS = 8
+MOST_PANELS = 4
+"""One row: small figures leave no large gaps at the ends of pages."""
 
-_COLUMNS = 4
 _MARGINS = Margins(left=0.5, right=0.75, top=0.04, bottom=0.36)
 _PLOT_IN, _HEAD_IN, _GAP_IN = 1.25, 0.34, 0.3
-_FOOT_IN = 0.15  # of ticks between rows
 _KEY_IN = (0.09, 1.1)  # width and height
 _MOST_TICKS = 5
 _SHADES = 10
@@ -45,33 +44,22 @@ def _rate(curve: CurveRecords, point: Point) -> float:
 
 
 def shape_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> "Figure":
-    """Draw the rate of every shape as a share of the best; each curve must have a point with a value above 0.
+    """Draw the rate of every shape as a share of the best.
 
-    *titles* are for each curve its titles, the longest first.
+    Args:
+        curves: at most :data:`MOST_PANELS`; each must have a point with a value above 0.
+        titles: for each curve its titles, the longest first.
     """
     shares = [rated(curve) for curve in curves]
     sides = tuple(_powers([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
-    columns = min(_COLUMNS, len(curves))
-    rows = -(-len(curves) // columns)
-    figure, axes = sheet(
-        [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)],
-        _COLUMNS,
-        margins=_MARGINS,
-        gap_in=_GAP_IN,
-    )
-    for index, axis in enumerate(axis for row in axes for axis in row):
-        row, column = divmod(index, _COLUMNS)
-        if column < columns and row * columns + column < len(curves):
-            number = row * columns + column
-            _draw(axis, curves[number], shares[number], *sides)
-            title = first_fitting(titles[number], inches(axis)[0] + _GAP_IN - 0.05, 1.1 * FONT_PT)
-            write_title(axis, title, 0.25)
-            axis.set_xlabel(
-                "work-group size in x" if row * columns + columns + column >= len(curves) else "", labelpad=1
-            )
-            axis.set_ylabel("work-group size in y" if column == 0 else "", labelpad=2)
-        else:
-            axis.remove()
+    figure, (axes,) = sheet([(_HEAD_IN, _PLOT_IN)], MOST_PANELS, margins=_MARGINS, gap_in=_GAP_IN)
+    for axis, curve, rates, known in zip(axes, curves, shares, titles, strict=False):
+        _draw(axis, curve, rates, *sides)
+        write_title(axis, first_fitting(known, inches(axis)[0] + _GAP_IN - 0.05, 1.1 * FONT_PT), 0.25)
+        axis.set_xlabel("work-group size in x", labelpad=1)
+    axes[0].set_ylabel("work-group size in y", labelpad=2)
+    for axis in axes[len(curves) :]:
+        axis.remove()
     _draw_key(figure)
     return figure
 

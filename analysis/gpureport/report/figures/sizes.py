@@ -52,7 +52,7 @@ MOST_PANELS = 3
 
 _MARGINS = Margins(left=0.66, top=0.02, bottom=0.36)
 _GAP_IN = 0.52  # between columns, with room for ticks and unit
-_PLOT_IN = {1: 1.35, 2: 1.06, 3: 1.06}  # by panels side by side: three rows with captions and a heading fill a page
+_PLOT_IN = 1.06  # three rows with captions and a heading fill a page
 _LINE_IN, _TITLE_IN = 0.11, 0.15  # of the head above each curve
 _UNIT_IN = 0.14  # of the unit above the y axis
 _FOOT_IN = 0.36
@@ -74,7 +74,7 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
     with_strips = any(_base(curve) for curve in curves)
     lines = mark_lines(curves)
     head = _TITLE_IN + _LINE_IN * (len(lines) + 0.5) + _UNIT_IN
-    heights = [(head + (_FOOT_IN if row else 0), _PLOT_IN[columns]) for row in range(rows)]
+    heights = [(head + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
     if with_strips:
         heights = [each for pair in heights for each in (pair, (BETWEEN_IN, STRIP_IN))]
     figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)

@@ -18,6 +18,7 @@ _TICKS = (
     (1.15, (0.9, 0.95, 1.0, 1.05, 1.1)),
     (1.6, (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6)),
     (5.0, (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)),
+    (12.0, (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)),
     (100.0, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)),
 )
 """Ticks for ratios up to a limit."""
@@ -37,7 +38,7 @@ def speed_figure(rows: Sequence[SpeedRow], machines: Sequence[str]) -> "Figure":
     Each kernel is a small dot. Each mean is a large dot, with its 95 % interval.
     """
     step = (len(machines) - 1) * _LINE_IN + _GAP_IN
-    margins = Margins(left=_LABEL_IN, top=0.2, bottom=0.36)
+    margins = Margins(left=_LABEL_IN, top=0.2, bottom=0.42)
     figure, ((axis,),) = sheet([(0, len(rows) * step)], margins=margins)
     axis.set_xscale("log")
     axis.set_ylim(len(rows), 0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import asinh, log, log1p
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,10 @@ _HEIGHT_IN = 1.75
 _LEAST = 0.02
 """Least range of the scale, as the logarithm of a ratio."""
 _ROOM = 1.5
-"""Range of the scale / the largest difference, in logarithms; arrows show where an interval leaves it."""
+"""Range of the scale / the largest difference, or half of the median interval, in logarithms; arrows show where an
+interval leaves it."""
+_MOST_FOR_INTERVALS = 0.4
+"""Greatest range of the scale, as the logarithm of a ratio, that intervals alone require."""
 _STRAIGHT = 0.01
 """Logarithm of a ratio beyond which the scale compresses (inverse hyperbolic sine)."""
 _APART_IN = 0.11  # between ticks
@@ -28,7 +32,9 @@ _TICKS = (-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0.0, 0.01, 0.02, 0.05, 0.
 def spread_figure(differences: Sequence[Difference]) -> "Figure":
     """Draw one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
     ordered = sorted(differences, key=lambda difference: difference.speed.value)
-    reach = max(_LEAST, _ROOM * max(difference.effect for difference in ordered))
+    halves = [log(s.ci_high / s.ci_low) / 2 for s in (d.speed for d in ordered) if s.ci_low and s.ci_high]
+    usual = min(_ROOM * median(halves or [0.0]), _MOST_FOR_INTERVALS)
+    reach = max(_LEAST, usual, _ROOM * max(difference.effect for difference in ordered))
     figure, ((axis,),) = sheet([(0, _HEIGHT_IN)], margins=Margins(left=0.55, bottom=0.22))
     for significant, colour, alpha in ((False, MUTED, 0.5), (True, OBSERVED, 1.0)):
         found = [(x, d.speed) for x, d in enumerate(ordered) if d.significant == significant]

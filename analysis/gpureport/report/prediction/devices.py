@@ -19,7 +19,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.sizes import drawable
 from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped, in_figures
-from gpureport.report.prediction.forecast import facts_of
+from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import (
     Beside,
@@ -75,6 +75,7 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper:
         "features": features_table(sides),
         "chapters": [_chapter(first, other) for other in others],
         "interval": INTERVAL,
+        "copies": COPIES,
         "n90": N90,
         "glossary": terms(),
         "workloads": workload_table(contrast.key.workload for other in others for contrast in other.contrasts),

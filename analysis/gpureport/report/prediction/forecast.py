@@ -13,6 +13,8 @@ from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_value
 
+COPIES = "The limit of DRAM is that of a copy: kernels that only read or only write may be faster."
+
 
 def facts_of(device: Device) -> str:
     """List compute units, clock, caches and memory of a device."""

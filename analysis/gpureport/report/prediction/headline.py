@@ -19,14 +19,15 @@ EQUAL = log1p(0.05)
 """Largest logarithm of a ratio that counts as equal."""
 _MOST_CHANGES, _MOST_KERNELS = 3, 2
 _MEMORY, _CACHE, _INSTRUCTIONS = "memory bandwidth", "cache bandwidth", "instruction rate"
+_LAUNCH, _TRANSFERS = "launch cost", "transfers to and from the host"
 _LIMITS = {
     "DRAM": _MEMORY,
     "local": "local memory",
     "latency": "latency",
     "barrier": "latency",
-    "launch": "launch cost",
-    "groups": "launch cost",
-    **dict.fromkeys(("call", "link", "host copy"), "transfers to and from the host"),
+    "launch": _LAUNCH,
+    "groups": _LAUNCH,
+    **dict.fromkeys(("call", "link", "host copy"), _TRANSFERS),
 }
 """Kinds of limits by bottleneck; other bottlenecks are caches or classes of instructions."""
 
@@ -102,13 +103,16 @@ def limit_of(bottleneck: str, caches: Iterable[str]) -> str:
 
 
 def limit_effects(first: Side, other: Beside) -> tuple[Effect, ...]:
-    """Return the effect for each kind of limit on the first device, the most important one first."""
+    """Return the effect for each kind of limit on the first device, the most important one first.
+
+    Memory is the first. Launch cost and transfers are the last: they limit small sizes, or no kernel.
+    """
     caches = {cache.name for side in (first, other.side) for cache in side.device.caches}
     return tuple(sorted(effects(other.contrasts, lambda bottleneck: limit_of(bottleneck, caches)), key=_weight))
 
 
 def conclusion(first: Side, other: Beside, found: Sequence[Effect]) -> str:
-    """Write what changes and for which kernels, in one sentence: memory first, then the most important changes.
+    """Write what changes and for which kernels, in one sentence.
 
     *found* are the :func:`limit_effects` of both.
     """
@@ -136,18 +140,19 @@ def _equal_text(equal: Sequence[Effect], *, gain: bool) -> str:
     return f"{most}kernels limited by {names} {'gain nothing' if gain else 'are equally fast'}"
 
 
-def _most_important(changed: Sequence[Effect]) -> list[Effect]:
-    """Return the first of *changed*, memory first; large gains and large losses are both among them if they occur."""
+def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
+    """Return the first of *changed*; large gains and large losses are both among them if they occur."""
     chosen = changed[:_MOST_CHANGES]
     signs = {effect.ratio.value > 1 for effect in chosen}
     large = [effect for effect in changed[_MOST_CHANGES:] if abs(log(effect.ratio.value)) > SAME]
     opposite = [effect for effect in large if (effect.ratio.value > 1) not in signs]
-    chosen = [*chosen[:-1], opposite[0]] if opposite else chosen
-    return sorted(chosen, key=lambda effect: effect.bottleneck != _MEMORY)
+    return [*chosen[:-1], opposite[0]] if opposite else chosen
 
 
-def _weight(effect: Effect) -> float:
-    return -abs(log(effect.ratio.value)) * len(effect.kernels)
+def _weight(effect: Effect) -> tuple[bool, bool, float]:
+    """Return the sorting key of an effect."""
+    size = abs(log(effect.ratio.value)) * len(effect.kernels)
+    return effect.bottleneck != _MEMORY, effect.bottleneck in (_LAUNCH, _TRANSFERS), -size
 
 
 def _times(ratio: float) -> str:

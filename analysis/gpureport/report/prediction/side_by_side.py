@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import log, sqrt
 
 from gpureport.findings.verdicts import ceiling_label
-from gpureport.predict.ceilings import ceilings
+from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import Outlook, is_shown, outlooks
 from gpureport.records.keys import Axis
@@ -40,7 +40,7 @@ class Beside:
 
 
 def ceilings_table(sides: Sequence[Side]) -> Table:
-    """List the ceilings of all devices, with ratios to the first device."""
+    """List the ceilings of all devices, with the speeds relative to the first device: shorter times are faster."""
     found = [{(c.kind, c.name): c for c in ceilings(side.device)} for side in sides]
     keys = sorted(dict.fromkeys(key for each in found for key in each), key=lambda key: _KINDS.index(key[0]))
     first, *others = found
@@ -50,13 +50,17 @@ def ceilings_table(sides: Sequence[Side]) -> Table:
         name = f"latency of {called}" if kind == "latency" else ceiling_label(called) if kind == "rate" else called
         cells = [value_of(each[key]) if key in each else UNKNOWN for each in found]
         ratios = [
-            format_ratio(each[key].value / first[key].value) if key in each and key in first else UNKNOWN
-            for each in others
+            format_ratio(_speed(each[key], first[key])) if key in each and key in first else UNKNOWN for each in others
         ]
         rows.append((name, *cells, *ratios))
     letters = [side.letter for side in sides]
     columns = ("ceiling", *letters, *(over(letter, letters[0]) for letter in letters[1:]))
     return Table(columns, joined(rows), frozenset(columns[1:]))
+
+
+def _speed(other: Ceiling, first: Ceiling) -> float:
+    ratio = other.value / first.value
+    return 1 / ratio if first.unit == "s" else ratio
 
 
 def over(other: str, first: str) -> str:

@@ -1,6 +1,6 @@
 """The parts of chapters: figures and compact tables, each with a link to its numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -112,7 +112,7 @@ def peak_blocks(report: Report) -> list[Block]:
         return []
     ceilings = (
         "Maximum rates of all compute units together. Operations are counted for each lane. The launch cost is the "
-        "time of an empty dispatch."
+        f"time of an empty dispatch. {forecast.COPIES}"
     )
     outlooks = (
         "Best: the highest rate, or the shortest time, of all sizes and cases. Bottleneck: the largest ceiling there. "
@@ -135,12 +135,11 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords], cases: Iterable[
         "bottleneck allows. Occupancy: resident waves (started and not finished) / maximum, for the work-groups of "
         "that size, and its limit."
     )
-    families = dict.fromkeys(limit.key.family for limit in known)
-    figures = tuple(
-        figure
-        for family in families
-        for figure in _roofline(report, family, [curve for curve in found if curve.key.family == family])
-    )
+    described = {name: info.title for name, info in report.workloads.items() if info.described}
+    families = dict.fromkeys(limit.key.family for limit in known if limit.key.workload not in described)
+    drawn = [(family_name(report, name), [curve for curve in found if curve.key.family == name]) for name in families]
+    drawn += [("Your kernels", own)] if (own := of_user(report, found)) else []
+    figures = tuple(figure for name, curves in drawn for figure in _roofline(report, name, curves, described))
     table = limits_table(known, observed_head(report) if observed else "")
     notes = (roofline_note(seen if observed else ""),)
     return [
@@ -150,11 +149,13 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords], cases: Iterable[
     ]
 
 
-def _roofline(report: Report, family: str, found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
+def _roofline(
+    report: Report, name: str, found: Sequence[CurveRecords], names: Mapping[str, str]
+) -> tuple[Picture, ...]:
     """Draw one row of panels in each figure: small figures leave no large gaps at the ends of pages."""
-    panels = list(grouped((dot.operations, dot) for dot in roofline_dots(found, report.device)).values())
+    panels = list(grouped((dot.operations, dot) for dot in roofline_dots(found, report.device, names)).values())
     rows = [list(chain.from_iterable(row)) for row in in_figures(panels, COLUMNS)]
-    name, seen = family_name(report, family), seen_word(found)
+    seen = seen_word(found)
     return tuple(
         Picture(
             partial(roofline_figure, dots, report.device),

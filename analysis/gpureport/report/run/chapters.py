@@ -60,12 +60,13 @@ def chapters(
     expected = expected_blocks(report, [members for members in kinds.values() if as_predicted(members)])
     size = work_group_size(report)
     shapes = [*([size] if size else []), *(advice_sentence(family_name(report, a.family), a) for a in advice)]
+    own = own_kernels.answers(report, found)[: own_kernels.MOST_TOLD]
     caches, work = answers.caches(report, found), answers.work(report, found)
     limits = (*peak_blocks(report), *limit_blocks(report, found, drawn["limits"]), *expected)
     trusted = (*trust_blocks(report, found), *drawn["trust"], *clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
-        ("own", "Your kernels", own_kernels.answers(report, found), own_kernels.kernel_blocks(report, found)),
+        ("own", "Your kernels", own, own_kernels.kernel_blocks(report, found)),
         (
             "caches",
             "Cliffs: usable cache capacity",

@@ -26,6 +26,7 @@ from gpureport.workloads import all_workloads
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
 _FEW = 3  # the most names in a list
+_OWN = 2  # the most kernels of the user with sentences
 _WIDE = 1.5
 _UNCERTAIN = 4.0
 """An onset or n90 whose interval spans this factor gives no advice."""
@@ -48,18 +49,29 @@ def decisions(
 ) -> tuple[Decision, ...]:
     """Return the answers that the report's values support; predictions without any observation are labelled.
 
-    The devices of the *database* are candidates for :func:`another_device`.
+    The devices of the *database* are candidates for :func:`another_device`. Kernels of the user take the place of this
+    answer and of the bottleneck of all kernels.
     """
     own = own_kernels.answers(report, found)
     answers = (
-        ("Your kernel" if len(own) == 1 else "Your kernels", " ".join(own[:_FEW])),
+        ("Your kernel" if len(own) == 1 else "Your kernels", _first(own)),
         ("Working set", working_set(report, found)),
         ("Work-group size", work_group_size(report)),
         ("Amount of work", amount_of_work(report, found)),
-        ("Bottleneck", bottleneck(report, found, figures, device_bandwidth=report.device.memory.bandwidth_bytes_per_s)),
+    )
+    bandwidth = report.device.memory.bandwidth_bytes_per_s
+    general = (
+        ("Bottleneck", bottleneck(report, found, figures, device_bandwidth=bandwidth)),
         ("Another device", another_device(report, database)),
     )
-    return tuple(Decision(about, text) for about, text in answers if text)
+    return tuple(Decision(about, text) for about, text in (*answers, *(() if own else general)) if text)
+
+
+def _first(own: Sequence[str]) -> str:
+    """Return the sentences of up to two kernels, or of the first of many: page one has no room for more."""
+    if len(own) <= _OWN:
+        return " ".join(own)
+    return f"{own[0]} The chapter “Your kernels” has {len(own) - 1} more."
 
 
 def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
@@ -396,14 +408,18 @@ def _efficiency(known: Sequence[Limit]) -> str:
 
 
 def another_device(report: Report, database: Sequence[Device] = ()) -> str:
-    """Count the devices of the *database* with higher specifications, and name the commands that compare kernels."""
+    """Count the devices of the *database* with higher specifications, and name the commands that compare kernels.
+
+    The values of a drafted entry are no specification.
+    """
     ways = []
     if report.match.entry:
         ways.append(f"“gpureport predict {report.match.entry} OTHER”")
     if not report.only_predicted:
         ways.append("“gpureport compare REPORT OTHER”")
     commands = f"Compare with {' or '.join(ways)}." if ways else ""
-    return " ".join(filter(None, (_specified_above(report.device, database), commands)))
+    above = "" if report.match.draft else _specified_above(report.device, database)
+    return " ".join(filter(None, (above, commands)))
 
 
 def _specified_above(device: Device, database: Sequence[Device]) -> str:

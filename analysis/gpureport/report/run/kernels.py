@@ -16,6 +16,8 @@ from gpureport.units import format_bytes, format_percent, format_ratio, format_v
 
 _MOST = 12
 """Changes of all kernels that the table lists."""
+MOST_TOLD = 4
+"""The most kernels with sentences; the table has all."""
 _SMALL = 0.1
 """Shares below have a decimal."""
 _RATE = 16

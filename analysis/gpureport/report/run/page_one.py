@@ -100,9 +100,11 @@ def page_one(
         names=names(report),
         remarks=remarks(report),
         headline=headline(report, figures, len(others), found),
-        figures=tuple(_row(figure) for figure in shown if figure.main),
+        figures=tuple(_row(figure, assumed=_assumes_bandwidth(report)) for figure in shown if figure.main),
         rates=tuple(_rate_sentences(report.device)),
-        every_figure=() if all(figure.main for figure in shown) else tuple(map(_row, shown)),
+        every_figure=()
+        if all(figure.main for figure in shown)
+        else tuple(_row(figure, assumed=_assumes_bandwidth(report)) for figure in shown),
         others=len(others),
         decisions=decisions(report, found, figures, database),
         load=other_load(report),
@@ -133,8 +135,9 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
     if not report.only_predicted:
         apart = "intervals do not overlap"
         mark = f"{apart}, or the value is more than 5 % outside the range of the others" if others else apart
-        texts.append(f"Efficiency: measured / specification. {MARKS[Verdict.OFF]} {mark}.")
-    if any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
+        efficiency = "not given for an assumed entry" if _assumes_bandwidth(report) else "measured / specification"
+        texts.append(f"Efficiency: {efficiency}. {MARKS[Verdict.OFF]} {mark}.")
+    if not _assumes_bandwidth(report) and any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
         texts.append("Above 100 %: faster than the entry.")
     if any(figure.nearer for figure in figures):
         texts.append("Latencies of two levels in one row: the measured curve shows no transition between them.")
@@ -152,9 +155,13 @@ def _source(report: Report) -> str:
     """Say where the values of the entry are from."""
     if report.device.is_typical:
         return f"typical values of the core type ({report.device.architecture.name}), not peaks of the vendor"
-    origin = report.device.provenance.get("memory.bandwidth")
-    guess = ", which assumes the memory bandwidth" if origin and origin.kind == "assumed" else ""
+    guess = ", which assumes the memory bandwidth" if _assumes_bandwidth(report) else ""
     return f"from the {'database' if report.match.entry else 'drafted'} entry{guess}"
+
+
+def _assumes_bandwidth(report: Report) -> bool:
+    origin = report.device.provenance.get("memory.bandwidth")
+    return bool(origin and origin.kind == "assumed")
 
 
 def _rate_sentences(device: Device) -> Iterator[str]:
@@ -208,7 +215,9 @@ def _in_error(report: Report, found: Sequence[Finding]) -> Iterator[str]:
     count = sum(finding.key.workload in wrong for finding in found)
     if count:
         yield f"Features in error because results are wrong: {count}."
-    if count < len(found):
+    if count < len(found) and report.match.draft:
+        yield f"Features that are faster than limits of the drafted entry: {len(found) - count}."
+    elif count < len(found):
         yield f"Features in error because they are faster than a limit of the database entry: {len(found) - count}."
 
 
@@ -228,10 +237,15 @@ def _against_prediction(figures: Sequence[KeyFigure], conclusion: str) -> Iterat
 
 
 def _side(side: str, figures: Sequence[KeyFigure]) -> Iterator[str]:
-    """Yield a sentence that lists the figures on one side of their predictions."""
-    texts = [f"{each.name} ({_plain(each)}, not {_expected(each)})" for each in figures]
-    if texts:
-        yield f"{side.capitalize()} than predicted: {_first(texts)}."
+    """Yield sentences that list the figures on one side of their predictions: speeds, then power and energy."""
+    for word, power in ((side, False), ({"slower": "higher", "faster": "lower"}[side], True)):
+        texts = [f"{each.name} ({_plain(each)}, not {_expected(each)})" for each in figures if _is_power(each) == power]
+        if texts:
+            yield f"{word.capitalize()} than predicted: {_first(texts)}."
+
+
+def _is_power(figure: KeyFigure) -> bool:
+    return figure.unit == "W" or figure.unit.startswith("J/")
 
 
 def _first(texts: Sequence[str]) -> str:
@@ -276,7 +290,8 @@ def _clock(report: Report) -> Iterator[str]:
         yield f"The median clock was {clock}, {format_percent(1 - share)} below that of the entry."
 
 
-def _row(figure: KeyFigure) -> FigureRow:
+def _row(figure: KeyFigure, *, assumed: bool) -> FigureRow:
+    """Write a key figure; without efficiency if the entry is *assumed*."""
     predicted, measured = figure.predicted, figure.measured
     unusual = bool(figure.unpredicted or figure.unusual)
     value = format_estimate(measured.value, measured.low, measured.high, figure.unit) if measured else UNKNOWN
@@ -287,7 +302,7 @@ def _row(figure: KeyFigure) -> FigureRow:
         + _span([each.specification for each in (figure.nearer, figure) if each], figure.unit),
         predicted=_prediction(figure) if predicted else UNKNOWN if figure.origin or figure.measured else "exact",
         measured=f"{MARKS[Verdict.OFF]} {value}" if unusual else value,
-        efficiency=UNKNOWN if figure.efficiency is None else format_percent(figure.efficiency),
+        efficiency=UNKNOWN if assumed or figure.efficiency is None else format_percent(figure.efficiency),
         others=_range(figure),
         unusual=unusual,
     )

@@ -33,15 +33,16 @@ _CAPTION = (
     "of 4 B for the host, from the call to the arrival of the data."
 )
 _ENERGY_CAPTION = (
-    "Each kernel ran back to back for half a second or more. Power includes idle power; its scope is that of the "
+    "Each kernel ran back to back for half a second or more. °C: highest temperature. Throttle: why the clock was not "
+    "higher. Power includes idle power; its scope is that of the "
     "sensor. Predicted: half of the listed power limit / the listed rate. No documented model gives the share of the "
     "limit that a kernel draws; it is assumed to lie between a quarter and all of it."
 )
 
 
 def answers(report: Report) -> tuple[str, ...]:
-    """Return the sentences on link, transfers and power."""
-    texts = [*_link(report), *_transfers(report)]
+    """Return the sentences on transfers, link and power."""
+    texts = [*_transfers(report), *_link(report)]
     if report.energy is not None:
         texts += _power(report, report.energy)
     return tuple(texts)
@@ -88,7 +89,7 @@ def _power(report: Report, energy: Energy) -> list[str]:
     limit = energy.limit_w or report.device.board_power_w
     texts = []
     if idle:
-        texts.append(f"Idle, with the device open, it draws {format_value(idle.power_w, 'W')}.")
+        texts.append(f"The idle device draws {format_value(idle.power_w, 'W')} while a program has it open.")
     if loads:
         most = max(loads, key=lambda load: load.power_w or 0.0)
         share = f", {format_percent((most.power_w or 0.0) / limit)} of the limit" if limit else ""
@@ -184,11 +185,11 @@ def energy_table(report: Report) -> Table:
         "power",
         "of the limit",
         "core clock",
-        "temperature",
+        "°C",
         "rate",
         "energy",
         "predicted",
-        "throttled by",
+        "throttle",
     )
     if energy is None:
         return Table(columns, ())
@@ -207,7 +208,7 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str
         load.skipped or format_value(load.power_w, "W"),
         format_percent(load.power_w / limit) if load.power_w and limit else UNKNOWN,
         format_frequency(load.clock_hz),
-        f"{max(warm):.0f} °C" if warm else UNKNOWN,
+        f"{max(warm):.0f}" if warm else UNKNOWN,
         format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
         format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
         format_predicted(predicted.value, predicted.low, predicted.high, per) if predicted else "not predicted",

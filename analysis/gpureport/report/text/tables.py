@@ -1,5 +1,6 @@
 """Tables: their type, column widths, and the tables of occupancy and of work-group searches."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,8 @@ _LIMITERS = {
 _SHORT, _LONG, _LINE = 14, 120, 118  # characters: a short text, the longest that counts, a line of a table
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BOLD = 1.2  # relative width of a head's characters
+LONG_PART = 18
+"""Most characters of a number that is kept on one line."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,27 @@ class Table:
         """Preferred width of each column in characters."""
         needs = [length + 3.0 if length <= self.short else 0.0 for length in self._lengths]
         weights = [0.0 if need else sqrt(length) for need, length in zip(needs, self._usual_lengths, strict=True)]
-        left = max(_LINE - sum(needs), _LINE / 4) if any(weights) else 0.0
-        return [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
+        most = sum(length + 3.0 for need, length in zip(needs, self._lengths, strict=True) if not need)
+        left = max(_LINE - sum(needs), min(_LINE / 4, most)) if any(weights) else 0.0
+        shares = [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
+        return list(map(max, shares, self._unbroken))
 
     @cached_property
     def _usual_lengths(self) -> list[float]:
         """Mean length of each column's texts, between a short text and the longest that counts."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         return [mean([min(max(len(text), self.short), _LONG) for text in texts] or [self.short]) for texts in cells]
+
+    @cached_property
+    def _unbroken(self) -> list[float]:
+        """Width in characters that each column of numbers needs: they are only broken before an interval."""
+        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
+        parts = ([len(part) for text in texts for part in number_parts(text)] for texts in cells)
+        kept = ([length + 2.0 for length in lengths if length <= LONG_PART] for lengths in parts)
+        return [
+            max(lengths, default=0.0) if name in self.numeric else 0.0
+            for name, lengths in zip(self.columns, kept, strict=True)
+        ]
 
     @cached_property
     def _lengths(self) -> list[int]:
@@ -76,6 +92,11 @@ class Table:
             max([*map(len, texts), *(ceil(_BOLD * len(word)) for word in name.split())])
             for name, texts in zip(self.columns, cells, strict=True)
         ]
+
+
+def number_parts(text: str) -> list[str]:
+    """Split a number where a line may break: before its interval, and within a range of sizes."""
+    return re.split(r" (?=[(±/])|(?<=B) (?=to )", text)
 
 
 def without_constant_columns(table: Table) -> tuple[Table, str]:
