@@ -465,6 +465,16 @@ def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     assert all(re.fullmatch(r'\w+\{(\w+="([^"\\]|\\.)*",?)+\} \S+', line) for line in lines if not line.startswith("#"))
 
 
+def test_samples_of_monitoring_are_unique(run: StoredRun, tmp_path: Path) -> None:
+    """Also of a device whose entry changed; monitoring refuses files with equal labels."""
+    for day, model in enumerate(("vendor/old", "vendor/new"), 1):
+        Store(tmp_path).add(_varied(run, f"run{day}", "node", day, 0.1 * day, model=model))
+
+    lines = [line.rpartition(" ") for line in prometheus(analyse(Store(tmp_path))).splitlines() if line[0] != "#"]
+
+    assert len({labels for labels, _, _ in lines}) == len(lines) == 1
+
+
 def test_outliers_give_an_exit_code(fleet_store: Store, tmp_path: Path, capsys: Captured) -> None:
     """Only on request; files are not overwritten."""
     report = ["fleet", "report", "--store", str(fleet_store.folder)]
@@ -475,6 +485,9 @@ def test_outliers_give_an_exit_code(fleet_store: Store, tmp_path: Path, capsys: 
     assert main([*report, "--fail-on-outlier"]) == 3
     assert main([*report, "--fail-on-outlier", "--minimum-effect", "50"]) == 0
     assert main([*report, *written]) == 2
+    assert main([*report, "--prometheus", str(tmp_path / "p.prom")]) == 0
+    assert main([*report, "--prometheus", str(tmp_path)]) == 2
+    assert main([*report, "--prometheus", str(tmp_path / "x"), "--junit", str(tmp_path / "x")]) == 2
 
 
 def test_page_one_compares_with_the_store(run: StoredRun, tmp_path: Path) -> None:

@@ -218,7 +218,10 @@ def report_fleet(request: FleetRequest) -> int:
     from gpureport.report.render import documents
 
     files = documents(request.output, NAME) if request.output else ()
-    with writing((*files, *(file for file in (request.junit,) if file)), force=request.force):
+    if request.junit and request.junit == request.prometheus:
+        raise InputError(f"--junit and --prometheus: both are {request.junit}; choose two files")
+    kept, replaced = ([*filter(None, each)] for each in ((*files, request.junit), (request.prometheus,)))
+    with writing(kept, force=request.force, replaced=replaced):
         with ProgressBar("comparing the devices"):
             fleet = analyse(opened(request.store), request.minimum_effect / 100)
         for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):

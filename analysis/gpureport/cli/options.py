@@ -101,21 +101,22 @@ def slug(name: str) -> str:
 
 
 @contextmanager
-def writing(files: Iterable[Path], *, force: bool, option: str = "-o") -> Iterator[None]:
+def writing(files: Iterable[Path], *, force: bool, option: str = "-o", replaced: Iterable[Path] = ()) -> Iterator[None]:
     """Create the folders of *files* and reserve the files until the caller has written them.
 
-    Devices and pipes are not reserved. Error messages name the *option* that selects the files.
+    The files *replaced* may exist also without *force*. Devices and pipes are not reserved. Error messages name the
+    *option* that selects the files.
 
     Raises:
         InputError: a folder cannot be made or written to, another command is writing there, or a file exists and
             *force* is not set.
     """
-    files = tuple(file for file in files if not is_stream(file))
-    for file in files:
+    files, replaced = ([file for file in each if not is_stream(file)] for each in (files, replaced))
+    for file in (*files, *replaced):
         if file.is_dir():
             raise InputError(f"{file}: is a folder; choose a file in it with {option}")
     with ExitStack() as reservations:
-        for path in dict.fromkeys(file.with_suffix(".lock") for file in files):
+        for path in dict.fromkeys(file.with_suffix(".lock") for file in (*files, *replaced)):
             _reserve(path, reservations, option)
         for file in files:
             _refuse_overwriting(file, force=force, option=option)

@@ -12,7 +12,7 @@ def prometheus(fleet: Fleet) -> str:
     """Return gauges in the format that the textfile collector of Prometheus' node exporter reads."""
     speed, outlier, figure = [], [], []
     odd = {o.member: o for o in fleet.outliers}
-    for number, peers in enumerate(fleet.peers):
+    for number, peers in sorted(enumerate(fleet.peers), key=lambda item: item[1].runs["created_at"].max()):
         kind = "quick" if peers.quick else "complete"
         for member, device in enumerate(peers.members):
             labels = {"node": device.node, "device": device.device, "pci_address": device.pci_address, "run": kind}
@@ -32,9 +32,10 @@ def prometheus(fleet: Fleet) -> str:
 
 
 def _gauge(name: str, meaning: str, samples: list[tuple[dict[str, str], float]]) -> Iterator[str]:
+    """Yield the lines of a gauge; of equal labels, such as of a device whose entry changed, the last sample counts."""
     yield f"# HELP {name} {meaning}\n# TYPE {name} gauge\n"
-    for labels, value in samples:
-        text = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
+    texts = (",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items()) for labels, _ in samples)
+    for text, (_, value) in dict(zip(texts, samples, strict=True)).items():
         yield f"{name}{{{text}}} {value:.9g}\n"
 
 

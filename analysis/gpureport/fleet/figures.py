@@ -57,6 +57,11 @@ class Trend:
     values: Floats
     lines: tuple[tuple[str, tuple[int, ...]], ...]
 
+    @property
+    def single(self) -> bool:
+        """Whether all runs are those of one device, which needs no median."""
+        return any(len(runs) == len(self.times) for _, runs in self.lines)
+
 
 def percents(logs: Floats) -> Floats:
     """Return effects on ln(speed) as percent."""
@@ -124,9 +129,11 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
         groups = [trend.values[(index == number) & ~np.isnan(trend.values)] for number in range(len(days))]
         known = [number for number, group in enumerate(groups) if len(group)]
         low, middle, high = (np.array([np.percentile(groups[n], q) for n in known]) for q in (5, 50, 95))
+        median = float(middle[-1]) if len(middle) and not trend.single else None
         centres = days[known].astype("datetime64[s]") + np.timedelta64(12, "h")
-        axis.fill_between(centres, low, high, color=MUTED, alpha=0.18, linewidth=0)
-        axis.plot(centres, middle, color=INK)
+        if median is not None:
+            axis.fill_between(centres, low, high, color=MUTED, alpha=0.18, linewidth=0)
+            axis.plot(centres, middle, color=INK)
         write_title(axis, trend.title, 0.12)
         reach = max(_LEAST_PERCENT, _ROOM * float(np.nanmax(np.abs(trend.values), initial=0.0)))
         axis.set_ylim(-reach, reach)
@@ -137,13 +144,15 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
         axis.xaxis.set_major_locator(locator)
         axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))  # type: ignore[no-untyped-call]
         axis.tick_params(labelbottom=axis is rows[-1][0])
-        _lines(axis, trend, times, float(middle[-1]) if len(middle) else 0.0)
+        _lines(axis, trend, times, median)
     return figure
 
 
-def _lines(axis: "Axes", trend: Trend, times: "np.ndarray[tuple[int], np.dtype[np.datetime64]]", median: float) -> None:
-    """Draw the devices by themselves, with their names at the right."""
-    named = [("median", INK, median)]
+def _lines(
+    axis: "Axes", trend: Trend, times: "np.ndarray[tuple[int], np.dtype[np.datetime64]]", median: float | None
+) -> None:
+    """Draw the devices by themselves, with their names at the right, and name the *median* if it is drawn."""
+    named = [] if median is None else [("median", INK, median)]
     for (name, runs), colour in zip(trend.lines[:MOST_LINES], ACCENTS[1:], strict=False):
         found = [run for run in runs if not np.isnan(trend.values[run])]
         if found:

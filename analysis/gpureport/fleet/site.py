@@ -87,6 +87,7 @@ def content(fleet: Fleet) -> Content:
         "fleet": fleet,
         "version": __version__,
         "title": _TITLE,
+        "counted": f"{_counted(fleet.runs, 'run')} of {_counted(fleet.devices, 'device')}",
         "period": " to ".join(dict.fromkeys((f"{first:{_DAY}}", f"{last:{_DAY}}"))),
         "conclusion": conclusion(fleet),
         "shown": outliers[:_MOST_SENTENCES],
@@ -189,18 +190,18 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[int] = ()) -> Iterator
     """Draw the speeds of a model over time, with outliers or *members* as lines."""
     if len(peers.days) < 2:
         return
+    single = range(len(peers.members)) if len(peers.members) == 1 else ()
     lines = tuple(
         (peers.members[member].label, tuple(np.flatnonzero(peers.runs["member"] == member).tolist()))
-        for member in (members or list(_odd(fleet, peers))[:MOST_LINES])
+        for member in (members or single or list(_odd(fleet, peers))[:MOST_LINES])
     )
     times = tuple(time.to_pydatetime() for time in peers.runs["created_at"])
     trends = [
         Trend(layer, times, percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]])), lines)
         for layer in peers.layers
     ]
-    caption = (
-        f"{peers.title}: speed by layer, relative to the median run. Line: median of the day; area: nine in ten runs."
-    )
+    caption = f"{peers.title}: speed by layer, relative to the median run."
+    caption += "" if trends and trends[0].single else " Line: median of the day; area: nine in ten runs."
     yield Picture(partial(trend_figure, trends), caption)
 
 
