@@ -150,7 +150,10 @@ def test_runs_of_two_devices_are_not_one_machine(
     other = _saved(REPORT.model_copy(update={"device": device}), tmp_path / "other")
 
     assert main(["compare", f"{folders[0]},{other}", folders[1]]) == 2
-    assert "before: its reports are of two devices, NVIDIA H200 SXM and Another" in capsys.readouterr().err
+    assert (
+        "before: its reports are of two devices, NVIDIA H200 SXM (132 compute units) and Another ("
+        in capsys.readouterr().err
+    )
     assert main(["compare", f"{folders[0]},nowhere", folders[1]]) == 2
     assert "nowhere: there is no such file or folder, and the database has no device" in capsys.readouterr().err
 

@@ -29,8 +29,8 @@ _WAYS = {
 }
 _DIRECTIONS = {"to_device": "host to device", "to_host": "device to host", "both_ways": "both directions"}
 _CAPTION = (
-    "Large transfers: median rate of the largest sizes. n90: smallest transfer with 90 % of this rate. Smallest: time "
-    "of 4 B for the host, from the call to the arrival of the data."
+    "Large transfers: median rate of the largest sizes. n90: smallest transfer with 90 % of this rate. 4 B: time of "
+    "the smallest transfer for the host, from the call to the arrival of the data."
 )
 _ENERGY_CAPTION = (
     "Each kernel ran back to back for half a second or more. °C: highest temperature. Throttle: why the clock was not "
