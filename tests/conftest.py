@@ -5,12 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.records.report import Report
 from gpureport.spec.database import Database, load_database
 from tests.make_report import make_report
 from tests.present import working
+
+# A busy machine draws examples slowly; that is no fault of a test.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 LEAST_NOISE = 1e-3
 """Least relative error of a median. Equal samples do not prove exactness, because timers have ticks."""
 
+UNREPEATED = 0.1
+"""Relative error of a sample if no point of a search or of separate cases has two (assumed)."""
+
 FEWEST_TICKS = 20
 """Times with fewer timer ticks have an uncertainty of 5 % or more."""
 
@@ -42,6 +45,8 @@ def observe(measurement: Measurement) -> Observation | None:
     counts = np.array([len(part) for part in samples])
     shaped = measurement.axis.quantity not in ("work_group", "case")
     noise = np.maximum(sampling_noise(samples), curve_noise(np.log(values)) if shaped else 0.0)
+    if not shaped and not np.any(noise):
+        noise = np.full(len(points), UNREPEATED)
     dispatches = [point.dispatches_per_sample for point in points]
     tick = timer_tick(samples, dispatches) / np.array(dispatches) / times
     # A time may be anywhere within its tick, even if all samples are equal.

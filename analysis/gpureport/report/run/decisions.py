@@ -296,9 +296,10 @@ def _best_shape(best: OneSize) -> str:
     shape = best.best_shape
     if shape is None:
         return ""
-    count = f"all {shape.searches}" if shape.suits == shape.searches else f"{shape.suits} of {shape.searches}"
+    searches = f"{shape.searches} {'search' if shape.searches == 1 else 'searches'}"
+    count = f"all {searches}" if shape.suits == shape.searches > 1 else f"{shape.suits} of {searches}"
     lost = f"; largest loss: {format_percent(shape.most.loss)} ({shape.most.key.variant})"
-    suits = f"suits {count} searches over shapes{lost if shape.most.loss > WITHIN else ''}"
+    suits = f"suits {count} over shapes{lost if shape.most.loss > WITHIN else ''}"
     return f" One shape for all: {_sides(shape.most.sides)} {suits}."
 
 
