@@ -314,6 +314,21 @@ def test_effects_of_days_and_devices_are_separated() -> None:
     assert np.abs(np.delete(found.days, 2, axis=0)).max() == 0
 
 
+def test_a_run_that_lacks_a_layer_changes_nothing_for_others() -> None:
+    """The changes of all devices are found, also of the device that has this run."""
+    rng = np.random.default_rng(2)
+    device = np.repeat(np.arange(4), 8)
+    parts = [Part("memory/read/sizes", "memory"), Part("launch/empty/sizes", "launch")]
+    values = rng.normal(0, 0.001, (32, 2))
+    values[4:8, 0] -= 0.1
+    values[13:16, 0] -= 0.1
+    values[[14, 24], 0] = np.nan
+
+    present = effects(values, device, np.zeros(32, int), parts).present
+
+    assert np.flatnonzero(~present).tolist() == [0, 1, 2, 3, *range(8, 13)]
+
+
 def test_changes_are_dated() -> None:
     """And noise has none."""
     rng = np.random.default_rng(1)
@@ -343,6 +358,8 @@ def test_faults_are_found_and_healthy_fleets_have_none(faults: Any) -> None:
         ({"clock": -0.05, "L1": -0.05, "L2": -0.04, "memory": -0.01, "launch": -0.01}, "the core clock"),
         ({"clock": 0.0, "L1": 0.0, "L2": -0.03, "memory": -0.002, "launch": 0.0}, "the L2 cache"),
         ({"clock": 0.0, "L1": 0.0, "L2": 0.0, "memory": -0.002, "launch": -0.05}, "the launch of kernels"),
+        ({"clock": 0.0, "memory": 0.0, "launch": 0.0, "link": -0.05}, "the link to the host"),
+        ({"clock": 0.0, "memory": -0.05, "launch": 0.0, "link": -0.05}, "memory and the link to the host"),
     ],
 )
 def test_the_pattern_over_layers_names_the_place(layers: dict[str, float], expected: str) -> None:
@@ -389,6 +406,9 @@ def test_remapped_rows_are_written_with_their_flags() -> None:
         ("instructions", "latency", "L2", "clock"),
         ("memory", "groups", "L2", "launch"),
         ("game_of_life", "int32", "DRAM", "clock"),
+        ("transfer", "link", "DRAM", "link"),
+        ("transfer", "call", "DRAM", "link"),
+        ("transfer", "host copy", "DRAM", "link"),
     ],
 )
 def test_layers(family: str, bottleneck: str, level: str, layer: str) -> None:
