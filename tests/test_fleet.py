@@ -473,6 +473,17 @@ def test_runs_link_to_reports_next_to_their_json(tmp_path: Path) -> None:
     assert "report.html" not in (tmp_path / "site" / "device-0-1.html").read_text()
 
 
+@pytest.mark.parametrize("report", ["/root/x/report.json", f"/{'x' * 5000}/report.json", "/a\0b.json", "/", ".", "~"])
+def test_reports_that_cannot_be_opened_have_no_link(report: str, run: StoredRun, tmp_path: Path) -> None:
+    """Such as those of other machines and users."""
+    Store(tmp_path).add(_varied(run, "run", "node", 1, 0.0, report=report))
+
+    write_site(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
+
+    page = (tmp_path / "site" / "device-0-0.html").read_text()
+    assert not [link for link in re.findall(r'href="([^"#]+)"', page) if "/" in link]
+
+
 def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     """Names are escaped, and the slow device fails."""
     root = ET.fromstring(junit(fleet))  # noqa: S314 - our own

@@ -27,6 +27,7 @@ from gpureport.fleet.figures import (
 )
 from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.schema import Row
+from gpureport.inputs import is_there
 from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
@@ -370,8 +371,8 @@ def _runs(runs: Sequence[Row], folder: Path) -> Listing:
 
 def _report_link(report: str, folder: Path) -> str:
     """Return the address of the HTML report next to a ``report.json``, relative to *folder*; empty if there is none."""
-    html = Path(report).with_suffix(".html") if report else folder
-    return quote(os.path.relpath(html, folder.absolute())) if html.is_file() else ""
+    html = f"{os.path.splitext(report)[0]}.html"
+    return quote(os.path.relpath(html, folder.absolute())) if report and is_there(Path(html)) else ""
 
 
 def _choices(fleet: Fleet) -> "Markup":
