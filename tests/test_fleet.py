@@ -65,7 +65,7 @@ def _saved(folder: Path, report: Report) -> Path:
     return folder
 
 
-def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str) -> StoredRun:
+def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | int) -> StoredRun:
     """Return a run with other ids whose points and key figures are faster by *log_speed*."""
     rng = np.random.default_rng([ord(letter) for letter in name])
 
@@ -494,6 +494,36 @@ def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     slow = [line for line in lines if line.startswith("gpureport_slow_device{")]
     assert [line[-1] for line in slow].count("1") == 1
     assert all(re.fullmatch(r'\w+\{(\w+="([^"\\]|\\.)*",?)+\} \S+', line) for line in lines if not line.startswith("#"))
+
+
+def test_only_the_runs_in_which_a_device_is_slow_fail(run: StoredRun, tmp_path: Path) -> None:
+    """Quick and complete runs are apart, and so are devices of one name with other compute units."""
+    for node in range(4):
+        for quick, units in ((True, 16), (False, 16), (True, 8)):
+            slow = -0.2 if node == 3 and quick and units == 16 else 0.0
+            facts = {"quick": quick, "compute_units": units}
+            Store(tmp_path).add(_varied(run, f"run{node}{quick}{units}", f"node{node}", 1, slow, **facts))
+
+    found = analyse(Store(tmp_path))
+    lines = [line for line in prometheus(found).splitlines() if line.startswith("gpureport_slow_device{")]
+    root = ET.fromstring(junit(found))  # noqa: S314 - our own
+
+    assert len({each.title for each in found.peers}) == len(found.peers) == 3
+    (outlier,) = found.outliers
+    assert root.get("failures") == "1"
+    (suite,) = (suite for suite in root if suite.get("failures") == "1")
+    assert "16" in str(suite.get("name"))
+    assert "quick" in str(suite.get("name"))
+    assert outlier.member.node == "node3"
+    assert [line for line in lines if 'run="complete"' in line and line[-1] != "0"] == []
+
+
+def test_names_cannot_merge_groups(run: StoredRun, tmp_path: Path) -> None:
+    """Whatever text they contain."""
+    for model, device in (("a|b", "c"), ("a", "b|c"), ("a|b|", "c|"), ("a|b||", "c")):
+        Store(tmp_path).add(_varied(run, f"{model}, {device}", "node", 1, 0.0, model=model, device=device))
+
+    assert len(analyse(Store(tmp_path)).peers) == 4
 
 
 def test_samples_of_monitoring_are_unique(run: StoredRun, tmp_path: Path) -> None:

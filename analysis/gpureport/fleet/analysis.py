@@ -37,7 +37,8 @@ _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
 _LEAST_DAY = 0.01  # effect of a day that is reported
 _FEWEST_IN_STATE = 2  # runs before and after a change that is reported
-_KEY = "model || '|' || device || '|' || compute_units || '|' || quick"
+_KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
+"""What the runs of a group have in common. The length separates the two names, which may contain any text."""
 _OWN = f"""
 SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
@@ -103,7 +104,7 @@ class Outlier:
 
     Attributes:
         member: the device.
-        model: title of its group.
+        peers: key of its group.
         effect: on ln(speed) of the most affected layer.
         layers: effect on each layer.
         sweeps: significant parts of sweeps with their effects, the largest first.
@@ -113,7 +114,7 @@ class Outlier:
     """
 
     member: Member
-    model: str
+    peers: str
     effect: float
     layers: Mapping[str, float]
     sweeps: tuple[tuple[Part, float], ...]
@@ -129,9 +130,9 @@ class Outlier:
 
 @dataclass(frozen=True)
 class DayEffect:
-    """A day on which all devices of a model differed from other days."""
+    """A day on which all devices of a model differed from other days; ``peers``: key of their group."""
 
-    model: str
+    peers: str
     day: date
     layers: Mapping[str, float]
     sentence: str
@@ -139,9 +140,9 @@ class DayEffect:
 
 @dataclass(frozen=True)
 class Change:
-    """A device without enough peers whose speed changed."""
+    """A device without enough peers whose speed changed; ``peers``: key of its group."""
 
-    model: str
+    peers: str
     member: Member
     sentence: str
 
@@ -152,7 +153,7 @@ class Peers:
 
     Attributes:
         key: what its runs have in common.
-        title: name of the device, with the kind of run if there are several.
+        title: unique: name of the device, with its entry, compute units or kind of run if there are several.
         model: id of the entry.
         quick: whether the runs were quick.
         members: devices.
@@ -288,7 +289,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         InputError: the store contains no run with predictions, or a file cannot be read.
     """
     with store.connect() as connection:
-        runs = connection.execute("SELECT * FROM runs ORDER BY created_at, run").df()
+        runs = connection.execute(f"SELECT *, {_KEY} AS peers FROM runs ORDER BY created_at, run").df()
         connection.execute(_POINTS)
         parts = connection.execute(_PARTS).df()
         values = connection.execute(_VALUES).df()
@@ -334,20 +335,27 @@ def _figures(rows: Sequence[tuple[str, str, str, str, str, float, float | None]]
 
 
 def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Iterator[Peers]:
-    key = runs["model"] + "|" + runs["device"] + "|" + runs["compute_units"].astype(str)
-    runs = runs.assign(
-        peers=key + "|" + runs["quick"].map({True: "true", False: "false"}), pci_address=runs["pci_address"].fillna("")
-    )
+    runs = runs.assign(pci_address=runs["pci_address"].fillna(""))
     peers_of = parts.set_index("part")["peers"]
     by_key = dict(iter(values.groupby(values["part"].map(peers_of))))
-    kinds = runs.groupby("device")["quick"].nunique()
+    several = runs.groupby("device")[["model", "compute_units", "quick"]].nunique().gt(1)
     for name, own in runs.groupby("peers"):
         if name in by_key:
-            both = bool(kinds[own["device"].iloc[0]] > 1)
-            yield _peers(str(name), own, parts[parts["peers"] == name], by_key[name], both=both)
+            yield _peers(str(name), _title(own, several), own, parts[parts["peers"] == name], by_key[name])
 
 
-def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame", *, both: bool) -> Peers:
+def _title(runs: "pd.DataFrame", several: "pd.DataFrame") -> str:
+    """Return the name of a group of *runs*; *several*: which facts differ among the runs of each name of a device."""
+    first = runs.iloc[0]
+    facts = {
+        "model": first["model"],
+        "compute_units": f"{first['compute_units']:.0f} compute units",
+        "quick": "quick runs" if first["quick"] else "complete runs",
+    }
+    return ", ".join([first["device"], *(text for name, text in facts.items() if several.loc[first["device"], name])])
+
+
+def _peers(key: str, title: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Peers:
     members, member = _members(runs)
     days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
     matrix = np.full((len(runs), len(parts)), np.nan)
@@ -356,10 +364,9 @@ def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.Da
     named = tuple(Part(*pair) for pair in zip(parts["sweep"], parts["layer"], strict=True))
     found = effects(matrix, member, day.ravel(), named)
     first = runs.iloc[0]
-    kind = (", quick runs" if first["quick"] else ", complete runs") if both else ""
     return Peers(
         key=key,
-        title=f"{first['device']}{kind}",
+        title=title,
         model=str(first["model"]),
         quick=bool(first["quick"]),
         members=members,
@@ -437,7 +444,7 @@ def _outlier(
     why = "; ".join(causes) or ("no recorded condition differs from its peers" if recorded else "")
     return Outlier(
         member=device,
-        model=peers.title,
+        peers=peers.key,
         effect=effect,
         layers=layers,
         sweeps=tuple(sweeps),
@@ -461,7 +468,7 @@ def _days(peers: Peers) -> Iterator[DayEffect]:
             driver, usual = runs["driver"].mode().iloc[0], peers.runs["driver"].mode().iloc[0]
             why = f"; the driver was {driver}, on other days {usual}" if driver != usual else ""
             text = f"On {day} all devices ({peers.title}) were {percent(worst)} than on other days; this affects "
-            yield DayEffect(peers.title, day, layers, f"{text}{place(layers)}{why}.")
+            yield DayEffect(peers.key, day, layers, f"{text}{place(layers)}{why}.")
 
 
 def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
@@ -479,7 +486,7 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
             text += f"earlier runs; this affects {place(layers)}"
             earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
             why = "; ".join(reasons(peers.rows[number][-1], earlier, "earlier runs"))
-            yield Change(peers.title, member, f"{text}{': ' if why else ''}{why}.")
+            yield Change(peers.key, member, f"{text}{': ' if why else ''}{why}.")
 
 
 def _by_layer(peers: Peers, values: Floats) -> dict[str, float]:
