@@ -19,14 +19,14 @@ import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure
-from gpureport.fleet.analysis import Fleet, analyse
+from gpureport.fleet.analysis import RESERVATION, Fleet, analyse
 from gpureport.fleet.causes import place, reasons
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.neighbours import others_of
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
 from gpureport.fleet.reading import layer_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.site import write_site
+from gpureport.fleet.site import content, write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.measure.backends.nvidia import remapped_rows
 from gpureport.observe.statistics import Estimate
@@ -516,6 +516,14 @@ def test_only_the_runs_in_which_a_device_is_slow_fail(run: StoredRun, tmp_path: 
     assert "quick" in str(suite.get("name"))
     assert outlier.member.node == "node3"
     assert [line for line in lines if 'run="complete"' in line and line[-1] != "0"] == []
+
+
+def test_outliers_among_few_peers_have_a_reservation(fleet: Fleet, capsys: Captured, fleet_store: Store) -> None:
+    """Because the spread between healthy devices is not known."""
+    assert fleet.few_peers
+    assert main(["fleet", "report", "--store", str(fleet_store.folder)]) == 0
+    assert RESERVATION in " ".join(capsys.readouterr().out.split())
+    assert content(fleet)["reservation"] == RESERVATION
 
 
 def test_names_cannot_merge_groups(run: StoredRun, tmp_path: Path) -> None:

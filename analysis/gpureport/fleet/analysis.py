@@ -14,6 +14,7 @@ import numpy as np
 from gpureport.errors import InputError
 from gpureport.fleet.causes import affected, percent, place, reasons
 from gpureport.fleet.peers import (
+    ENOUGH,
     FEWEST_PEERS,
     MINIMUM_EFFECT,
     Effects,
@@ -33,6 +34,10 @@ from gpureport.observe.statistics import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
+RESERVATION = (
+    "Healthy devices of one model often differ by several percent (8 % on average in Sinha et al., SC22). "
+    f"With fewer than {ENOUGH} devices of a model, their usual spread is hardly known: an outlier can be healthy."
+)
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
 _LEAST_DAY = 0.01  # effect of a day that is reported
@@ -267,6 +272,12 @@ class Fleet:
         return tuple(each for each in self.outliers if each.slower)
 
     @property
+    def few_peers(self) -> bool:
+        """Whether an outlier has too few peers for an estimate of how much healthy devices differ."""
+        small = {each.key for each in self.peers if each.compared and len(each.members) < ENOUGH}
+        return any(outlier.peers in small for outlier in self.outliers)
+
+    @property
     def over_time(self) -> "tuple[DayEffect | Change, ...]":
         """Effects of days, then changes of devices."""
         return (*self.days, *self.changes)
@@ -289,7 +300,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         InputError: the store contains no run with predictions, or a file cannot be read.
     """
     with store.connect() as connection:
-        runs = connection.execute(f"SELECT *, {_KEY} AS peers FROM runs ORDER BY created_at, run").df()
+        runs = connection.execute(f"SELECT *, {_KEY} AS peers FROM runs ORDER BY created_at, run").df()  # noqa: S608 - no input
         connection.execute(_POINTS)
         parts = connection.execute(_PARTS).df()
         values = connection.execute(_VALUES).df()

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
-from gpureport.fleet.analysis import Figure, Fleet, Outlier, Peers
+from gpureport.fleet.analysis import RESERVATION, Figure, Fleet, Outlier, Peers
 from gpureport.fleet.figures import (
     MOST_LINES,
     Strip,
@@ -91,6 +91,7 @@ def content(fleet: Fleet) -> Content:
         "counted": f"{_counted(fleet.runs, 'run')} of {_counted(fleet.devices, 'device')}",
         "period": " to ".join(dict.fromkeys((f"{first:{_DAY}}", f"{last:{_DAY}}"))),
         "conclusion": conclusion(fleet),
+        "reservation": RESERVATION if fleet.few_peers else "",
         "shown": outliers[:_MOST_SENTENCES],
         "hidden": max(len(outliers) - _MOST_SENTENCES, 0),
         "bases": {_basis(each) for each in fleet.peers},
