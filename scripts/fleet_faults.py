@@ -1,10 +1,10 @@
 """Detections and false alarms of the comparison with peers, for fleets with an injected fault.
 
-Run as ``python scripts/fleet_faults.py [--trials 20] [--peers 20] [--slower 5] [--spread 2]``. The noise of each fleet is
-drawn from the differences between four quick runs of one NVIDIA H200 (``tests/data/h200_run_deviations.json``, November 2026): for
-each sweep of a run, a random combination of the deviations of its points, once for the run and once for the device. The
-effect of a fault on each point is predicted with a changed device: slower memory, clock, cache, or everything. With
-``--spread``, healthy devices differ by a constant factor besides, and healthy fleets only are tried.
+Run as ``python scripts/fleet_faults.py [--trials 20] [--peers 20] [--slower 5] [--spread 2]``. The noise of each fleet
+is drawn from the differences between four quick runs of one NVIDIA H200 (``tests/data/h200_run_deviations.json``,
+November 2026): for each sweep of a run, a random combination of the deviations of its points, once for the run and once
+for the device. The effect of a fault on each point is predicted with a changed device: slower memory, clock, cache, or
+everything. With ``--spread``, healthy devices differ by a constant factor besides, and healthy fleets only are tried.
 Exit code 1 if a target is missed.
 """
 

@@ -428,6 +428,36 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
     assert all(outlier.basis == "its prediction" for outlier in found)
 
 
+def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Path) -> None:
+    """A device at 1.2 times the half-width of its 95 % interval is none among ten; one at four times is."""
+    for number in range(10):
+        widths = {1: 1.2, 2: 4.0}.get(number, 0.0)
+
+        def changed(row: Row, widths: float = widths) -> Row:
+            predicted = row.get("predicted")
+            if not isinstance(predicted, float):
+                return row
+            ends = {"predicted_low": predicted / 1.1, "predicted_high": predicted * 1.1}
+            return {**row, **ends, "measured": predicted * 1.1 ** (widths if row["unit"] == "s" else -widths)}
+
+        facts = _varied(run, f"run{number}", f"node{number}", 1, 0.0, device=f"device {number}")
+        Store(tmp_path).add(StoredRun(facts.run, {**facts.rows, "points": tuple(map(changed, facts.rows["points"]))}))
+
+    assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == ["node2"]
+
+
+def test_a_day_of_other_devices_is_no_effect_of_the_day_alone(run: StoredRun, fleet: Fleet, tmp_path: Path) -> None:
+    """If no device was measured on two days."""
+    for node in range(14):
+        late = node >= 8
+        Store(tmp_path).add(_varied(run, f"run{node}", f"node{node}", 1 + late, -0.06 * late))
+
+    (day,) = analyse(Store(tmp_path)).days
+
+    assert "cannot be separated" in day.sentence
+    assert "cannot be separated" not in fleet.days[0].sentence
+
+
 def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
     """The date of the change and the driver are named; one run alone is no change."""
     for day in range(1, 7):

@@ -42,7 +42,7 @@ _MOST_DOF = 12.0
 """Degrees of freedom of many devices: runs deviate far from their median more often than normal samples do."""
 _MAD_EFFICIENCY = 0.37
 """Variance of the standard deviation / that of the median absolute deviation, for normal samples."""
-ENOUGH = 10
+_ENOUGH = 10
 """Devices whose own variance is never taken to be smaller, only larger."""
 _FEWEST_ON_A_DAY = 5
 _DAY_LIMIT = 4.0  # standard errors of an effect of time
@@ -270,7 +270,7 @@ def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
     dof = _MAD_EFFICIENCY * max(members - 1, 0)
     known = np.where(np.isnan(variance), assumed**2, variance)
     mean = (_PRIOR_DOF * assumed**2 + dof * known) / (_PRIOR_DOF + dof)
-    return np.maximum(mean, known) if members >= ENOUGH else mean
+    return np.maximum(mean, known) if members >= _ENOUGH else mean
 
 
 def _medians(values: Floats, group: Indices) -> Floats:

@@ -316,7 +316,7 @@ def _device(
     normal = (
         f"No significant difference from {_counted(others, 'peer')}."
         if peers.compared
-        else "Its speed lies within the 95 % interval of its prediction."
+        else "No significant difference from its prediction."
     )
     changes = [each.sentence for each in fleet.changes if (each.peers, each.member) == (peers.key, device)]
     tables: list[tuple[str, Table | Listing]] = []
