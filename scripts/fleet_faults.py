@@ -1,9 +1,10 @@
 """Detections and false alarms of the comparison with peers, for fleets with an injected fault.
 
-Run as ``python scripts/fleet_faults.py [--trials 20] [--peers 20] [--slower 5]``. The noise of each fleet is drawn from
-the differences between four quick runs of one NVIDIA H200 (``tests/data/h200_run_deviations.json``, November 2026): for
-each sweep of a run, a random combination of the deviations of its points, once for the run and once for the device. The
-effect of a fault on each point is predicted with a changed device: slower memory, clock, cache, or everything.
+Run as ``python scripts/fleet_faults.py [--trials 20] [--peers 20] [--slower 5] [--spread 2]``. The noise of each fleet
+is drawn from the differences between four quick runs of one NVIDIA H200 (``tests/data/h200_run_deviations.json``,
+November 2026): for each sweep of a run, a random combination of the deviations of its points, once for the run and once
+for the device. The effect of a fault on each point is predicted with a changed device: slower memory, clock, cache, or
+everything. With ``--spread``, healthy devices differ by a constant factor besides, and healthy fleets only are tried.
 Exit code 1 if a target is missed.
 """
 
@@ -153,10 +154,14 @@ def outliers(noise: Noise, points: Floats) -> set[int]:
     return set(np.flatnonzero(flags.any(axis=1)).tolist())
 
 
-def trial(noise: Noise, peers: int, slowdown: Floats | None, seed: int) -> tuple[bool, bool]:
-    """Return whether the slowed device was found, and whether another one was called an outlier."""
+def trial(noise: Noise, peers: int, slowdown: Floats | None, seed: int, spread: float = 0.0) -> tuple[bool, bool]:
+    """Return whether the slowed device was found, and whether another one was called an outlier.
+
+    Healthy devices differ by *spread* besides the noise, a standard deviation of ln(speed).
+    """
     rng = np.random.default_rng(seed)
     points = drawn(noise, peers, rng) + drawn(noise, peers, rng)
+    points += spread * rng.standard_normal((peers, 1))
     slowed = int(rng.integers(peers))
     if slowdown is not None:
         points[slowed] += slowdown
@@ -165,12 +170,12 @@ def trial(noise: Noise, peers: int, slowdown: Floats | None, seed: int) -> tuple
 
 
 def shares(
-    noise: Noise, peers: int, effects_of: Mapping[str, Floats | None], trials: int
+    noise: Noise, peers: int, effects_of: Mapping[str, Floats | None], trials: int, spread: float = 0.0
 ) -> dict[str, tuple[float, float]]:
     """Return the share of trials with a detection and with a false alarm, by fault."""
     found = {}
     for name, slowdown in effects_of.items():
-        results = [trial(noise, peers, slowdown, seed) for seed in range(trials)]
+        results = [trial(noise, peers, slowdown, seed, spread) for seed in range(trials)]
         found[name] = tuple(float(np.mean(each)) for each in zip(*results, strict=True))
     return found
 
@@ -180,20 +185,20 @@ def main(
     healthy: Annotated[int, typer.Option(help="Healthy fleets.", min=1)] = 200,
     peers: Annotated[list[int] | None, typer.Option(help="Devices of a fleet; repeatable.", min=3)] = None,
     slower: Annotated[float, typer.Option(help="Slowdown in percent.")] = 5.0,
+    spread: Annotated[float, typer.Option(help="Standard deviation between healthy devices in percent.", min=0)] = 0.0,
 ) -> None:
     """Print the shares of detections and false alarms."""
     noise = load_noise()
-    every = slowdowns(noise, slower)
+    every = {} if spread else slowdowns(noise, slower)
     rows, missed = [], False
     for count in peers or (3, 20, 200):
         found = shares(noise, count, every, trials)
-        alarms = shares(noise, count, {"none": None}, healthy)["none"][1]
+        alarms = shares(noise, count, {"none": None}, healthy, spread / 100)["none"][1]
         rows += [(str(count), name, f"{share:.0%}", f"{other:.0%}") for name, (share, other) in found.items()]
         rows.append((str(count), "healthy fleets", "", f"{alarms:.1%}"))
         missed |= alarms > FALSE_ALARMS or any(share < DETECTED for share, _ in found.values())
-    print_table(
-        f"One device slowed by {slower:.3g} %", ("peers", "fault", "found", "other outliers"), rows, right=[2, 3]
-    )
+    what = f"Healthy devices differ by {spread:.3g} %" if spread else f"One device slowed by {slower:.3g} %"
+    print_table(what, ("peers", "fault", "found", "other outliers"), rows, right=[2, 3])
     print_text("A target is missed." if missed else "All targets are met.")
     raise typer.Exit(int(missed))
 

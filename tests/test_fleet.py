@@ -19,14 +19,14 @@ import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure
-from gpureport.fleet.analysis import Fleet, analyse
+from gpureport.fleet.analysis import RESERVATION, Fleet, analyse
 from gpureport.fleet.causes import place, reasons
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.neighbours import others_of
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
 from gpureport.fleet.reading import layer_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.site import write_site
+from gpureport.fleet.site import content, write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.measure.backends.nvidia import remapped_rows
 from gpureport.observe.statistics import Estimate
@@ -65,7 +65,7 @@ def _saved(folder: Path, report: Report) -> Path:
     return folder
 
 
-def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str) -> StoredRun:
+def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | int) -> StoredRun:
     """Return a run with other ids whose points and key figures are faster by *log_speed*."""
     rng = np.random.default_rng([ord(letter) for letter in name])
 
@@ -314,6 +314,21 @@ def test_effects_of_days_and_devices_are_separated() -> None:
     assert np.abs(np.delete(found.days, 2, axis=0)).max() == 0
 
 
+def test_a_run_that_lacks_a_layer_changes_nothing_for_others() -> None:
+    """The changes of all devices are found, also of the device that has this run."""
+    rng = np.random.default_rng(2)
+    device = np.repeat(np.arange(4), 8)
+    parts = [Part("memory/read/sizes", "memory"), Part("launch/empty/sizes", "launch")]
+    values = rng.normal(0, 0.001, (32, 2))
+    values[4:8, 0] -= 0.1
+    values[13:16, 0] -= 0.1
+    values[[14, 24], 0] = np.nan
+
+    present = effects(values, device, np.zeros(32, int), parts).present
+
+    assert np.flatnonzero(~present).tolist() == [0, 1, 2, 3, *range(8, 13)]
+
+
 def test_changes_are_dated() -> None:
     """And noise has none."""
     rng = np.random.default_rng(1)
@@ -343,6 +358,8 @@ def test_faults_are_found_and_healthy_fleets_have_none(faults: Any) -> None:
         ({"clock": -0.05, "L1": -0.05, "L2": -0.04, "memory": -0.01, "launch": -0.01}, "the core clock"),
         ({"clock": 0.0, "L1": 0.0, "L2": -0.03, "memory": -0.002, "launch": 0.0}, "the L2 cache"),
         ({"clock": 0.0, "L1": 0.0, "L2": 0.0, "memory": -0.002, "launch": -0.05}, "the launch of kernels"),
+        ({"clock": 0.0, "memory": 0.0, "launch": 0.0, "link": -0.05}, "the link to the host"),
+        ({"clock": 0.0, "memory": -0.05, "launch": 0.0, "link": -0.05}, "memory and the link to the host"),
     ],
 )
 def test_the_pattern_over_layers_names_the_place(layers: dict[str, float], expected: str) -> None:
@@ -389,6 +406,9 @@ def test_remapped_rows_are_written_with_their_flags() -> None:
         ("instructions", "latency", "L2", "clock"),
         ("memory", "groups", "L2", "launch"),
         ("game_of_life", "int32", "DRAM", "clock"),
+        ("transfer", "link", "DRAM", "link"),
+        ("transfer", "call", "DRAM", "link"),
+        ("transfer", "host copy", "DRAM", "link"),
     ],
 )
 def test_layers(family: str, bottleneck: str, level: str, layer: str) -> None:
@@ -406,6 +426,36 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
     assert found[0].member.node == "bad"
     assert found[0].slower
     assert all(outlier.basis == "its prediction" for outlier in found)
+
+
+def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Path) -> None:
+    """A device at 1.2 times the half-width of its 95 % interval is none among ten; one at four times is."""
+    for number in range(10):
+        widths = {1: 1.2, 2: 4.0}.get(number, 0.0)
+
+        def changed(row: Row, widths: float = widths) -> Row:
+            predicted = row.get("predicted")
+            if not isinstance(predicted, float):
+                return row
+            ends = {"predicted_low": predicted / 1.1, "predicted_high": predicted * 1.1}
+            return {**row, **ends, "measured": predicted * 1.1 ** (widths if row["unit"] == "s" else -widths)}
+
+        facts = _varied(run, f"run{number}", f"node{number}", 1, 0.0, device=f"device {number}")
+        Store(tmp_path).add(StoredRun(facts.run, {**facts.rows, "points": tuple(map(changed, facts.rows["points"]))}))
+
+    assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == ["node2"]
+
+
+def test_a_day_of_other_devices_is_no_effect_of_the_day_alone(run: StoredRun, fleet: Fleet, tmp_path: Path) -> None:
+    """If no device was measured on two days."""
+    for node in range(14):
+        late = node >= 8
+        Store(tmp_path).add(_varied(run, f"run{node}", f"node{node}", 1 + late, -0.06 * late))
+
+    (day,) = analyse(Store(tmp_path)).days
+
+    assert "cannot be separated" in day.sentence
+    assert "cannot be separated" not in fleet.days[0].sentence
 
 
 def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
@@ -453,6 +503,17 @@ def test_runs_link_to_reports_next_to_their_json(tmp_path: Path) -> None:
     assert "report.html" not in (tmp_path / "site" / "device-0-1.html").read_text()
 
 
+@pytest.mark.parametrize("report", ["/root/x/report.json", f"/{'x' * 5000}/report.json", "/a\0b.json", "/", ".", "~"])
+def test_reports_that_cannot_be_opened_have_no_link(report: str, run: StoredRun, tmp_path: Path) -> None:
+    """Such as those of other machines and users."""
+    Store(tmp_path).add(_varied(run, "run", "node", 1, 0.0, report=report))
+
+    write_site(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
+
+    page = (tmp_path / "site" / "device-0-0.html").read_text()
+    assert not [link for link in re.findall(r'href="([^"#]+)"', page) if "/" in link]
+
+
 def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     """Names are escaped, and the slow device fails."""
     root = ET.fromstring(junit(fleet))  # noqa: S314 - our own
@@ -463,6 +524,44 @@ def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     slow = [line for line in lines if line.startswith("gpureport_slow_device{")]
     assert [line[-1] for line in slow].count("1") == 1
     assert all(re.fullmatch(r'\w+\{(\w+="([^"\\]|\\.)*",?)+\} \S+', line) for line in lines if not line.startswith("#"))
+
+
+def test_only_the_runs_in_which_a_device_is_slow_fail(run: StoredRun, tmp_path: Path) -> None:
+    """Quick and complete runs are apart, and so are devices of one name with other compute units."""
+    for node in range(4):
+        for quick, units in ((True, 16), (False, 16), (True, 8)):
+            slow = -0.2 if node == 3 and quick and units == 16 else 0.0
+            facts = {"quick": quick, "compute_units": units}
+            Store(tmp_path).add(_varied(run, f"run{node}{quick}{units}", f"node{node}", 1, slow, **facts))
+
+    found = analyse(Store(tmp_path))
+    lines = [line for line in prometheus(found).splitlines() if line.startswith("gpureport_slow_device{")]
+    root = ET.fromstring(junit(found))  # noqa: S314 - our own
+
+    assert len({each.title for each in found.peers}) == len(found.peers) == 3
+    (outlier,) = found.outliers
+    assert root.get("failures") == "1"
+    (suite,) = (suite for suite in root if suite.get("failures") == "1")
+    assert "16" in str(suite.get("name"))
+    assert "quick" in str(suite.get("name"))
+    assert outlier.member.node == "node3"
+    assert [line for line in lines if 'run="complete"' in line and line[-1] != "0"] == []
+
+
+def test_outliers_among_few_peers_have_a_reservation(fleet: Fleet, capsys: Captured, fleet_store: Store) -> None:
+    """Because the spread between healthy devices is not known."""
+    assert fleet.few_peers
+    assert main(["fleet", "report", "--store", str(fleet_store.folder)]) == 0
+    assert RESERVATION in " ".join(capsys.readouterr().out.split())
+    assert content(fleet)["reservation"] == RESERVATION
+
+
+def test_names_cannot_merge_groups(run: StoredRun, tmp_path: Path) -> None:
+    """Whatever text they contain."""
+    for model, device in (("a|b", "c"), ("a", "b|c"), ("a|b|", "c|"), ("a|b||", "c")):
+        Store(tmp_path).add(_varied(run, f"{model}, {device}", "node", 1, 0.0, model=model, device=device))
+
+    assert len(analyse(Store(tmp_path)).peers) == 4
 
 
 def test_samples_of_monitoring_are_unique(run: StoredRun, tmp_path: Path) -> None:

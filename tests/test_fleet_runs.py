@@ -3,8 +3,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -12,8 +14,10 @@ from socket import socket
 
 import pytest
 
+from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.fleet.engine.site_of_run import partition_name
+from gpureport.fleet.runs import NodeRun
 from gpureport.fleet.site_file import TEMPLATE, Site, read_site
 from gpureport.records.report import FILE_NAME
 
@@ -23,6 +27,7 @@ NODE = """#!/bin/sh
 mkdir -p "$4/0-device"
 case $NODE_STATE in
 slow) sleep 60 ;;
+quoted) [ "$NODE_TEXT$6" = 'two  $words; exit 1a device' ] || exit 1 ;;
 failed) echo "not measured: a device: exit code 1: the driver hangs"; exit 1 ;;
 killed) kill -9 $$ ;;
 esac
@@ -64,6 +69,15 @@ def test_sets_of_names_are_expanded() -> None:
 
 
 @needs_reframe
+def test_a_node_gets_the_text_that_the_site_has() -> None:
+    text = "NVIDIA H100 PCIe; echo $HOME"
+    site = Site(scheduler="local", nodes={"a": {"environment": {"NAME": text}}}, devices=(text,), workloads=("a b",))
+    assert shlex.split(" ".join(site.arguments("x")))[-5:] == ["--device", text, "--quick", "--workload", "a b"]
+    ((name, value),) = site.named()["a"].variables
+    assert (name, shlex.split(value)) == ("NAME", [text])
+
+
+@needs_reframe
 def test_jobs_over_ssh_end() -> None:
     site = Site(scheduler="ssh", nodes=("a",), options=("-oConnectTimeout=3",), time_limit_minutes=7)
     (name, settings), *_ = site.named().items()
@@ -96,6 +110,15 @@ def test_the_message_of_ssh_is_the_reason(tmp_path: Path) -> None:
         ("scheduler: local\nnodes: [a, a]\n", "appears twice"),
         ("scheduler: local\nnodes: []\n", "no names"),
         ("scheduler: local\nnode: [a]\n", "fleet.yaml:2: node"),
+        ("scheduler: local\nnodes: [a, ../../x]\n", "fleet.yaml:2: nodes: '../../x'"),
+        ("scheduler: local\nnodes: [/etc]\n", "fleet.yaml:2: nodes: '/etc'"),
+        ("scheduler: local\nnodes: {-rf: {}}\n", "fleet.yaml:2: nodes: '-rf'"),
+        ("scheduler: local\nnodes: ['..']\n", "fleet.yaml:2: nodes: '..'"),
+        ("scheduler: slurm\nnodes: [a]\nnode_option: '-w {host}'\n", "fleet.yaml:3: node_option"),
+        ("scheduler: slurm\nnodes: [a]\nnode_option: -w a\n", "fleet.yaml:3: node_option"),
+        ("scheduler: slurm\nnodes: [a]\nnode_option: '-w {node'\n", "fleet.yaml:3: node_option"),
+        ("scheduler: slurm\nnodes: [a]\nnode_option: '-w {node.real}'\n", "fleet.yaml:3: node_option"),
+        ("scheduler: local\nnodes: {a: {environment: {'A=1;B': x}}}\n", "fleet.yaml:2: nodes"),
     ],
 )
 def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -> None:
@@ -110,9 +133,13 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     command = tmp_path / "node"
     command.write_text(NODE.replace("{report}", str(REPORT)))
     command.chmod(0o755)
-    states = {"good": "", "bad": "failed", "gone": "killed"}
-    nodes = "".join(f"  {name}: {{environment: {{NODE_STATE: '{state}'}}}}\n" for name, state in states.items())
-    site = write_site(tmp_path / "site", f"scheduler: local\ncommand: {command}\nretries: 1\nnodes:\n{nodes}")
+    states = {"good": "quoted", "bad": "failed", "gone": "killed"}
+    nodes = "".join(
+        f"  {name}: {{environment: {{NODE_STATE: '{state}', NODE_TEXT: 'two  $words; exit 1'}}}}\n"
+        for name, state in states.items()
+    )
+    settings = f"scheduler: local\ncommand: {command}\nretries: 1\ndevices: [a device]\n"
+    site = write_site(tmp_path / "site", f"{settings}nodes:\n{nodes}")
     done = gpureport("fleet", "run", site, "--store", tmp_path / "store", "-o", tmp_path / "runs")
     assert done.returncode == 1, done.stderr
     rows = {line.split()[0]: line for line in done.stdout.splitlines() if line and line.split()[0] in states}
@@ -127,6 +154,22 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     unknown = gpureport("fleet", "run", site, "--node", "other")
     assert unknown.returncode == 2
     assert "has no node 'other'" in unknown.stderr
+
+
+@needs_reframe
+def test_failures_are_named_if_all_reports_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "runs/good/0-device" / FILE_NAME
+    wrong.parent.mkdir(parents=True)
+    wrong.write_text("{")
+    came = [NodeRun("good", "", tmp_path / "runs/good", 1, 1), NodeRun("bad", "it hangs", tmp_path / "runs/bad", 0, 2)]
+    monkeypatch.setattr(import_module("gpureport.fleet.runs"), "run_nodes", lambda *_: came)
+    site = write_site(tmp_path / "site", "scheduler: local\nnodes: [good, bad]\n")
+    assert main(["fleet", "run", str(site), "--store", str(tmp_path / "store")]) == 1
+    printed = capsys.readouterr()
+    assert str(wrong) in printed.err
+    assert "--node bad" in printed.out
 
 
 @needs_reframe

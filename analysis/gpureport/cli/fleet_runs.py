@@ -8,7 +8,7 @@ from pathlib import Path
 from gpureport.cli.console import note, print_line
 from gpureport.cli.options import slug, writing
 from gpureport.cli.tables import print_table
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 
 
@@ -47,14 +47,20 @@ def run_fleet(path: Path, chosen: Sequence[str], store: Path | None, output: Pat
     rows = [(r.node, "failed" if r.reason else "measured", str(r.devices), str(r.attempts), r.reason) for r in runs]
     print_table("Nodes", ("node", "result", "reports", "jobs", "reason"), rows, right=(2, 3))
     found = [f"{run.node}={run.folder}" for run in runs if run.devices]
-    added = add_runs(found, store, None) if found and (store or configured()) else 0
-    if found and not (store or configured()):
+    left_out = 0
+    if found and (store or configured()):
+        try:
+            left_out = add_runs(found, store, None)
+        except GpuReportError as error:  # the nodes to repeat are still named
+            left_out = 1
+            note(f"No run was added to the store: {error}")
+    elif found:
         note("The runs were not added to a store; `gpureport fleet add` does so.")
     failed = [run.node for run in runs if run.reason]
     if failed:
         again = " ".join(f"--node {shlex.quote(name)}" for name in failed[:5])
         print_line(f"{len(failed)} of {len(runs)} nodes failed. To repeat: gpureport fleet run {path} {again}")
-    return 1 if failed or added else 0
+    return 1 if failed or left_out else 0
 
 
 def measure_node(output: Path, names: Sequence[str], workloads: Sequence[str], *, quick: bool, parallel: bool) -> int:

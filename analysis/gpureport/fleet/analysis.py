@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
+from itertools import groupby
 from math import copysign, log1p
 from statistics import median
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import numpy as np
 from gpureport.errors import InputError
 from gpureport.fleet.causes import affected, percent, place, reasons
 from gpureport.fleet.peers import (
+    FALSE_DISCOVERIES,
     FEWEST_PEERS,
     MINIMUM_EFFECT,
     Effects,
@@ -33,11 +35,19 @@ from gpureport.observe.statistics import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
+_MANY = 20
+"""Devices from which the share of healthy fleets with an outlier hardly depends on how much healthy devices differ."""
+RESERVATION = (
+    "Healthy devices of one model often differ by several percent (8 % on average in Sinha et al., SC22). "
+    f"With fewer than {_MANY} devices of a model, their usual spread is not known well: an outlier can be healthy."
+)
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
+_LEAST_WIDTH = 1e-9  # of an interval of ln(speed)
 _LEAST_DAY = 0.01  # effect of a day that is reported
 _FEWEST_IN_STATE = 2  # runs before and after a change that is reported
-_KEY = "model || '|' || device || '|' || compute_units || '|' || quick"
+_KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
+"""What the runs of a group have in common. The length separates the two names, which may contain any text."""
 _OWN = f"""
 SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
@@ -103,7 +113,7 @@ class Outlier:
 
     Attributes:
         member: the device.
-        model: title of its group.
+        peers: key of its group.
         effect: on ln(speed) of the most affected layer.
         layers: effect on each layer.
         sweeps: significant parts of sweeps with their effects, the largest first.
@@ -113,7 +123,7 @@ class Outlier:
     """
 
     member: Member
-    model: str
+    peers: str
     effect: float
     layers: Mapping[str, float]
     sweeps: tuple[tuple[Part, float], ...]
@@ -129,9 +139,9 @@ class Outlier:
 
 @dataclass(frozen=True)
 class DayEffect:
-    """A day on which all devices of a model differed from other days."""
+    """A day on which all devices of a model differed from other days; ``peers``: key of their group."""
 
-    model: str
+    peers: str
     day: date
     layers: Mapping[str, float]
     sentence: str
@@ -139,9 +149,9 @@ class DayEffect:
 
 @dataclass(frozen=True)
 class Change:
-    """A device without enough peers whose speed changed."""
+    """A device without enough peers whose speed changed; ``peers``: key of its group."""
 
-    model: str
+    peers: str
     member: Member
     sentence: str
 
@@ -152,7 +162,7 @@ class Peers:
 
     Attributes:
         key: what its runs have in common.
-        title: name of the device, with the kind of run if there are several.
+        title: unique: name of the device, with its entry, compute units or kind of run if there are several.
         model: id of the entry.
         quick: whether the runs were quick.
         members: devices.
@@ -266,6 +276,12 @@ class Fleet:
         return tuple(each for each in self.outliers if each.slower)
 
     @property
+    def few_peers(self) -> bool:
+        """Whether an outlier has too few peers for an estimate of how much healthy devices differ."""
+        small = {each.key for each in self.peers if each.compared and len(each.members) < _MANY}
+        return any(outlier.peers in small for outlier in self.outliers)
+
+    @property
     def over_time(self) -> "tuple[DayEffect | Change, ...]":
         """Effects of days, then changes of devices."""
         return (*self.days, *self.changes)
@@ -288,7 +304,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         InputError: the store contains no run with predictions, or a file cannot be read.
     """
     with store.connect() as connection:
-        runs = connection.execute("SELECT * FROM runs ORDER BY created_at, run").df()
+        runs = connection.execute(f"SELECT *, {_KEY} AS peers FROM runs ORDER BY created_at, run").df()  # noqa: S608 - no input
         connection.execute(_POINTS)
         parts = connection.execute(_PARTS).df()
         values = connection.execute(_VALUES).df()
@@ -302,7 +318,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     )
     found = [
         *(outlier for each, own in zip(compared, flags, strict=True) for outlier in _against_peers(each, own)),
-        *(o for each in every if not each.compared for o in _against_prediction(each, minimum_effect)),
+        *_against_prediction([each for each in every if not each.compared], minimum_effect),
     ]
     return Fleet(
         peers=every,
@@ -334,20 +350,27 @@ def _figures(rows: Sequence[tuple[str, str, str, str, str, float, float | None]]
 
 
 def _groups(runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Iterator[Peers]:
-    key = runs["model"] + "|" + runs["device"] + "|" + runs["compute_units"].astype(str)
-    runs = runs.assign(
-        peers=key + "|" + runs["quick"].map({True: "true", False: "false"}), pci_address=runs["pci_address"].fillna("")
-    )
+    runs = runs.assign(pci_address=runs["pci_address"].fillna(""))
     peers_of = parts.set_index("part")["peers"]
     by_key = dict(iter(values.groupby(values["part"].map(peers_of))))
-    kinds = runs.groupby("device")["quick"].nunique()
+    several = runs.groupby("device")[["model", "compute_units", "quick"]].nunique().gt(1)
     for name, own in runs.groupby("peers"):
         if name in by_key:
-            both = bool(kinds[own["device"].iloc[0]] > 1)
-            yield _peers(str(name), own, parts[parts["peers"] == name], by_key[name], both=both)
+            yield _peers(str(name), _title(own, several), own, parts[parts["peers"] == name], by_key[name])
 
 
-def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame", *, both: bool) -> Peers:
+def _title(runs: "pd.DataFrame", several: "pd.DataFrame") -> str:
+    """Return the name of a group of *runs*; *several*: which facts differ among the runs of each name of a device."""
+    first = runs.iloc[0]
+    facts = {
+        "model": first["model"],
+        "compute_units": f"{first['compute_units']:.0f} compute units",
+        "quick": "quick runs" if first["quick"] else "complete runs",
+    }
+    return ", ".join([first["device"], *(text for name, text in facts.items() if several.loc[first["device"], name])])
+
+
+def _peers(key: str, title: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Peers:
     members, member = _members(runs)
     days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
     matrix = np.full((len(runs), len(parts)), np.nan)
@@ -356,10 +379,9 @@ def _peers(key: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.Da
     named = tuple(Part(*pair) for pair in zip(parts["sweep"], parts["layer"], strict=True))
     found = effects(matrix, member, day.ravel(), named)
     first = runs.iloc[0]
-    kind = (", quick runs" if first["quick"] else ", complete runs") if both else ""
     return Peers(
         key=key,
-        title=f"{first['device']}{kind}",
+        title=title,
         model=str(first["model"]),
         quick=bool(first["quick"]),
         members=members,
@@ -401,22 +423,60 @@ def _size(pair: tuple[Part, float]) -> float:
     return -abs(pair[1])
 
 
-def _against_prediction(peers: Peers, minimum_effect: float) -> Iterator[Outlier]:
-    """Yield the devices with a layer outside the 95 % interval of its prediction: the median over its parts."""
+@dataclass(frozen=True)
+class _Deviation:
+    """The difference of a device from its prediction in a layer.
+
+    Attributes:
+        peers: group of the device.
+        member: its index.
+        layer: what limits these parts of sweeps.
+        effect: on ln(speed), the median over the parts.
+        width: half-width of the prediction's 95 % interval.
+        parts: of sweeps, with the effect on each.
+    """
+
+    peers: Peers
+    member: int
+    layer: str
+    effect: float
+    width: float
+    parts: tuple[tuple[Part, float], ...]
+
+
+def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterator[Outlier]:
+    """Yield the devices with a layer that differs significantly from its prediction.
+
+    The false discovery rate among all layers of all these devices is limited to FALSE_DISCOVERIES.
+    """
+    from scipy.stats import false_discovery_control, norm
+
+    found = [each for peers in every for each in _deviations(peers)]
+    if not found:
+        return
+    scores = norm.isf(0.025) * np.array([abs(each.effect) / max(each.width, _LEAST_WIDTH) for each in found])
+    beyond = np.array([abs(each.effect) >= log1p(minimum_effect) for each in found])
+    flags = beyond & (false_discovery_control(2 * norm.sf(scores)) <= FALSE_DISCOVERIES)
+    pairs = zip(found, flags, strict=True)
+    for (_, member), of_device in groupby(pairs, key=lambda pair: (pair[0].peers.key, pair[0].member)):
+        own = list(of_device)
+        outside = [part for each, flag in own if flag for part in each.parts]
+        if outside:
+            layers = {each.layer: each.effect if flag else 0.0 for each, flag in own}
+            yield _outlier(own[0][0].peers, member, layers, sorted(outside, key=_size), "its prediction")
+
+
+def _deviations(peers: Peers) -> Iterator[_Deviation]:
+    """Yield the layers with enough parts of each device, in its present state."""
     for member in range(len(peers.members)):
         present = peers.effects.present & (peers.runs["member"] == member).to_numpy()
         own = peers.predicted + nanmedian(peers.values[present])
-        layers, outside = {}, []
         for layer in layers_of(peers.parts):
             chosen = [i for i, part in enumerate(peers.parts) if part.layer == layer and not np.isnan(own[i])]
             if len(chosen) >= FEWEST_PEERS:
-                layers[layer] = float(np.median(own[chosen]))
-                if abs(layers[layer]) > max(float(np.median(peers.widths[chosen])), log1p(minimum_effect)):
-                    outside += [(peers.parts[i], float(own[i])) for i in chosen]
-        if outside:
-            shown = {part.layer for part, _ in outside}
-            layers = {name: effect if name in shown else 0.0 for name, effect in layers.items()}
-            yield _outlier(peers, member, layers, sorted(outside, key=_size), "its prediction")
+                parts = tuple((peers.parts[i], float(own[i])) for i in chosen)
+                effect, width = float(np.median(own[chosen])), float(np.median(peers.widths[chosen]))
+                yield _Deviation(peers, member, layer, effect, width, parts)
 
 
 def _outlier(
@@ -437,7 +497,7 @@ def _outlier(
     why = "; ".join(causes) or ("no recorded condition differs from its peers" if recorded else "")
     return Outlier(
         member=device,
-        model=peers.title,
+        peers=peers.key,
         effect=effect,
         layers=layers,
         sweeps=tuple(sweeps),
@@ -452,7 +512,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _days(peers: Peers) -> Iterator[DayEffect]:
-    """Yield the days on which all devices differed."""
+    """Yield the days on which all devices differed from other days, or from the devices of other days."""
+    days_of = peers.runs.groupby("member")["day"].nunique()
     for number, day in enumerate(peers.days):
         layers = _by_layer(peers, peers.effects.days[number])
         worst = max(layers.values(), key=abs, default=0.0)
@@ -460,8 +521,12 @@ def _days(peers: Peers) -> Iterator[DayEffect]:
             runs = peers.runs[peers.runs["day"] == number]
             driver, usual = runs["driver"].mode().iloc[0], peers.runs["driver"].mode().iloc[0]
             why = f"; the driver was {driver}, on other days {usual}" if driver != usual else ""
-            text = f"On {day} all devices ({peers.title}) were {percent(worst)} than on other days; this affects "
-            yield DayEffect(peers.title, day, layers, f"{text}{place(layers)}{why}.")
+            text = f"On {day} all devices ({peers.title}) were {percent(worst)} than "
+            if days_of[runs["member"]].gt(1).any():
+                text += "on other days"
+            else:
+                text += "those of other days; none was measured on two days, so day and devices cannot be separated"
+            yield DayEffect(peers.key, day, layers, f"{text}; this affects {place(layers)}{why}.")
 
 
 def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
@@ -479,7 +544,7 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
             text += f"earlier runs; this affects {place(layers)}"
             earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
             why = "; ".join(reasons(peers.rows[number][-1], earlier, "earlier runs"))
-            yield Change(peers.title, member, f"{text}{': ' if why else ''}{why}.")
+            yield Change(peers.key, member, f"{text}{': ' if why else ''}{why}.")
 
 
 def _by_layer(peers: Peers, values: Floats) -> dict[str, float]:

@@ -8,7 +8,8 @@ from math import expm1
 from gpureport.fleet.schema import Row
 from gpureport.units import format_frequency
 
-MEMORY, CLOCK, LAUNCH = "memory", "clock", "launch"
+MEMORY, CLOCK = "memory", "clock"
+_OF_HOST = {"launch": "the launch of kernels", "link": "the link to the host"}
 _SHARED = 0.5
 """Layers count as affected from this share of the largest effect."""
 _LOWER_CLOCK = 0.01
@@ -34,11 +35,16 @@ def affected(layers: Mapping[str, float]) -> tuple[str, ...]:
 
 def place(layers: Mapping[str, float]) -> str:
     """Return the part of the device that explains the pattern of *layers*, a noun phrase."""
-    found = set(affected(layers))
-    on_chip = set(layers) - {MEMORY, LAUNCH}
-    if found == {LAUNCH}:
-        return "the launch of kernels"
-    found -= {LAUNCH}
+    every = affected(layers)
+    found = set(every) - set(_OF_HOST)
+    if every and not found:
+        return " and ".join(_OF_HOST[name] for name in sorted(every))
+    on_device = _on_device(found, set(layers) - {MEMORY, *_OF_HOST})
+    return f"{on_device} and {_OF_HOST['link']}" if "link" in every else on_device  # the launch follows the clock
+
+
+def _on_device(found: set[str], on_chip: set[str]) -> str:
+    """Return what explains the affected layers *found*, a noun phrase; *on_chip*: the known caches and the clock."""
     if MEMORY in found and on_chip and on_chip <= found:
         return "the whole device"
     if found == {MEMORY}:

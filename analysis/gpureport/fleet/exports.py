@@ -11,12 +11,12 @@ from gpureport.report.figures.style import printable
 def prometheus(fleet: Fleet) -> str:
     """Return gauges in the format that the textfile collector of Prometheus' node exporter reads."""
     speed, outlier, figure = [], [], []
-    odd = {o.member: o for o in fleet.outliers}
+    slow = {(o.peers, o.member) for o in fleet.slower}
     for number, peers in sorted(enumerate(fleet.peers), key=lambda item: item[1].runs["created_at"].max()):
         kind = "quick" if peers.quick else "complete"
         for member, device in enumerate(peers.members):
             labels = {"node": device.node, "device": device.device, "pci_address": device.pci_address, "run": kind}
-            outlier.append((labels, 1.0 if device in odd and odd[device].slower else 0.0))
+            outlier.append((labels, float((peers.key, device) in slow)))
             speed += [
                 ({**labels, "layer": layer}, exp(values[member]))
                 for layer, values in peers.layers.items()
@@ -45,17 +45,17 @@ def _escaped(text: str) -> str:
 
 def junit(fleet: Fleet) -> str:
     """Return an acceptance test of each device as JUnit's XML; significantly slower devices fail."""
-    slow = {(o.model, o.member): o for o in fleet.slower}
+    slow = {(o.peers, o.member): o for o in fleet.slower}
     count = sum(len(peers.members) for peers in fleet.peers)
     root = ET.Element("testsuites", name="gpureport", tests=str(count), failures=str(len(slow)))
     for peers in fleet.peers:
-        failures = sum(model == peers.title for model, _ in slow)
+        failures = sum(key == peers.key for key, _ in slow)
         suite = ET.SubElement(
             root, "testsuite", name=printable(peers.title), tests=str(len(peers.members)), failures=str(failures)
         )
         for member in peers.members:
             case = ET.SubElement(suite, "testcase", classname=printable(peers.title), name=printable(member.label))
-            if outlier := slow.get((peers.title, member)):
+            if outlier := slow.get((peers.key, member)):
                 ET.SubElement(case, "failure", message=printable(outlier.sentence))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

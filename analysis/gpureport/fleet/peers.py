@@ -23,11 +23,12 @@ MINIMUM_EFFECT = 0.02
 FEWEST_PEERS = 3
 """Fewest devices of a model that are compared with one another."""
 
-RUN_TO_RUN = {"memory": 0.003, "L1": 0.002, "clock": 0.004, "L2": 0.006, "launch": 0.012}
+RUN_TO_RUN = {"memory": 0.003, "L1": 0.002, "clock": 0.004, "L2": 0.006, "launch": 0.012, "link": 0.02}
 """Standard deviation of a part between runs that is assumed before any is known, by layer.
 
 Rounded up from the upper quartiles of 55 parts of sweeps of four quick runs on one NVIDIA H200 (November 2026); two
-H200 of one host differed by about as much. `tests/data/h200_run_deviations.json` has the deviations.
+H200 of one host differed by about as much. `tests/data/h200_run_deviations.json` has the deviations. Those of
+the link to the host have not been measured: 2 % is an assumption.
 """
 _STEADY_RUN_TO_RUN = 0.002
 _STEADY = ("memory/read", "memory/latency", "instructions/")
@@ -171,7 +172,7 @@ def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "di
 
 def layers_of(parts: Sequence[Part]) -> list[str]:
     """Return the layers of *parts*, from the compute units outwards."""
-    order = {"clock": 0, "memory": 2, "launch": 3}
+    order = {"clock": 0, "memory": 2, "launch": 3, "link": 4}
     return sorted({part.layer for part in parts}, key=lambda layer: (order.get(layer, 1), layer))
 
 
@@ -228,17 +229,21 @@ def _kept(effect: Floats, rest: Floats, days: Indices, assumed: Floats) -> Float
 
 
 def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequence[Part]) -> Flags:
-    """Return the runs since the last change of their device; runs are in the order of time (runs,)."""
+    """Return the runs since the last change of their device; runs are in the order of time (runs,).
+
+    A run without a layer counts as the device's last run before it that has the layer, else as the first one after it.
+    """
+    import pandas as pd
+
     standardised = residuals / assumed
     layers = layers_of(parts)
-    series = np.stack(
-        [nanmedian(standardised[:, [part.layer == layer for part in parts]].T) for layer in layers],
-        axis=1,
+    series = pd.DataFrame(
+        {layer: nanmedian(standardised[:, [part.layer == layer for part in parts]].T) for layer in layers}
     )
-    series[:, np.isnan(series).any(axis=0)] = 0.0
     present = np.ones(len(device), bool)
     for runs in _members(device):
-        if len(runs) > 1 and (found := changes(series[runs], 1.0)):
+        own = series.iloc[runs].ffill().bfill().fillna(0.0)
+        if len(runs) > 1 and (found := changes(own.to_numpy(), 1.0)):
             present[runs[: found[-1]]] = False
     return present
 

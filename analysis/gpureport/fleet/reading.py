@@ -37,6 +37,7 @@ from gpureport.records.report import FILE_NAME, PREDICTIONS_ONCE, load_report
 from gpureport.spec.models import Device
 
 _WITHOUT_MEMORY = ("instructions", "local_memory")  # families
+_TRANSFERS = ("call", "link", "host copy")  # bottlenecks of copies between host and device
 _CACHE = re.compile(r"L\d|LLC|Infinity")
 
 
@@ -136,12 +137,14 @@ def stored_run(report: RunExcerpt, node: str, path: str, sha256: str) -> StoredR
 
 
 def layer_of(family: str, bottleneck: str, level: str) -> str:
-    """Return the part of a device that limits a point: a cache, ``memory``, ``clock`` (the cores) or ``launch``.
+    """Return what limits a point: a cache, ``memory``, ``clock`` (the cores), ``launch``, or ``link`` (to the host).
 
     Accesses that wait for one another are limited by the *level* that serves them.
     """
     if bottleneck in ("launch", "groups"):
         return "launch"
+    if bottleneck in _TRANSFERS:
+        return "link"
     if family in _WITHOUT_MEMORY:
         return "clock"
     name = level if bottleneck == "latency" else bottleneck.removesuffix(" writes")

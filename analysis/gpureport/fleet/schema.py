@@ -91,7 +91,7 @@ TABLES: dict[Table, dict[str, Column]] = {
         "working_set_bytes": Column("number", "bytes of all cache lines that are used repeatedly"),
         "unit": Column("text", "unit of the values"),
         "bottleneck": Column("text", "predicted bottleneck"),
-        "layer": Column("text", "part of the device that limits the point, such as memory, L2, clock or launch"),
+        "layer": Column("text", "what limits the point, such as memory, L2, clock, launch or link (to the host)"),
         "predicted": Column("number", "value predicted from the specification"),
         "predicted_low": Column("number", "lower end of its 95 % interval"),
         "predicted_high": Column("number", "upper end of its 95 % interval"),

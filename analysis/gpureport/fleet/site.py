@@ -15,7 +15,7 @@ import numpy as np
 
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
-from gpureport.fleet.analysis import Figure, Fleet, Outlier, Peers
+from gpureport.fleet.analysis import RESERVATION, Figure, Fleet, Outlier, Peers
 from gpureport.fleet.figures import (
     MOST_LINES,
     Strip,
@@ -27,6 +27,7 @@ from gpureport.fleet.figures import (
 )
 from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.schema import Row
+from gpureport.inputs import is_there
 from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
@@ -90,6 +91,7 @@ def content(fleet: Fleet) -> Content:
         "counted": f"{_counted(fleet.runs, 'run')} of {_counted(fleet.devices, 'device')}",
         "period": " to ".join(dict.fromkeys((f"{first:{_DAY}}", f"{last:{_DAY}}"))),
         "conclusion": conclusion(fleet),
+        "reservation": RESERVATION if fleet.few_peers else "",
         "shown": outliers[:_MOST_SENTENCES],
         "hidden": max(len(outliers) - _MOST_SENTENCES, 0),
         "bases": {_basis(each) for each in fleet.peers},
@@ -128,7 +130,7 @@ def _counted(number: int, what: str) -> str:
 
 def _drawn(fleet: Fleet) -> list[int]:
     """Return the models to draw: those with most outliers, then with most devices."""
-    outliers = [sum(o.model == each.title for o in fleet.outliers) for each in fleet.peers]
+    outliers = [sum(o.peers == each.key for o in fleet.outliers) for each in fleet.peers]
     order = sorted(range(len(fleet.peers)), key=lambda n: (-outliers[n], -len(fleet.peers[n].members)))
     return order[:_MOST_MODELS]
 
@@ -136,7 +138,7 @@ def _drawn(fleet: Fleet) -> list[int]:
 def _odd(fleet: Fleet, peers: Peers) -> dict[int, Outlier]:
     """Return the outliers of a model by index, the most affected first."""
     index = {member: number for number, member in enumerate(peers.members)}
-    return {index[o.member]: o for o in fleet.outliers if o.model == peers.title and o.member in index}
+    return {index[o.member]: o for o in fleet.outliers if o.peers == peers.key and o.member in index}
 
 
 def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
@@ -274,7 +276,7 @@ def _model(fleet: Fleet, number: int) -> Content:
     sentences = [o.sentence for o in _odd(fleet, peers).values()] or [normal]
     first, *others = fleet.figures[number]
     figures = _model_figures(fleet, number) if others else _device_figures(first, compared=False)
-    sentences += [each.sentence for each in fleet.over_time if each.model == peers.title]
+    sentences += [each.sentence for each in fleet.over_time if each.peers == peers.key]
     return _page(
         peers.title,
         f"{peers.model}: {_counted(len(peers.members), 'device')}, {_counted(len(peers.runs), 'run')}.",
@@ -314,9 +316,9 @@ def _device(
     normal = (
         f"No significant difference from {_counted(others, 'peer')}."
         if peers.compared
-        else "Its speed lies within the 95 % interval of its prediction."
+        else "No significant difference from its prediction."
     )
-    changes = [each.sentence for each in fleet.changes if (each.model, each.member) == (peers.title, device)]
+    changes = [each.sentence for each in fleet.changes if (each.peers, each.member) == (peers.key, device)]
     tables: list[tuple[str, Table | Listing]] = []
     if peers.compared:
         layers = tuple(
@@ -370,8 +372,9 @@ def _runs(runs: Sequence[Row], folder: Path) -> Listing:
 
 def _report_link(report: str, folder: Path) -> str:
     """Return the address of the HTML report next to a ``report.json``, relative to *folder*; empty if there is none."""
-    html = Path(report).with_suffix(".html") if report else folder
-    return quote(os.path.relpath(html, folder.absolute())) if html.is_file() else ""
+    path = Path(report)
+    html = path.parent / f"{path.stem}.html"
+    return quote(os.path.relpath(html, folder.absolute())) if report and is_there(html) else ""
 
 
 def _choices(fleet: Fleet) -> "Markup":

@@ -1,6 +1,9 @@
 """The file that describes the nodes of a fleet and how jobs get to them."""
 
+import re
+import shlex
 from pathlib import Path
+from string import Formatter
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -29,6 +32,8 @@ _SSH = ("-oConnectTimeout=20", "-oServerAliveInterval=30")
 """Default options that end the connection to a node that does not answer; options of the site replace them."""
 
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1000)]
+_NODE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]*")
 _MOST_NODES = 20_000
 
 
@@ -37,13 +42,18 @@ class NodeSettings(BaseModel):
 
     Attributes:
         options: additional options of its jobs.
-        environment: variables of its jobs.
+        environment: variables of its jobs; values are literal text.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     options: tuple[Text, ...] = ()
-    environment: dict[Text, Annotated[str, Field(max_length=1000)]] = {}
+    environment: dict[Variable, Annotated[str, Field(max_length=1000)]] = {}
+
+    @property
+    def variables(self) -> list[list[str]]:
+        """Names and values of its jobs' variables, quoted for a shell."""
+        return [[name, shlex.quote(value)] for name, value in self.environment.items()]
 
 
 Nodes = tuple[Text, ...] | dict[Text, NodeSettings]
@@ -53,7 +63,7 @@ def expanded(nodes: Nodes) -> dict[str, NodeSettings]:
     """Return nodes by name, sets of names expanded.
 
     Raises:
-        ValueError: a set is invalid, a name appears twice, or there are no names or too many.
+        ValueError: a set or a name is invalid, a name appears twice, or there are no names or too many.
     """
     from ClusterShell.NodeSet import NodeSet, NodeSetException
 
@@ -66,6 +76,9 @@ def expanded(nodes: Nodes) -> dict[str, NodeSettings]:
         if len(found) + len(names) > _MOST_NODES:
             raise ValueError(f"there are more than {_MOST_NODES} names; use several files")
         for name in names:
+            if not _NODE.fullmatch(name):  # names are parts of paths and of options
+                rule = "use letters, digits and _ . : @ -, and begin with a letter, a digit or _"
+                raise ValueError(f"{quoted(name)} is no name of a node; {rule}")
             if name in found:
                 raise ValueError(f"{quoted(name)} appears twice; remove one")
             found[name] = settings
@@ -114,9 +127,21 @@ class Site(BaseModel):
     @field_validator("nodes")
     @classmethod
     def _valid(cls, nodes: Nodes) -> Nodes:
-        """Refuse invalid sets, names that appear twice, and no or too many names."""
+        """Refuse invalid sets and names, names that appear twice, and no or too many names."""
         expanded(nodes)
         return nodes
+
+    @field_validator("node_option")
+    @classmethod
+    def _with_node(cls, option: str) -> str:
+        """Refuse options without a placeholder for the name of the node, or with other ones."""
+        try:
+            fields = {part[1:] for part in Formatter().parse(option) if part[1] is not None}
+        except ValueError:
+            fields = set()
+        if option and fields != {("node", "", None)}:
+            raise ValueError(f"{quoted(option)} needs {{node}} for the name and no other braces; write --host={{node}}")
+        return option
 
     def named(self) -> dict[str, NodeSettings]:
         """Return the nodes by name, sets of names expanded."""
@@ -134,11 +159,11 @@ class Site(BaseModel):
         return f"timeout -v {self.time_limit_minutes}m {self.command}" if self.scheduler == "ssh" else self.command
 
     def arguments(self, folder: str) -> list[str]:
-        """Return the arguments of ``gpureport`` on a node, which writes to *folder*."""
+        """Return the arguments of ``gpureport`` on a node, which writes to *folder*, quoted for a shell."""
         devices = [part for device in self.devices for part in ("--device", device)]
         flags = [name for name, given in (("--quick", self.quick), ("--parallel", self.parallel)) if given]
         workloads = [part for name in self.workloads for part in ("--workload", name)]
-        return ["fleet", "node", "--output", folder, *devices, *flags, *workloads]
+        return list(map(shlex.quote, ["fleet", "node", "--output", folder, *devices, *flags, *workloads]))
 
 
 def read_site(path: Path) -> Site:

@@ -17,7 +17,7 @@ def _partition(number: int, node: str, settings: NodeSettings) -> dict[str, Any]
         "access": _SITE.access(node, settings),
         "sched_options": {"ssh_hosts": [node]} if _SITE.scheduler == "ssh" else {},
         "environs": ["default"],
-        "env_vars": [[name, value] for name, value in settings.environment.items()],
+        "env_vars": settings.variables,
         "prepare_cmds": list(_SITE.prepare),
         "max_jobs": 1,
     }
