@@ -39,7 +39,7 @@ from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
-from gpureport.report.text.words import kernel_name
+from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
@@ -417,6 +417,17 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
     assert large.build_options(large.verification()[0]) == "-DX=1"
     assert small.verification()[0]["local_x"] == 64
     assert small.title != large.title
+
+
+def test_a_family_has_the_title_of_its_description(tmp_path: Path) -> None:
+    """With one variant or several."""
+    one = changed(tmp_path, "name: SAXPY", "name: 'SAXPY, a-x-plus-y'")
+    report = predicted_report(TOY, load_kernels([one]), quick=True)
+    assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
+
+    one.write_text(one.read_text().replace("guarded: true", "guarded: true\nvariants: {small: {}, very_large: {}}"))
+    report = predicted_report(TOY, load_kernels([one]), quick=True)
+    assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
 
 
 def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:

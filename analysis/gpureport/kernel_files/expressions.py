@@ -194,7 +194,7 @@ def _broadcast(*shapes: tuple[int, ...], times: int = 1) -> int:
     """
     rank = max(map(len, shapes), default=0)
     aligned = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
-    count = prod(0 if 0 in lengths else max(lengths) for lengths in aligned) * times
+    count: int = prod(0 if 0 in lengths else max(lengths) for lengths in aligned) * times
     _check_elements(count)
     return count
 
