@@ -1,6 +1,7 @@
 """Kernels of users: descriptions, expressions, signatures, drafts, and the shipped examples."""
 
 import pickle
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -8,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from platform import machine
 from shutil import copy
+from unittest.mock import patch
 
+import hypothesis
 import numpy as np
 import pytest
 import yaml
@@ -20,7 +23,7 @@ import gpureport
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.kernel_files import calibrating, described, load_kernels
+from gpureport.kernel_files import calibrating, described, expressions, load_kernels
 from gpureport.kernel_files.draft import draft
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, whole
 from gpureport.kernel_files.formulas import FieldError
@@ -36,7 +39,7 @@ from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
-from gpureport.report.text.words import kernel_name
+from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
@@ -75,6 +78,9 @@ def test_expressions_compute_sizes_and_arrays() -> None:
     assert evaluate("x + 2 * a", {"x": x, "a": np.float32(3)}).dtype == np.float32
     np.testing.assert_array_equal(evaluate("reshape(x, 2, 3)[:, None, 1:]", {"x": x}), x.reshape(2, 1, 3)[..., 1:])
     np.testing.assert_array_equal(evaluate("where(x > 2, x, -x) @ ones(6)", {"x": x}), 3 + 4 + 5 - 3)
+    np.testing.assert_array_equal(evaluate("concatenate([x, [1] * 2, (3, 4)], 0)[-4:]", {"x": x}), [5, 2, 3, 4])
+    np.testing.assert_array_equal(evaluate("sum(ones(2, 3, 4), axis=(0, 2))", {}), [8, 8, 8])
+    np.testing.assert_array_equal(evaluate("histogram([5, 2 ** 40, 1], 3)", {}), [0, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -114,6 +120,100 @@ def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
         whole(text, {"x": np.arange(6), "n": 9})
 
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("zeros(20000) + zeros(20000, 1)", "elements"),
+        ("zeros(2 ** 20, 2 ** 20)", "elements"),
+        ("arange(0, 1, 1e-9)", "elements"),
+        ("arange(-2 ** 62, 2 ** 62)", "elements"),
+        ("tile([0], 2 ** 31)", "elements"),
+        ("repeat(x, 2 ** 40)", "elements"),
+        ("histogram(x, 2 ** 40)", "elements"),
+        ("minimum(reshape(y, 20000, 1), y)", "elements"),
+        ("maximum(y, y[:, None])", "elements"),
+        ("where(x[0] > 1, y, y[:, None])", "elements"),
+        ("reshape(y, 20, 1000)[int64(zeros(2 ** 18))]", "elements"),
+        ("y[reshape(y, 200, 100)] * y[:, None, None]", "elements"),
+        ("matmul(reshape(y, 20000, 1, 1), reshape(y, 1, 1, 20000))", "elements"),
+        ("matmul(reshape(tile(y, 500), 10000, 1000), reshape(tile(y, 500), 1000, 10000))", "product"),
+        ("concatenate(x)", "list"),
+        ("cumsum(x, 0, None, x)", "cumsum(array, axis)"),
+        ("sum(x, out=x)", "sum(array, axis)"),
+        ("sqrt(x, x)", "sqrt(value)"),
+        ("where(x > 2)", "where(condition, a, b)"),
+        ("sum(x, **x)", "sum(array, axis)"),
+        ("9 ** 9 + 10000000000000000000000", "64 bits"),
+        ("[None, 1]", "number"),
+        ("not n", "support"),
+        ("n in x", "support"),
+        ("interior(1, x)", "dimensions"),
+    ],
+)
+def test_expressions_within_limits(text: str, word: str) -> None:
+    """One sentence names the limit, or the allowed arguments; nothing is allocated or changed."""
+    x, y = np.arange(6), np.arange(20000)
+
+    with pytest.raises(ExpressionError, match=re.escape(word)) as error:
+        evaluate(text, {"x": x, "y": y, "n": 9})
+
+    assert "\n" not in str(error.value)
+    np.testing.assert_array_equal(x, np.arange(6))
+
+
+_COMBINED = (
+    *("{0} + {1}", "{0} * [{1}]", "({0})[{1}]", "({0})[:, None]", "({0})[..., {1}]", "({0})[{0} > 1]"),
+    *("minimum({0}, {1})", "where({0}, {1}, 2)", "concatenate([{0}, {1}])", "concatenate([{0}, [{1}]], 1)"),
+    *("tile({0}, 3)", "repeat({0}, 4)", "reshape({0}, -1, 1)", "{0} @ {1}", "[{0}, {1}]", "cumsum({0}, 0)"),
+    *("transpose({0})", "arange(sum({0}))", "arange(0, 1, 1 / max({0}))", "zeros(max({0}), 4)", "histogram({0}, 50)"),
+)
+
+
+@given(
+    st.recursive(
+        st.sampled_from(["x", "n", "arange(7)", "ones(3, 4)", "[1, 2]", "zeros(1, 5, 1)", "(0, 1, 5)"]),
+        lambda parts: st.builds(
+            str.format, st.sampled_from(_COMBINED), parts.map("({})".format), parts.map("({})".format)
+        ),
+        max_leaves=8,
+    )
+)
+@hypothesis.example("concatenate([tile(x, 9), tile(x, 9)])")
+@hypothesis.example("[tile(x, 9), tile(x, 9)]")
+def test_no_result_exceeds_the_limit(text: str) -> None:
+    """And no expression changes its arrays."""
+    x, most = np.arange(6), 64
+
+    with patch.object(expressions, "MOST_ELEMENTS", most), suppress(ExpressionError):
+        assert np.size(evaluate(text, {"x": x, "n": 9})) <= most
+
+    np.testing.assert_array_equal(x, np.arange(6))
+
+
+@given(
+    st.lists(
+        st.sampled_from(["0", "-1", ":", "1:", "::-2", "None", "[0, 1]", "[[0], [1], [1]]", "x[:2]", "x[:3] > 0"]),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_indices_are_those_of_numpy(keys: list[str]) -> None:
+    """Slices, new dimensions, arrays of indices and of booleans; the bound of the elements is exact."""
+    x, text = np.arange(6), f"reshape(arange(24), 2, 3, 4)[{', '.join(keys)}]"
+    cube = np.arange(24).reshape(2, 3, 4)
+    try:
+        expected = cube[tuple(eval(f"np.s_[{key}]", {"np": np, "x": x}) for key in keys)]  # noqa: S307
+    except IndexError:
+        expected = None
+
+    with patch.object(expressions, "MOST_ELEMENTS", 24 if expected is None else max(24, expected.size)):
+        if expected is None:
+            with pytest.raises(ExpressionError):
+                evaluate(text, {"x": x})
+        else:
+            np.testing.assert_array_equal(evaluate(text, {"x": x}), expected)
 
 
 @given(st.text(alphabet="nx0123456789+-*/%()[],.: _'<>=&|^~@", max_size=40))
@@ -319,6 +419,17 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
     assert small.title != large.title
 
 
+def test_a_family_has_the_title_of_its_description(tmp_path: Path) -> None:
+    """With one variant or several."""
+    one = changed(tmp_path, "name: SAXPY", "name: 'SAXPY, a-x-plus-y'")
+    report = predicted_report(TOY, load_kernels([one]), quick=True)
+    assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
+
+    one.write_text(one.read_text().replace("guarded: true", "guarded: true\nvariants: {small: {}, very_large: {}}"))
+    report = predicted_report(TOY, load_kernels([one]), quick=True)
+    assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
+
+
 def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
     """As in `naive: {kernel: naive}`."""
     file = changed(tmp_path, "work:", "variants: {saxpy: {}, other: {kernel: other}}\nwork:")
@@ -411,6 +522,10 @@ def test_the_smallest_measured_sizes_are_close(name: str) -> None:
         ("unit: elements", "unit: ' '", 14, "work.unit", "empty"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
         ("y + a * x", "None", 16, "expect.y", "real"),
+        ("y + a * x", "y + sum(tile(x, 2 ** 40))", 16, "expect.y", "elements"),
+        ("guarded: true", "variants: {small: {sizes: {n: 64}}}", 13, "variants.small", "'sizes'"),
+        ("guarded: true", "variants: {small: {expect: {y: x}}}", 13, "variants.small", "'expect'"),
+        ("guarded: true", "variants: {small: {work: {amount: 1}}}", 13, "variants.small", "'work'"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, field: str, word: str) -> None:

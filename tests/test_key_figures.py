@@ -84,7 +84,7 @@ def test_latencies_that_the_curve_does_not_separate_are_one_figure() -> None:
     assert figure.nearer.predicted
     assert figure.predicted
     assert figure.nearer.measured is None
-    assert figure.nearer.specification < figure.specification
+    assert (figure.nearer.specification or 0) < (figure.specification or 0)
     low, high = figure.nearer.predicted.ends[0], figure.predicted.ends[1]
     for value, side in ((low * 0.9, "faster"), (low * 1.1, None), (high * 0.9, None), (high * 1.1, "slower")):
         assert replace(figure, measured=Estimate(value)).unpredicted == side
@@ -108,8 +108,21 @@ def test_where_writes_read_their_lines_the_limits_are_lower() -> None:
     report = predicted_report(device, select(("memory/read", "memory/write", "memory/copy")), quick=True)
     figures = by_name(report)
 
-    limits = [figures[f"Memory {name}"].specification / 4.8e12 for name in ("read", "write", "copy")]
-    assert limits == pytest.approx([1, 1 / 2, 2 / 3])
+    limits = [figures[f"Memory {name}"].specification for name in ("read", "write", "copy")]
+    assert limits == pytest.approx([4.8e12, 4.8e12 / 2, 4.8e12 * 2 / 3])
+
+
+def test_transfers_on_a_cpu_have_no_specification() -> None:
+    cpu = by_name(predicted_report(load_database().device("cpu/epyc_7763"), select(("transfer/pinned",)), quick=True))
+    gpu = by_name(predicted_report(MEMORY.device, select(("transfer/pinned",)), quick=True))
+
+    assert cpu["Host to device, pinned"].predicted
+    assert cpu["Host to device, pinned"].specification is None
+    for name in ("Host to device, pinned", "Device to host, pinned"):
+        rate, most = gpu[name].predicted, gpu[name].specification
+        assert rate
+        assert most
+        assert rate.value <= most
 
 
 def test_a_predicted_device_has_predictions_and_no_measurement() -> None:

@@ -64,7 +64,7 @@ class KeyFigure:
     Attributes:
         name: as users say it: ``Memory read``, ``Latency of L1``.
         unit: of all values: ``B/s``, ``s``, ``FLOP/s``, ``op/s``, ``work-items``.
-        specification: value of the device's entry: a limit, or a latency.
+        specification: value of the device's entry: a limit, or a latency; ``None``: an entry has no such value.
         limit: whether the specification is the highest possible value, so that an efficiency has a meaning.
         origin: ``None`` if the value follows exactly from the entry.
         predicted: from the specification.
@@ -78,7 +78,7 @@ class KeyFigure:
 
     name: str
     unit: str
-    specification: float
+    specification: float | None
     limit: bool = False
     origin: Origin | None = None
     predicted: Estimate | None = None
@@ -92,7 +92,7 @@ class KeyFigure:
     @property
     def efficiency(self) -> float | None:
         """Measured / limit; ``None`` without one of them."""
-        return self.measured.value / self.specification if self.limit and self.measured else None
+        return self.measured.value / self.specification if self.limit and self.specification and self.measured else None
 
     @property
     def unpredicted(self) -> Side | None:
@@ -206,7 +206,7 @@ class _Wanted:
     sweep: str
     position: str
     level: Level
-    specification: float
+    specification: float | None
     limit: bool = True
     factor: float = 1.0
     main: bool = True
@@ -386,10 +386,13 @@ def _matrix(device: Device) -> Iterator[tuple[str, str, str, str, float]]:
 
 
 def _transfers(device: Device) -> Iterator[_Wanted]:
-    """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them."""
+    """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them.
+
+    Entries of CPUs have no rate for them: how fast a core copies depends on the part that the last cache serves.
+    """
     link, level = device.host_link, Level(name=TRANSFER)
     limit = link.kind != "shared"
-    rate = link.bandwidth_bytes_per_s if limit else link.host_copy_bytes_per_s
+    rate = link.bandwidth_bytes_per_s if limit else None if device.is_cpu else link.host_copy_bytes_per_s
     for name, sweep in (("Host to device, pinned", "to_device"), ("Device to host, pinned", "to_host")):
         yield _Wanted(
             name, "B/s", "transfer/pinned", sweep, "plateau", level, rate, limit=limit, main=sweep == "to_device"

@@ -61,7 +61,7 @@ TABLES: dict[Table, dict[str, Column]] = {
         "run": _RUN,
         "name": Column("text", "name of the key figure, such as Memory read"),
         "unit": Column("text", "unit of all values"),
-        "specification": Column("number", "limit or latency of the device's entry"),
+        "specification": Column("number", "limit or latency of the device's entry, if it has one"),
         "predicted": Column("number", "predicted value"),
         "predicted_low": Column("number", "lower end of its 95 % interval"),
         "predicted_high": Column("number", "upper end of its 95 % interval"),

@@ -228,6 +228,16 @@ class VariantFields(Strict):
     arguments: tuple[ArgumentFields, ...] | None = None
     operations: dict[Class, Formula] | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _changes_no_other_field(cls, value: object) -> object:
+        """Refuse fields that all variants of a description share, because they are compared."""
+        shared = [name for name in KernelFields.model_fields if name not in cls.model_fields]
+        if isinstance(value, dict) and (name := next((name for name in shared if name in value), None)):
+            can = ", ".join(cls.model_fields)
+            raise ValueError(f"variants share {name!r}; a variant can change {can}. Write a description of its own")
+        return value
+
 
 Positive = Annotated[int, Field(ge=1, le=1 << _MOST_EXPONENT)]
 _Groups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]

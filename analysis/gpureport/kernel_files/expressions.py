@@ -1,26 +1,31 @@
 """Expressions of kernel descriptions: sizes such as ``4 * n`` and NumPy results such as ``y + a * x``.
 
-simpleeval walks the syntax tree; nothing is compiled or executed as Python. Attributes, text, comprehensions and all
-functions that are not listed here are refused. Limits of length, of the elements of every result, and of the additions
-of a matrix product bound time and memory.
+simpleeval walks the syntax tree; nothing is compiled or executed as Python. Attributes, text, comprehensions, and all
+functions and arguments that are not listed here are refused. Lists and tuples become arrays at once. The length of an
+expression, the elements of every result, and the additions of a matrix product are limited. The limits are checked
+before a result is computed. No function changes its arguments.
 """
 
 import ast
 import operator
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cache
+from inspect import Parameter, signature
+from itertools import islice
 from math import ceil, floor, isfinite, log2, prod
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from simpleeval import EvalWithCompoundTypes
+from simpleeval import SimpleEval
 
 from gpureport.text import quoted
 
 _MOST_CHARACTERS = 1000
 MOST_ELEMENTS = 2**27
-"""Largest number of elements of an intermediate result."""
+"""Largest number of elements of a result."""
 _MOST_ADDITIONS = 2**34
 _MOST_INTEGER = 2**63
 
@@ -30,12 +35,16 @@ Function = Callable[..., Any]
 _ALLOWED = (
     *(ast.Expression, ast.Expr, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.Call, ast.keyword, ast.Load),
     *(ast.Name, ast.Constant, ast.Subscript, ast.Slice, ast.Tuple, ast.List),
-    *(ast.operator, ast.unaryop, ast.cmpop),
 )
+_LISTS = (ast.List, ast.Tuple)
 
 
 class ExpressionError(ValueError):
     """An expression that is invalid; the message is the end of a sentence."""
+
+
+class _Parts(ast.List):
+    """The arrays that ``concatenate`` joins: the only list that does not become one array."""
 
 
 def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Function] | None = None) -> Any:  # noqa: ANN401
@@ -52,10 +61,11 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     tree = _parsed(text)
     known = {**_FUNCTIONS, **(functions or {})}
     _check_names(tree, names, known)
-    evaluator: Any = EvalWithCompoundTypes(operators=_OPERATORS, functions=known, names=dict(names))
+    evaluator: Any = SimpleEval(operators=_OPERATORS, functions=known, names=dict(names))
+    _add_arrays(evaluator.nodes)
     try:
         with np.errstate(all="ignore"):
-            return _limited(evaluator.eval(text, previously_parsed=tree))
+            return evaluator.eval(text, previously_parsed=tree)
     except ExpressionError:
         raise
     except ZeroDivisionError:
@@ -86,7 +96,7 @@ def number(text: str, names: Mapping[str, Value]) -> float:
         ExpressionError: as :func:`evaluate`, or the value is not a finite number.
     """
     value = evaluate(text, names)
-    if isinstance(value, tuple) or np.ndim(value) != 0 or not isfinite(float(value)):
+    if value is None or np.ndim(value) != 0 or np.iscomplexobj(value) or not isfinite(float(value)):
         raise ExpressionError(f"{quoted(text)} is not a finite number")
     return float(value)
 
@@ -101,31 +111,73 @@ def _parsed(text: str) -> ast.Expr:
         raise ExpressionError(f"{quoted(text)} is not an expression") from None
     for node in ast.walk(tree):
         constant = isinstance(node, ast.Constant) and not isinstance(node.value, int | float | None)
-        if constant or not isinstance(node, _ALLOWED):
+        if constant or not isinstance(node, (*_ALLOWED, *_OPERATORS)):
             what = "text" if constant else type(node).__name__.lower()
             raise ExpressionError(f"{quoted(text)} contains something that expressions do not support ({what})")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
             raise ExpressionError(f"{quoted(text)} calls something that is not the name of a function")
+        if isinstance(node, ast.Call) and _name(node) == "concatenate":
+            node.args[:1] = [_Parts(each.elts) if isinstance(each, _LISTS) else each for each in node.args[:1]]
     return ast.Expr(tree.body)
 
 
-def _names(tree: ast.AST) -> list[tuple[str, bool]]:
-    """Return the names in a tree, each with whether it is called."""
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return [(node.id, id(node) in called) for node in ast.walk(tree) if isinstance(node, ast.Name)]
+def _name(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def _check_names(tree: ast.Expr, values: Mapping[str, Value], functions: Mapping[str, Function]) -> None:
-    for name, called in _names(tree):
-        known = functions if called else values
-        if name not in known:
-            what = "function" if called else "value"
-            raise ExpressionError(f"there is no {what} {quoted(name)}; there are {', '.join(sorted(known)) or 'none'}")
+    """Refuse unknown names, and calls with other arguments than those of the function."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {id(call.func) for call in calls}
+    for node in ast.walk(tree):
+        known = functions if id(node) in called else values
+        if isinstance(node, ast.Name) and node.id not in known:
+            what = "function" if id(node) in called else "value"
+            raise ExpressionError(
+                f"there is no {what} {quoted(node.id)}; there are {', '.join(sorted(known)) or 'none'}"
+            )
+    for call in calls:
+        expected = signature(functions[_name(call)])
+        try:
+            expected.bind(*call.args, **{str(each.arg): each.value for each in call.keywords})
+        except TypeError:
+            written = ", ".join(map(_written, expected.parameters.values()))
+            what = f"{quoted(_name(call))} cannot have these arguments; write {_name(call)}({written})"
+            raise ExpressionError(what) from None
+
+
+def _written(parameter: Parameter) -> str:
+    return f"{parameter.name}, ..." if parameter.kind is Parameter.VAR_POSITIONAL else parameter.name
+
+
+def _add_arrays(handlers: dict[type[ast.AST], Function]) -> None:
+    """Let the *handlers* of simpleeval, by kind of node, understand lists and indices, and limit all results."""
+
+    def evaluated(node: ast.AST) -> Any:  # noqa: ANN401
+        return handlers[type(node)](node)
+
+    def elements(node: Any) -> tuple[Any, ...]:  # noqa: ANN401
+        return tuple(map(evaluated, node.elts))
+
+    def indexed(node: ast.Subscript) -> Any:  # noqa: ANN401
+        array = np.asarray(evaluated(node.value))
+        keys = elements(node.slice) if isinstance(node.slice, ast.Tuple) else (evaluated(node.slice),)
+        return _indexed(array, keys)
+
+    def limited(handler: Function) -> Function:
+        return lambda node: _limited(handler(node))
+
+    handlers |= dict.fromkeys(_LISTS, lambda node: _stacked(elements(node)))
+    handlers |= {_Parts: elements, ast.Subscript: indexed}
+    handlers |= {kind: limited(handler) for kind, handler in handlers.items()}
 
 
 def _limited(value: Any) -> Any:  # noqa: ANN401
+    """Return a value that is no huge integer, and no array of objects."""
     if isinstance(value, int) and abs(value) > _MOST_INTEGER:
         raise ExpressionError("an integer exceeds 64 bits")
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "biufc":
+        raise ExpressionError("a list contains something that is not a number")
     return value
 
 
@@ -134,39 +186,94 @@ def _check_elements(count: float) -> None:
         raise ExpressionError(f"a result would have more than {MOST_ELEMENTS} elements")
 
 
-def _two(function: Function) -> Function:
-    """Limit the elements of the result of an operator with two operands."""
+def _broadcast(*shapes: tuple[int, ...], times: int = 1) -> int:
+    """Return the elements of a result: those of the common shape of its operands, *times* a number.
 
-    def limited(a: Value, b: Value) -> Any:  # noqa: ANN401
-        _check_elements(prod(np.broadcast_shapes(np.shape(a), np.shape(b))))
-        return _limited(function(a, b))
+    Raises:
+        ExpressionError: they are too many.
+    """
+    rank = max(map(len, shapes), default=0)
+    aligned = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
+    count: int = prod(0 if 0 in lengths else max(lengths) for lengths in aligned) * times
+    _check_elements(count)
+    return count
 
-    return limited
+
+def _stacked(values: tuple[Any, ...]) -> NDArray[np.generic]:
+    """Return the array whose parts along its first dimension are *values*."""
+    _check_elements(sum(map(np.size, values)))
+    return np.stack(values) if values else np.array([])
+
+
+def _indexed(array: NDArray[np.generic], keys: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    """Return ``array[keys]``; each key is ``None``, a slice, an index, or an array of indices or of booleans."""
+    lengths, left, selected = iter(array.shape), 1, list[tuple[int, ...]]()
+    for key in keys:
+        if isinstance(key, slice):
+            left *= len(range(next(lengths, 1))[key])
+        elif np.asarray(key).dtype == np.bool_:
+            selected.append((int(np.count_nonzero(key)),))
+            deque(islice(lengths, np.ndim(key)), 0)
+        elif key is not None:
+            selected.append(np.shape(key))
+            next(lengths, 1)
+    _broadcast(*selected, times=left * prod(lengths))
+    return array[keys]
+
+
+def _unary(function: Function) -> Function:
+    def applied(value: Value, /) -> Any:  # noqa: ANN401
+        return function(value)
+
+    return applied
+
+
+def _binary(function: Function) -> Function:
+    def applied(a: Value, b: Value, /) -> Any:  # noqa: ANN401
+        _broadcast(np.shape(a), np.shape(b))
+        return function(a, b)
+
+    return applied
+
+
+def _along(function: Function, otherwise: int | None = None) -> Function:
+    """Return a function of an array along an axis, whose result has at most the elements of the array."""
+
+    def applied(array: Value, /, axis: Any = otherwise) -> Any:  # noqa: ANN401
+        return function(array, axis=_axis(axis))
+
+    return applied
+
+
+def _axis(axis: Any) -> Any:  # noqa: ANN401
+    """Return an axis, or several, as NumPy's functions take them."""
+    return tuple(map(index, axis)) if np.ndim(axis) else axis
 
 
 def _power(a: Value, b: Value) -> Any:  # noqa: ANN401
     if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * log2(abs(a)) > 63:
         raise ExpressionError("an integer exceeds 64 bits")
-    return _two(operator.pow)(a, b)
+    return _binary(operator.pow)(a, b)
 
 
 def _shift(a: Value, b: Value) -> Any:  # noqa: ANN401
     if isinstance(b, int) and not 0 <= b < 64:
         raise ExpressionError("a shift must be by 0 to 63 bits")
-    return _two(operator.lshift)(a, b)
+    return _binary(operator.lshift)(a, b)
 
 
-def _matmul(a: Value, b: Value) -> Any:  # noqa: ANN401
-    if np.ndim(a) and np.ndim(b):
-        _check_elements(np.size(a) / np.shape(a)[-1] * np.size(b) / np.shape(b)[0])
-        if np.size(a) * np.size(b) / np.shape(b)[0] > _MOST_ADDITIONS:
+def _matmul(a: Value, b: Value, /) -> Any:  # noqa: ANN401
+    one, other = np.shape(a), np.shape(b)
+    if one and other:
+        rows, columns = one[-2:-1], other[-1:] if len(other) > 1 else ()
+        if _broadcast(one[:-2], other[:-2], times=prod(rows + columns)) * one[-1] > _MOST_ADDITIONS:
             raise ExpressionError("a matrix product is too large")
     return np.matmul(a, b)
 
 
 _OPERATORS: Mapping[type[ast.AST], Function] = {
     **{
-        kind: _two(function)
+        kind: _binary(function)
         for kind, function in {
             ast.Add: operator.add,
             ast.Sub: operator.sub,
@@ -195,51 +302,83 @@ _OPERATORS: Mapping[type[ast.AST], Function] = {
 }
 
 
-def _arange(*bounds: int) -> NDArray[np.int64]:
-    _check_elements(max(map(abs, bounds)))
-    return np.arange(*bounds)
+def _arange(start: float, stop: float | None = None, step: float = 1, /) -> NDArray[np.generic]:
+    first, end = (0, start) if stop is None else (start, stop)
+    _check_elements((float(end) - float(first)) / float(step))
+    return np.arange(first, end, step)
 
 
 def _filled(value: float) -> Function:
     def fill(*shape: int) -> NDArray[np.float64]:
-        _check_elements(prod(shape))
-        return np.full(shape, value)
+        lengths = tuple(map(index, shape))
+        _broadcast(lengths)
+        return np.full(lengths, value)
 
     return fill
 
 
-def _repeat(array: NDArray[np.generic], count: int) -> NDArray[np.generic]:
-    _check_elements(np.size(array) * count)
-    return np.repeat(array, count)
+def _repeated(function: Function) -> Function:
+    def repeat(array: Value, count: int, /) -> NDArray[np.generic]:
+        times = index(count)
+        _broadcast(np.shape(array), times=times)
+        return np.asarray(function(array, times))
+
+    return repeat
 
 
-def _tile(array: NDArray[np.generic], count: int) -> NDArray[np.generic]:
-    _check_elements(np.size(array) * count)
-    return np.tile(array, count)
+def _reshape(array: Value, /, *shape: int) -> NDArray[np.generic]:
+    return np.reshape(array, tuple(map(index, shape)))
 
 
-def _reshape(array: NDArray[np.generic], *shape: int) -> NDArray[np.generic]:
-    return np.reshape(array, shape)
+def _where(condition: Value, a: Value, b: Value, /) -> NDArray[np.generic]:
+    _broadcast(np.shape(condition), np.shape(a), np.shape(b))
+    return np.where(condition, a, b)
 
 
-def _histogram(array: NDArray[np.generic], count: int) -> NDArray[np.int64]:
-    _check_elements(count)
-    return np.bincount(np.asarray(array, np.int64), minlength=count)[:count]
+def _concatenate(arrays: tuple[Any, ...], /, axis: int | None = 0) -> NDArray[np.generic]:
+    if not isinstance(arrays, tuple):
+        raise ExpressionError("concatenate needs a list of arrays, such as concatenate([x, y])")
+    _check_elements(sum(map(np.size, arrays)))
+    return np.concatenate(arrays, axis=axis)
 
 
-def _stencil(interior: NDArray[np.generic], around: NDArray[np.generic]) -> NDArray[np.generic]:
+def _roll(array: Value, shift: int, /, axis: int | None = None) -> NDArray[np.generic]:
+    return np.roll(array, index(shift), axis)
+
+
+def _transpose(array: Value, /, axes: Any = None) -> NDArray[np.generic]:  # noqa: ANN401
+    return np.transpose(array, _axis(axes))
+
+
+def _extreme(of_array: Function, of_numbers: Function) -> Function:
+    def extreme(value: Value, /, *others: Value) -> Any:  # noqa: ANN401
+        return of_numbers(value, *others) if others else of_array(value)
+
+    return extreme
+
+
+def _histogram(array: Value, count: int, /) -> NDArray[np.int64]:
+    bins, values = index(count), np.asarray(array, np.int64)
+    _check_elements(bins)
+    return np.bincount(values[values < bins], minlength=bins)
+
+
+def _stencil(interior: NDArray[np.generic], around: NDArray[np.generic], /) -> NDArray[np.generic]:
     """Return *around* with its interior replaced."""
     result = np.array(around)
-    margin = tuple(slice((o - i) // 2, (o + i) // 2) for o, i in zip(around.shape, interior.shape, strict=True))
+    if np.ndim(interior) != result.ndim:
+        raise ExpressionError("the arrays of interior need the same number of dimensions")
+    lengths = zip(result.shape, np.shape(interior), strict=True)
+    margin = tuple(slice((outer - inner) // 2, (outer + inner) // 2) for outer, inner in lengths)
     result[margin] = interior
     return result
 
 
 def _cast(kind: str) -> Function:
-    return lambda value: np.asarray(value).astype(kind)
+    return _unary(lambda value: np.asarray(value).astype(kind))
 
 
-def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic]) -> NDArray[np.generic]:
+def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic], /) -> NDArray[np.generic]:
     """Return the sums of the parts ``array[starts[i]:starts[i + 1]]``; empty parts give zero."""
     sums = np.concatenate([[0], np.cumsum(np.asarray(array), dtype=np.float64)])
     ends = np.asarray(starts, np.int64)
@@ -247,22 +386,25 @@ def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic]) -> NDA
 
 
 _FUNCTIONS: Mapping[str, Function] = {
-    **{name: getattr(np, name) for name in ("abs", "sqrt", "exp", "log", "sin", "cos", "minimum", "maximum", "where")},
-    **{
-        name: getattr(np, name)
-        for name in ("sum", "prod", "mean", "cumsum", "roll", "sort", "transpose", "concatenate")
-    },
+    **{name: _unary(getattr(np, name)) for name in ("abs", "sqrt", "exp", "log", "sin", "cos")},
+    **{name: _binary(getattr(np, name)) for name in ("minimum", "maximum")},
+    **{name: _along(getattr(np, name)) for name in ("sum", "prod", "mean", "cumsum")},
     **{name: _cast(name) for name in ("float32", "float64", "int32", "int64", "uint32", "uint64", "uint8")},
-    "min": min,
-    "max": max,
+    "sort": _along(np.sort, -1),
+    "roll": _roll,
+    "transpose": _transpose,
+    "where": _where,
+    "concatenate": _concatenate,
+    "min": _extreme(np.min, min),
+    "max": _extreme(np.max, max),
     "ceil": ceil,
     "floor": floor,
     "log2": log2,
     "arange": _arange,
     "zeros": _filled(0.0),
     "ones": _filled(1.0),
-    "repeat": _repeat,
-    "tile": _tile,
+    "repeat": _repeated(np.repeat),
+    "tile": _repeated(np.tile),
     "reshape": _reshape,
     "matmul": _matmul,
     "histogram": _histogram,

@@ -294,12 +294,12 @@ def _row(figure: KeyFigure, *, assumed: bool) -> FigureRow:
     """Write a key figure; without efficiency if the entry is *assumed*."""
     predicted, measured = figure.predicted, figure.measured
     unusual = bool(figure.unpredicted or figure.unusual)
+    listed = [each.specification for each in (figure.nearer, figure) if each and each.specification]
     value = format_estimate(measured.value, measured.low, measured.high, figure.unit) if measured else UNKNOWN
     return FigureRow(
         name=figure.name,
         workload=figure.origin.key.workload if figure.origin else "",
-        specification=("≤ " if figure.at_most else "")
-        + _span([each.specification for each in (figure.nearer, figure) if each], figure.unit),
+        specification=f"{'≤ ' if figure.at_most else ''}{_span(listed, figure.unit)}" if listed else UNKNOWN,
         predicted=_prediction(figure) if predicted else UNKNOWN if figure.origin or figure.measured else "exact",
         measured=f"{MARKS[Verdict.OFF]} {value}" if unusual else value,
         efficiency=UNKNOWN if assumed or figure.efficiency is None else format_percent(figure.efficiency),

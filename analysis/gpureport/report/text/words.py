@@ -171,14 +171,24 @@ def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
     """
     info = report.workloads.get(f"{key.family}/{key.variant}")
     title = re.split(r" against |, shared by ", info.title)[0] if info else family_name(report, key.family)
-    if info and info.described and title.endswith(f", {key.variant.replace('_', ' ')}"):
+    if info and info.described and title.endswith(_variant_part(key)):
         return shorten(title, _LONG_NAME)
     return f"{shorten(title, _LONG_NAME)} ({key.variant})"
 
 
 def family_name(report: Report, family: str) -> str:
-    """Name a family by what its variants' titles share before a comma; or else by its identifier."""
-    return _common_title(family, [info.title for info in report.workloads.values() if info.family == family])
+    """Name a family by what its variants' titles share before a comma; or else by its identifier.
+
+    A user's kernel has the title of its description.
+    """
+    members = [info for info in report.workloads.values() if info.family == family]
+    own = {info.title.removesuffix(_variant_part(info)) for info in members if info.described}
+    return own.pop() if len(own) == 1 else _common_title(family, [info.title for info in members])
+
+
+def _variant_part(info: SweepKey | WorkloadInfo) -> str:
+    """Return the end of the title of one of several variants of a user's kernel."""
+    return f", {info.variant.replace('_', ' ')}"
 
 
 @cache
