@@ -25,7 +25,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import calibrating, described, expressions, load_kernels
 from gpureport.kernel_files.draft import draft
-from gpureport.kernel_files.expressions import ExpressionError, evaluate, whole
+from gpureport.kernel_files.expressions import ExpressionError, evaluate, number, whole
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.schema import FILE_NAME, kernel_schema, schema_text
 from gpureport.kernel_files.signature import signatures
@@ -921,3 +921,10 @@ def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.
 
     assert main(["--resume", str(tmp_path)]) == 2
     assert "saxpy/saxpy; add --kernel" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["2^3", "n - 2^40"])
+def test_a_power_written_like_that_of_a_range_is_refused(text: str) -> None:
+    """Silently, it would be an exclusive or."""
+    with pytest.raises(ExpressionError, match=re.escape("write **")):
+        number(text, {"n": 8})

@@ -1,5 +1,6 @@
 """``gpureport fleet``: add runs to a store, list, query and export them, and report on the devices."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from gpureport.report import Paper
 if TYPE_CHECKING:
     from gpureport.fleet.store import Store
 
-_RUN = "run-"
+_PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
+"""Folders of one run of a machine, and of one device of a node."""
 _MOST_ROWS = 1000
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
@@ -91,12 +93,12 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
 
 
 def _node(path: Path) -> str:
-    """Return the name of a report's folder; for the runs of a machine, ``run-1``, …, that of the folder above."""
+    """Return the name of a report's folder; for a run (``run-1``) or a device (``0-h200``) that of the folder above."""
     from gpureport.results.opening import short_name
 
     name = short_name(path)
     folder = path if path.is_dir() else path.parent
-    return short_name(folder.absolute().parent) if name.startswith(_RUN) else name
+    return short_name(folder.absolute().parent) if _PART_OF_NODE.match(name) else name
 
 
 class _Addition(NamedTuple):

@@ -86,7 +86,8 @@ def reasons(own: Row, peers: Sequence[Row], others: str = "its peers") -> Iterat
 def percent(effect: float) -> str:
     """Write an effect on ln(speed) as ``5 % slower`` or ``3 % faster``."""
     share = abs(expm1(effect))
-    return f"{100 * share:.2g} % {'slower' if effect < 0 else 'faster'}"
+    digits = 1 if share < 0.0995 else 0
+    return f"{100 * share:.{digits}f} % {'slower' if effect < 0 else 'faster'}"
 
 
 def _reasons(row: Row) -> set[str]:

@@ -60,6 +60,8 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
     command += ["--config-file", str(_ENGINE / "settings.py"), "--checkpath", str(_ENGINE / "check.py")]
     command += ["--prefix", "reframe", "--report-file", _REPORT, "--keep-stage-files"]
     command += ["--max-retries", str(site.retries)]
+    if site.jobs == 1:  # ReFrame's own limits hold for each partition, which is a node
+        command += ["--exec-policy", "serial"]
     if not sys.stderr.isatty():
         command.append("--nocolor")
     given = {FILE_VARIABLE: str(file.absolute()), NODES_VARIABLE: ",".join(nodes)}

@@ -104,7 +104,7 @@ class Site(BaseModel):
         time_limit_minutes: of a job; longer ones are cancelled.
         pending_limit_minutes: how long a job may wait for its node.
         retries: how often a node is measured again after a failure.
-        jobs: largest number of jobs at a time.
+        jobs: largest number of jobs at a time with the local scheduler; others limit them themselves, except to 1.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -200,5 +200,5 @@ nodes:                    # names as the scheduler uses them; gpu[01-16] is a se
 # time_limit_minutes: 30
 # pending_limit_minutes: 60
 # retries: 1              # of a node that failed
-# jobs: 64                # at a time
+# jobs: 64                # at a time, with the local scheduler; 1: one after another, with all schedulers
 """

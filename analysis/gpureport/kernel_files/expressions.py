@@ -93,8 +93,11 @@ def number(text: str, names: Mapping[str, Value]) -> float:
     """Evaluate an expression whose value is a finite number.
 
     Raises:
-        ExpressionError: as :func:`evaluate`, or the value is not a finite number.
+        ExpressionError: as :func:`evaluate`, or the value is not a finite number, or the expression has ``^``: a power
+            in ranges of sizes, an exclusive or in other expressions, which no amount needs.
     """
+    if "^" in text:
+        raise ExpressionError(f"{quoted(text)} has ^, which is no power in expressions; write **")
     value = evaluate(text, names)
     if value is None or np.ndim(value) != 0 or np.iscomplexobj(value) or not isfinite(float(value)):
         raise ExpressionError(f"{quoted(text)} is not a finite number")
