@@ -330,7 +330,7 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
         middle = format_value(median(value for value, _ in work), "")
         ends = f"{format_value(least, '')} ({name_of_least}) to {ends}, median {middle}"
     reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
-    span = f"{reach} 90 % of their peak (n90; the peak may be within a cache) at {ends}."
+    span = f"{reach} 90 % of their peak (n90) at {ends}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
         span += (

@@ -364,13 +364,17 @@ def _errors(report: Report) -> Iterator[str]:
         yield f"{_KINDS['specification']}, {_texts(of_all)} ({of_all.n} points)"
     if found:
         fewer = of_same if of_same and of_all and of_same.n < of_all.n else None
-        also = f"; from the specification, the same points have {_texts(fewer)}" if fewer else ""
+        also = f"; the same points from the specification: {_numbers(fewer)}" if fewer else ""
         yield f"{_KINDS['calibrated']}, {_texts(found)} ({found.n} points{also})"
 
 
 def _texts(found: ErrorStatistics) -> str:
     middle, mean, p90 = map(_percent, (found.median, found.mean, found.p90))
     return f"median {middle}, mean {mean}, 90th percentile {p90}"
+
+
+def _numbers(found: ErrorStatistics) -> str:
+    return ", ".join(map(_percent, (found.median, found.mean, found.p90)))
 
 
 def _percent(share: float) -> str:

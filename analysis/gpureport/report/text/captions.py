@@ -250,5 +250,5 @@ def essentials_caption(drawn: Essentials, report: Report) -> str:
         triangles = f"▲: {seen}; hollow: predicted" if observed else "▲: predicted"
         kernels = listed([line.kernel for line in drawn.work])
         peak = f"throughput / smoothed peak of each family's fastest kernel that has an n90 ({kernels})"
-        parts.append(f"{where}: {peak}; single points may exceed the peak. {N90} ({triangles}).")
+        parts.append(f"{where}: {peak}; the peak may be within a cache. {N90} ({triangles}).")
     return " ".join(parts)
