@@ -137,15 +137,15 @@ def test_caches_are_reported_from_the_inside_out() -> None:
     )
 
     assert first.startswith("Keep the working set below 50 MiB")
-    assert "L1 cliff is at 205 KiB (memory/read)." in inner
+    assert "L1 cliff is at 205 KiB (Read bandwidth (read))." in inner
     assert (
-        "L2 cliff ranges from 40 MiB (game_of_life/naive) to 57 MiB (memory/read)" in outer
+        "L2 cliff ranges from 40 MiB (Game of Life, one byte a cell (naive)) to 57 MiB (Read bandwidth (read))" in outer
     )
     assert missed.startswith("One sweep does not")
     assert unexplained.startswith("Outside")
-    assert "400 MiB (memory/read)" in unexplained
+    assert "400 MiB (Read bandwidth (read))" in unexplained
     assert "within the transition range of the L2" in cause
-    assert "36.1 MiB (memory/read)" in cause
+    assert "36.1 MiB (Read bandwidth (read))" in cause
 
 
 def test_a_chapter_begins_with_the_sentences_of_page_one() -> None:
