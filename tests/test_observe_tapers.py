@@ -51,6 +51,17 @@ def test_knee_and_n90_of_a_curve_without_noise() -> None:
     assert found["rate plateau level 1"].unit == "cells/s"
 
 
+def test_the_fewest_work_items_are_no_n90() -> None:
+    """Neither predicted nor observed: nothing saturates within a sweep whose smallest sizes have as many work-items."""
+    number = np.arange(24)
+    items, cells = 32.0 * 2.0 ** (number // 6), 3e4 * 1.4**number
+    rates = 24e9 * (1 - 0.14 * 2.0**-number)
+
+    found = features_of_curve(BYTES, RATE, cells, items, cells, rates, cells / rates)
+
+    assert [feature.feature for feature in found] == ["rate"]
+
+
 @pytest.mark.parametrize("noise", [0.01, 0.05])
 def test_intervals_of_a_noisy_taper_hold_the_truth(noise: float) -> None:
     """In nearly all of 40 curves, at two points an octave."""

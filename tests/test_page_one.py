@@ -282,9 +282,9 @@ def test_one_statement_gives_the_usable_part_of_a_hidden_cache() -> None:
     page, text = page_one(report, found, ()), working_set(report, found)
 
     assert page.remarks == ()
-    assert text.count("L3") == 2
+    assert text.count("L3") == 1
     assert "Usable L3: one thread can use about 10 MiB (" in text
-    assert " of the specified 300 MiB, by the latency of dependent loads." in text
+    assert " of the specified 300 MiB. There, the latency of dependent loads is half-way" in text
     unmeasured = page_one(report.model_copy(update={"observations": ()}), found, ())
     assert unmeasured.remarks == report.match.notes != ()
 
@@ -308,6 +308,31 @@ def test_empty_kernels_have_no_line_in_the_figure() -> None:
 
     assert drawn
     assert {line.name for line in drawn.work} == {"memory", "bit_transpose", "game_of_life", "particles"}
+
+
+def test_only_observed_kernels_and_certain_values_are_drawn() -> None:
+    """Kernels that the device lacks were only predicted; page one counts the n90 that it leaves out."""
+    report = kept("pocl-epyc-2-cores")
+    found = curves(report)
+    drawn = essentials(found, str, report.device)
+
+    assert drawn
+    assert all(line.observed and line.certain for line in drawn.work)
+    assert re.search(r"; \d+ uncertain n90 are left out\.", amount_of_work(report, found))
+
+
+def test_an_onset_beyond_the_capacity_is_no_advice() -> None:
+    """The capacity is, because the onset is interpolated between two sizes."""
+    report = kept("pocl-epyc-2-cores")
+    text = working_set(report, curves(report))
+
+    assert "below 32 KiB (the capacity) per compute unit to stay in L1 (" in text
+    assert "Kernels that use all cores slow down from " in text
+
+
+def test_a_cpu_is_not_predicted_on_another_machine() -> None:
+    """Its entry stands for the machine on which the prediction runs."""
+    assert another_device(kept("pocl-epyc-2-cores")) == "Compare with “gpureport compare REPORT OTHER”."
 
 
 def test_a_published_feature_without_a_unit_of_bytes_has_no_working_set() -> None:

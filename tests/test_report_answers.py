@@ -199,7 +199,7 @@ def test_without_any_measurement_predictions_are_reported() -> None:
     assert "Kernels are predicted to reach 90 %" in tapers
     assert "at 610 k (" in tapers
     assert "kernels are predicted to reach" in limit
-    assert "memory bandwidth (3 of 3 kernels" in limit
+    assert "memory bandwidth (3 of 3)." in limit
     without_cliffs, (occupancy,), without_limits = every(bare)
     assert (without_cliffs, without_limits) == ([], [])
     assert "full occupancy" in occupancy

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gpureport.records.finding import Verdict
 from gpureport.report.pictures import kind_of
-from gpureport.report.run.curves import CurveRecords, FindingPair, curves
+from gpureport.report.run.curves import CurveRecords, FindingPair, curves, most_distant
 from gpureport.report.run.selection import deviates, selection
 from tests.make_report import make_report
 
@@ -42,3 +42,13 @@ def test_of_many_deviations_the_largest_are_shown() -> None:
     assert chosen.left_out == 40 - len(chosen.deviating) > 0
     assert chosen.deviating == tuple(many[chosen.left_out :])
     assert chosen.shown == chosen.deviating
+
+
+def test_the_largest_deviation_has_a_ratio() -> None:
+    """An unobserved value is more urgent than a ratio that is off, but does not deviate by a factor."""
+    (curve, *_) = (curve for curve in _FOUND if any(pair.main.observed for pair in curve.pairs))
+    far, farther = (_off(curve, number).pairs[0] for number in (1, 2))
+    missing = FindingPair(far.main.model_copy(update={"verdict": Verdict.NOT_OBSERVED, "ratio": None}), None)
+
+    assert most_distant((missing, farther, far), key=lambda pair: pair) == (farther, "Largest deviation")
+    assert most_distant((missing,), key=lambda pair: pair) == (missing, "Not as predicted")

@@ -166,7 +166,7 @@ def test_answers_say_what_fits_most_often() -> None:
     many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
 
     assert many == tally(alike)
-    assert most == f"The most frequent explanation: {statements(EXPLANATIONS)[0][1]} (2 curves)."
+    assert most == f"The most frequent explanation: {statements(EXPLANATIONS)[0][1]} (2 of 4 tested curves)."
     assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
     assert farthest.startswith("Largest deviation: Family 00")
     assert [text.partition(" is ")[0] for text in answers(calm)] == ["Every value"]

@@ -54,7 +54,8 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
         plateaus: of the curve; only the first one is used.
 
     Returns:
-        ``None`` if the curve does not rise by more than 10 % (and the noise), or never flattens.
+        ``None`` if the curve does not rise by more than 10 % (and the noise), never flattens, or has 90 % of its peak
+        with the fewest work-items already.
     """
     plateau = plateaus[0]
     if not flattens(plateaus) or u[plateau.stop - 1] <= u[0]:
@@ -70,6 +71,8 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
     if level[0] - _rising(copies[:1], weight)[0, 0] < max(LEAST_DROP, SIGNIFICANCE * float(noise[0])):
         return None
     n90 = saturates.n90 if saturates else _crossed_n90(u, copies, weight, level)
+    if np.log(n90.value) <= u[0]:
+        return None
     times = u - copies
     knee = _flat_time_knee(u, times, weight, level, error)
     shape = fit_smooth_maximum(u, times[0], error)

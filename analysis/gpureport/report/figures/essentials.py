@@ -37,7 +37,7 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis, write_above
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, reading_units
+from gpureport.report.run.curves import CurveRecords, is_certain, reading_units
 from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_value
 
@@ -72,6 +72,8 @@ class WorkLine:
     """Throughput / peak, shape (n,)."""
     observed: bool
     n90: float
+    certain: bool
+    """Whether the interval of *n90* is narrow enough for a mark."""
     predicted: float | None
     """The predicted n90, if *n90* is observed."""
 
@@ -92,9 +94,11 @@ class Essentials:
 def essentials(found: Iterable[CurveRecords], name: Callable[[str], str], device: Device) -> Essentials | None:
     """Return what the figure shows, if there is anything; *name* returns the name of a family.
 
-    Empty kernels have no line, because they do no work, and transfers none, because they have no work-items.
+    Empty kernels have no line, because they do no work, and transfers none, because they have no work-items. If
+    anything was observed, curves that were only predicted have none.
     """
     curves = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
+    curves = [curve for curve in curves if curve.observation] or curves
     latency, bandwidth = (_of(curves, *which) for which in (_LATENCY, _BANDWIDTH))
     lines = grouped(
         (curve.key.family, curve)
@@ -136,9 +140,10 @@ def _best(curve: CurveRecords) -> float:
 
 
 def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
-    """Return the line of the fastest of a family's curves (at least one), all with an n90."""
+    """Return the line of the fastest of a family's curves (at least one), all with an n90; best with a certain one."""
     same = [curve for curve in of if curve.value_unit == of[0].value_unit]
-    fastest = max(same, key=_best)
+    certain = [curve for curve in same if (known := _n90(curve)) and is_certain(known)]
+    fastest = max(certain or same, key=_best)
     record, n90 = _record(fastest), _n90(fastest)
     assert record is not None and n90 is not None  # noqa: S101, PT018 - by the choice of curves
     values = {float(p.point.work_items): p.value for p in record.points if p.value > 0 and p.point.work_items > 0}
@@ -152,6 +157,7 @@ def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
         shares=_FULL * shares / at_n90,
         observed=fastest.observation is not None,
         n90=n90.value,
+        certain=is_certain(n90),
         predicted=next((f.value for f in predicted if f.position == "n90"), None),
     )
 
@@ -312,10 +318,11 @@ def _draw_n90(axis: "Axes", lines: Sequence[WorkLine]) -> None:
     write_above(axis, "n90", 0.07, x=1 + _NAMES_IN / width, ha="right")
     for row, (line, colour) in enumerate(zip(lines, ACCENTS, strict=False)):
         if line.predicted:
-            axis.plot((line.predicted, line.n90), (row + 0.5,) * 2, color=colour, linewidth=0.7)
             axis.plot(line.predicted, row + 0.5, "^", color=colour, markersize=4, markerfacecolor="white")
-        axis.plot(line.n90, row + 0.5, "^", color=colour, markersize=4)
-        number = format_value(line.n90, "")
+        if line.certain:
+            axis.plot((line.predicted or line.n90, line.n90), (row + 0.5,) * 2, color=colour, linewidth=0.7, zorder=1)
+            axis.plot(line.n90, row + 0.5, "^", color=colour, markersize=4)
+        number = format_value(line.n90, "") if line.certain else "uncertain"
         name = fitted(line.name, _NAMES_IN - text_in(number) - 0.08)
         for text, x, ha in ((name, 0.05, "left"), (number, _NAMES_IN, "right")):
             place = {"transform": axis.get_yaxis_transform(), "ha": ha, "va": "center"}

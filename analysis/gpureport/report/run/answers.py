@@ -4,7 +4,6 @@ They state only what the intervals show. "As predicted" requires that the 95 % i
 predicted value overlap; a wide interval of the prediction is mentioned.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -15,7 +14,7 @@ from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, level_of, specified_values
-from gpureport.report.run.decisions import amount_of_work, working_set
+from gpureport.report.run.decisions import amount_of_work, most_frequent, working_set
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import agreement, kernel_name, listed, shortlist
@@ -113,12 +112,11 @@ def near_limits(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     lowest = f"{lowest} set by {ceiling_text(least.bottleneck)}"
     if len(shares) == 1:
         return [f"{'Efficiency' if seen else 'Predicted efficiency'}: {lowest}.", *_exceeded(report, seen)]
-    bottleneck, count = Counter(ceiling_text(limit.bottleneck) for limit in shares).most_common(1)[0]
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
     reach = "reach" if seen else "are predicted to reach"
     middle = f"{format_percent(median(shares.values()))} of their limits in the median (range: {ends})"
-    kernels = f"{count} of {len(shares)} kernels, microbenchmarks included"
-    frequent = f"According to the model, the most frequent bottleneck is {bottleneck} ({kernels})."
+    of_all = "Most frequent bottleneck of all kernels and microbenchmarks, by the model"
+    frequent = f"{of_all}: {most_frequent(list(shares))}."
     return [
         f"Efficiency: at their largest sizes, kernels {reach} {middle}. {frequent}",
         f"Lowest efficiency: {lowest}.",

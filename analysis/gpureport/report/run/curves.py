@@ -1,9 +1,10 @@
 """A report's records by sweep: all records of a curve, and pairs of findings."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 from gpureport.findings.verdicts import likely_level
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
@@ -17,6 +18,8 @@ from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.spec.models import Device
 
+T = TypeVar("T")
+
 SEVERITY = (
     Verdict.ERROR,
     Verdict.OFF,
@@ -28,6 +31,9 @@ SEVERITY = (
     Verdict.AGREES,
 )
 """Verdicts, the most important first."""
+
+UNCERTAIN = 4.0
+"""An onset or n90 whose interval spans this factor gives no advice."""
 
 FLAT = 1.15
 """Largest ratio of a curve's values at which it is not drawn."""
@@ -164,6 +170,11 @@ def specified_values(found: Iterable[CurveRecords], position: Position) -> list[
     return [pair.specification for pair in pairs if pair.specification and pair.main.position == position]
 
 
+def is_certain(value: Finding | CurveFeature) -> bool:
+    """Return whether the interval of a value is narrow enough for advice."""
+    return not value.ci_low or not value.ci_high or value.ci_high < UNCERTAIN * value.ci_low
+
+
 def level_of(cliff: Finding | CurveFeature, curve: CurveRecords, device: Device) -> Level | None:
     """Return the level of a cliff of *curve*; for an unpredicted transition the likely level, if there is one."""
     if not cliff.level.is_unexplained:
@@ -224,6 +235,17 @@ def _observed(observation: Observation | None, findings: Iterable[Finding]) -> O
 
 def _feature(finding: Finding, **changes: float | None) -> CurveFeature:
     return CurveFeature.model_validate({**dict(finding), **changes})
+
+
+def most_distant(astray: Sequence[T], key: Callable[[T], FindingPair]) -> tuple[T, str]:
+    """Return the value that deviates most of those (at least one) that are not as predicted, with words before it.
+
+    If none has a ratio to its prediction, it is the most urgent one.
+    """
+    rated = [each for each in astray if key(each).main.ratio]
+    if rated:
+        return max(rated, key=lambda each: key(each).distance), "Largest deviation"
+    return min(astray, key=lambda each: key(each).urgency), "Not as predicted"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run import kernels as own_kernels
-from gpureport.report.run.curves import CurveRecords, reading_units, specified_values
+from gpureport.report.run.curves import CurveRecords, is_certain, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import family_name, listed, low_to_high
@@ -28,8 +28,6 @@ _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/late
 _FEW = 3  # the most names in a list
 _OWN = 2  # the most kernels of the user with sentences
 _WIDE = 1.5
-_UNCERTAIN = 4.0
-"""An onset or n90 whose interval spans this factor gives no advice."""
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 _ALIKE = {"ALU": "int32"}
@@ -38,10 +36,11 @@ _ALIKE = {"ALU": "int32"}
 
 @dataclass(frozen=True)
 class Decision:
-    """One answer: what it is about, and one or a few sentences."""
+    """One answer: what it is about, one or a few sentences, and the anchor of the chapter with the details, if any."""
 
     about: str
     text: str
+    details: str = ""
 
 
 def decisions(
@@ -54,17 +53,17 @@ def decisions(
     """
     own = own_kernels.answers(report, found)
     answers = (
-        ("Your kernel" if len(own) == 1 else "Your kernels", _first(own)),
-        ("Working set", working_set(report, found)),
-        ("Work-group size", work_group_size(report)),
-        ("Amount of work", amount_of_work(report, found)),
+        Decision("Your kernel" if len(own) == 1 else "Your kernels", _first(own), "own"),
+        Decision("Working set", working_set(report, found), "caches"),
+        Decision("Work-group size", work_group_size(report), "groups"),
+        Decision("Amount of work", amount_of_work(report, found), "work"),
     )
     bandwidth = report.device.memory.bandwidth_bytes_per_s
     general = (
-        ("Bottleneck", bottleneck(report, found, figures, device_bandwidth=bandwidth)),
-        ("Another device", another_device(report, database)),
+        Decision("Bottleneck", bottleneck(report, found, figures, device_bandwidth=bandwidth), "limits"),
+        Decision("Another device", another_device(report, database)),
     )
-    return tuple(Decision(about, text) for about, text in (*answers, *(() if own else general)) if text)
+    return tuple(each for each in (*answers, *(() if own else general)) if each.text)
 
 
 def _first(own: Sequence[str]) -> str:
@@ -81,6 +80,7 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
         (cache, _cliff(cache, found, report.device.compute_units, measured=measured)) for cache in report.device.caches
     ]
     usable = usable_sentence(report)
+    usable += _leaving(report.device.caches[-1], found) if usable else ""
     known = known[:-1] if usable else known
     kept = [
         f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}{_earliest(cache, found, cliff)}"
@@ -106,8 +106,8 @@ def usable_sentence(report: Report) -> str:
     size, low, high = (rounded_bytes(end, 2) for end in (found.size_bytes, found.low_bytes, found.high_bytes))
     return (
         f"Usable {cache.name}: one thread can use about {size} ({low_to_high(low, high)}) of the specified "
-        f"{format_bytes(cache.capacity_bytes)}, by the latency of dependent loads. Beyond, times are closer to those "
-        f"of memory than to those of the {cache.name}."
+        f"{format_bytes(cache.capacity_bytes)}. There, the latency of dependent loads is half-way (logarithmic) to "
+        "that of memory."
     )
 
 
@@ -116,7 +116,7 @@ class _Cliff:
     """A cliff of reads in words: the working set at its onset, and the speed beyond.
 
     Attributes:
-        onset_bytes: the working set at its onset.
+        onset_bytes: the working set at its onset, at most the capacity.
         below: the same as text.
         beyond: the speed beyond, and the midpoint.
         measured: whether it was observed.
@@ -130,17 +130,29 @@ class _Cliff:
 
 def _earliest(cache: Cache, found: Sequence[CurveRecords], cliff: _Cliff) -> str:
     """Name the kernel that leaves a shared cache first, if that is clearly before plain reads do."""
-    if cache.scope != "device":
+    onsets = _onsets(cache, found, measured=cliff.measured) if cache.scope == "device" else []
+    least, where = min(onsets, default=(cliff.onset_bytes, ""))
+    if least * (1 + _MUCH) >= cliff.onset_bytes:
         return ""
+    return f"; apart from launch cost, some kernels slow down earlier, from {where}"
+
+
+def _leaving(cache: Cache, found: Sequence[CurveRecords]) -> str:
+    """Say from which working sets on kernels slow down at a shared *cache*; empty if no curve shows it."""
+    onsets = sorted(_onsets(cache, found, measured=True))
+    places = dict.fromkeys(where for _, where in (*onsets[:1], *onsets[-1:]))
+    return f" Kernels that use all cores slow down from {' to '.join(places)}." if places else ""
+
+
+def _onsets(cache: Cache, found: Iterable[CurveRecords], *, measured: bool) -> list[tuple[float, str]]:
+    """Return where rates start to fall at the end of *cache*, with the workload; without uncertain ones."""
     level = Level(name=cache.name)
-    onsets = [
-        (_number(onset), _text(onset), curve.key.workload)
+    return [
+        (_number(onset), f"{_text(onset)} ({curve.key.workload})")
         for curve in found
         if curve.axis.quantity == "working_set" and curve.metric.kind == "rate"
-        if (onset := _values(curve, measured=cliff.measured).get(("onset", level))) and _is_certain(onset)
+        if (onset := _values(curve, measured=measured).get(("onset", level))) and is_certain(onset)
     ]
-    least, text, workload = min(onsets, default=(cliff.onset_bytes, "", ""))
-    return f"; some kernels leave it earlier, {workload} from {text}" if least * (1 + _MUCH) < cliff.onset_bytes else ""
 
 
 def _each(cache: Cache) -> str:
@@ -166,9 +178,12 @@ def _cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, measured:
     for curve in bandwidth or _sizes(found, _LATENCY):
         values = _values(curve, measured=measured)
         onset = values.get(("onset", level))
-        if onset and _is_certain(onset):
+        if onset and is_certain(onset):
             beyond = _beyond(values, level, _readers(curve, units))
-            return _Cliff(_number(onset), _with_wide_interval(onset), beyond, measured)
+            below = _with_wide_interval(onset)
+            if _number(onset) > cache.capacity_bytes:  # by interpolation between two sizes, or by other loads that hit
+                below = f"{format_bytes(cache.capacity_bytes)} (the capacity)"
+            return _Cliff(min(_number(onset), cache.capacity_bytes), below, beyond, measured)
     return None
 
 
@@ -197,11 +212,6 @@ def _number(value: Finding | CurveFeature) -> float:
 
 def _text(value: Finding | CurveFeature) -> str:
     return format_value(value.value, value.unit) if isinstance(value, CurveFeature) else value_text(value)
-
-
-def _is_certain(onset: Finding | CurveFeature) -> bool:
-    """Whether the interval of a value is narrow enough for advice."""
-    return not onset.ci_low or not onset.ci_high or onset.ci_high < _UNCERTAIN * onset.ci_low
 
 
 def _with_wide_interval(value: Finding | CurveFeature) -> str:
@@ -296,20 +306,21 @@ def _best_shape(best: OneSize) -> str:
     shape = best.best_shape
     if shape is None:
         return ""
-    searches = f"{shape.searches} {'search' if shape.searches == 1 else 'searches'}"
+    searches = f"{shape.searches} {'search' if shape.searches == 1 else 'searches'} over shapes"
     count = f"all {searches}" if shape.suits == shape.searches > 1 else f"{shape.suits} of {searches}"
     lost = f"; largest loss: {format_percent(shape.most.loss)} ({shape.most.key.variant})"
-    suits = f"suits {count} over shapes{lost if shape.most.loss > WITHIN else ''}"
+    lost = lost if shape.most.loss > WITHIN else ""
+    suits = f"is within {format_percent(WITHIN)} of the best, or not significantly slower, in {count}{lost}"
     return f" One shape for all: {_sides(shape.most.sides)} {suits}."
 
 
 def _worst_shape(best: OneSize) -> str:
-    """Warn of the slowest shape of the recommended size; empty if shapes hardly differ."""
+    """Warn of the largest loss by a shape of the recommended size; empty if shapes hardly differ."""
     worst = best.worst_shape
     if worst is None or worst.loss < _MUCH:
         return ""
-    reaches = f"{format_percent(1 - worst.loss)} of the best rate ({worst.key.workload})"
-    return f" Slowest: {_sides(worst.sides)} reaches {reaches}."
+    kernel = f"{format_percent(1 - worst.loss)} of the best rate of {worst.key.workload}"
+    return f" Largest loss by a wrong shape: {_sides(worst.sides)} reaches {kernel}."
 
 
 def _sides(sides: Sequence[int]) -> str:
@@ -321,7 +332,7 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     """Separate the work that fills the device from the work that amortises the launch cost."""
     capacity = resident_work_items(report.device)
     fills = f"{format_value(capacity, 'work-items')} fill all compute units (full occupancy). " if capacity else ""
-    work = _work(report, found)
+    work, uncertain = _work(report, found)
     if not work:
         return fills.strip()
     (least, name_of_least), (most, name_of_most) = min(work), max(work)
@@ -330,7 +341,8 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
         middle = format_value(median(value for value, _ in work), "")
         ends = f"{format_value(least, '')} ({name_of_least}) to {ends}, median {middle}"
     reach = "Kernels reach" if report.observations else "Kernels are predicted to reach"
-    span = f"{reach} 90 % of their peak (n90) at {ends}."
+    left_out = f"; {uncertain} uncertain n90 {'is' if uncertain == 1 else 'are'} left out" if uncertain else ""
+    span = f"{reach} 90 % of their peak (n90) at {ends}. The peak may be within a cache{left_out}."
     above = sum(value > capacity for value, _ in work) if capacity else 0
     if above:
         span += (
@@ -340,15 +352,19 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
     return f"{fills}{span}"
 
 
-def _work(report: Report, found: Sequence[CurveRecords]) -> list[tuple[float, str]]:
-    """Return the work for 90 % of the peak of each sweep over sizes, with the workload; without uncertain ones."""
+def _work(report: Report, found: Sequence[CurveRecords]) -> tuple[list[tuple[float, str]], int]:
+    """Return the work for 90 % of the peak of each sweep over sizes, with the workload; the number of uncertain ones.
+
+    Uncertain values are left out.
+    """
     kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     curves = [curve for curve in kernels if curve.key.family != "launch"]
     if report.observations:
-        certain = [f for f in specified_values(curves, "n90") if f.observed and _is_certain(f)]
-        return [(_number(finding), finding.key.workload) for finding in certain]
+        seen = [f for f in specified_values(curves, "n90") if f.observed]
+        certain = [(_number(f), f.key.workload) for f in seen if is_certain(f)]
+        return certain, len(seen) - len(certain)
     features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
-    return [(f.value, key.workload) for key, f in features if f.position == "n90"]
+    return [(f.value, key.workload) for key, f in features if f.position == "n90"], 0
 
 
 def bottleneck(
@@ -362,20 +378,20 @@ def bottleneck(
     known = _kernels(limits(found), micro)
     if not known:
         return ""
-    families = grouped((limit.key.family, _ALIKE.get(limit.bottleneck, limit.bottleneck)) for limit in known)
-    most = [f"{family_name(report, family)}, {_most_frequent(names)}" for family, names in families.items()]
+    families = grouped((limit.key.family, limit) for limit in known)
+    most = [f"{family_name(report, family)}, {most_frequent(of)}" for family, of in families.items()]
     first = f"Most frequent bottleneck at the largest sizes, by the model: {'; '.join(most)}."
     reached = _reached(known, figures, device_bandwidth) or _efficiency(known)
     return f"{first} {reached}".strip()
 
 
-def _most_frequent(names: Sequence[str]) -> str:
-    """Name the most frequent of *names* and those that are as frequent, and say of how many kernels it is one."""
-    counts = Counter(names)
+def most_frequent(known: Sequence[Limit]) -> str:
+    """Name the most frequent bottleneck and those that are as frequent, and say of how many kernels it is one."""
+    counts = Counter(_ALIKE.get(limit.bottleneck, limit.bottleneck) for limit in known)
     most = max(counts.values())
     texts = [ceiling_text(name) for name, count in counts.items() if count == most]
     each = " each" if len(texts) > 1 else ""
-    return f"{listed(texts[:_FEW])} ({most} of {len(names)}{each})" if len(names) > 1 else texts[0]
+    return f"{listed(texts[:_FEW])} ({most} of {len(known)}{each})" if len(known) > 1 else texts[0]
 
 
 def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:
@@ -414,7 +430,7 @@ def another_device(report: Report, database: Sequence[Device] = ()) -> str:
     The values of a drafted entry are no specification.
     """
     ways = []
-    if report.match.entry:
+    if report.match.entry and not report.device.is_cpu:  # the entry of a CPU predicts the present machine
         ways.append(f"“gpureport predict {report.match.entry} OTHER”")
     if not report.only_predicted:
         ways.append("“gpureport compare REPORT OTHER”")

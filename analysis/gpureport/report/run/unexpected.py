@@ -8,7 +8,7 @@ from gpureport.explain.trials import mentioned
 from gpureport.records.finding import Explanation
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import specified, verdicts
+from gpureport.report.run.curves import most_distant, specified
 from gpureport.report.run.difference import compared
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import feature_text, kernel_name, low_to_high, shortlist
@@ -39,13 +39,13 @@ def answers(report: Report) -> Iterator[str]:
         first, *tied = [name for name, count in fitted.items() if count == most] or [None]
         if most > 1 and not tied:
             statement = dict(statements(report.explanations)).get(first or "", first)
-            yield f"The most frequent explanation: {statement} ({most} curves)."
-    astray = [row.worst for row in verdicts(report) if not row.worst.main.verdict.as_predicted]
+            yield f"The most frequent explanation: {statement} ({most} of {len(report.explanations)} tested curves)."
+    astray = [pair for pair in specified(report) if not pair.main.verdict.as_predicted]
     if astray:
-        rated = [pair for pair in astray if pair.main.ratio] or astray
-        worst = max(rated, key=lambda pair: pair.distance).main
+        largest, first = most_distant(astray, key=lambda pair: pair)
+        worst = largest.main
         how = compared(worst) if worst.ratio else str(worst.verdict)
-        yield f"Largest deviation: {kernel_name(report, worst.key)}, {feature_text(worst)}: {how}."
+        yield f"{first}: {kernel_name(report, worst.key)}, {feature_text(worst)}: {how}."
     elif specified(report):
         yield "Every value is within a factor of 1.2 of its prediction, or within the 95 % interval."
 

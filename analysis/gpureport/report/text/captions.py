@@ -11,7 +11,7 @@ from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.samples import SampledPoint
 from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, Group, seen_word
+from gpureport.report.run.curves import CurveRecords, Group, most_distant, seen_word
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.text.words import agreement, family_name, feature_text, listed, low_to_high
 from gpureport.text import N90
@@ -87,11 +87,13 @@ def tally(curves: Sequence[CurveRecords]) -> str:
     if not groups:
         return ""
     astray = [group for group in groups if not group.main.main.verdict.as_predicted]
-    worst = min(groups, key=lambda group: group.main.urgency)
     if len(groups) <= _FEW:
         return " ".join(f"{_prefix(groups, group)}{_statement(group)}" for group in groups)
     counted = f"{agreement((group.main.main.verdict for group in groups), 'cliffs and tapers')}."
-    return f"{counted} Largest deviation: {worst.name}, {_statement(worst)}" if astray else counted
+    if not astray:
+        return counted
+    largest, first = most_distant(astray, key=lambda group: group.main)
+    return f"{counted} {first}: {largest.name}, {_statement(largest)}"
 
 
 def _prefix(groups: Sequence[Group], group: Group) -> str:
@@ -188,9 +190,9 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
 def sample_caption(points: Sequence[SampledPoint]) -> str:
     """Describe the samples of deviating points."""
     which = (
-        f"The {len(points)} curves with the largest deviations, each at its point farthest from the prediction."
+        f"{len(points)} curves with a value that is off, each at its point farthest from the prediction."
         if len(points) > 1
-        else "The point farthest from its prediction."
+        else "A curve with a value that is off, at its point farthest from the prediction."
     )
     legend = "Dots: measured / predicted time; below each name its median. Dashed, band: prediction with 95 % interval."
     return f"{which} {legend}"
@@ -250,5 +252,5 @@ def essentials_caption(drawn: Essentials, report: Report) -> str:
         triangles = f"▲: {seen}; hollow: predicted" if observed else "▲: predicted"
         kernels = listed([line.kernel for line in drawn.work])
         peak = f"throughput / smoothed peak of each family's fastest kernel that has an n90 ({kernels})"
-        parts.append(f"{where}: {peak}; the peak may be within a cache. {N90} ({triangles}).")
+        parts.append(f"{where}: {peak}. {N90} ({triangles}).")
     return " ".join(parts)
