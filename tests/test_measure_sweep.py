@@ -141,6 +141,17 @@ def test_a_coarse_sweep_is_refined_where_the_time_jumps() -> None:
     assert [point.point.work_items for point in straight] == [*sizes[::8]]
 
 
+@pytest.mark.parametrize(("coarse", "points"), [(2, 16), (1, 61)])
+def test_a_slow_sweep_has_fewer_points_unless_each_was_asked_for(coarse: int, points: int) -> None:
+    """Half of 31 dispatches of 0.2 s fit into twice the limit of ten seconds; both ends stay."""
+    sweep = replace(CopyWorkload().sweep(*range(1000, 62_000, 1000)), coarse=coarse)
+    expected = {(sweep.name, CopyWorkload().point(each, sweep).label): 0.2 for each in sweep.points}
+    measured = measure(FakeBackend(seconds=lambda *_: 0.2), sweep=sweep, expected=expected).points
+
+    assert len(measured) == points
+    assert {measured[0].point.work_items, measured[-1].point.work_items} == {1000, 61_000}
+
+
 def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
     sizes = sorted({round(2 ** (7 + step / 8)) for step in range(73)})
     sweep = replace(CopyWorkload().sweep(*sizes), coarse=8)

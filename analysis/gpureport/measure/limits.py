@@ -46,7 +46,7 @@ class SweepSettings:
         return 20 if self.limits.quick else 60
 
 
-RUN_S = {"cpu": 330.0, "gpu": 130.0, "accelerator": 130.0}
+RUN_S = {"cpu": 310.0, "gpu": 130.0, "accelerator": 130.0}
 """Time budget of a run, seconds. It is exceeded if sweeps would get less than :data:`LEAST_SWEEP_S` each."""
 QUICK_RUN_S = {"cpu": 70.0, "gpu": 25.0, "accelerator": 25.0}
 LONGEST_SWEEP_S = 10.0

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FEWEST_ROUNDS = 3
 """Samples that every point gets within twice the time budget; every point gets at least one."""
 
+_FEWEST_POINTS = 16
+"""Of a sweep that takes longer than its time limit, predicted; their number is not halved further."""
+_PASSES = 2.5  # times the cost of a sample: a pilot run with two untimed dispatches before it, and a sample
 _LONG_S = 5e-3  # one run of a dispatch this long is enough to size its samples
 _SETTLED = 0.02
 _SETTLING_S = 0.5
@@ -77,8 +80,12 @@ class Rounds:
         self._progress.advance(self._label, min(1.0, self._elapsed() / self._settings.budget_s))
 
     def chosen(self, points: Sequence[Point], coarse: int, rng: np.random.Generator) -> list[Point]:
-        """Pilot every *coarse*-th point and the last, then points where the curve bends; return all piloted points."""
+        """Pilot every *coarse*-th point and the last, then points where the curve bends; return all piloted points.
+
+        Slow sweeps have fewer points. With *coarse* 1 every point is piloted.
+        """
         picked = [*points[:-1:coarse], *points[-1:]]
+        picked = self._affordable(picked) if coarse > 1 else picked
         self._pilot(picked, rng)
         remaining = len(picked) if coarse > 1 else 0
         # Refining has its own share of the budget, even if initialising the coarse points took long.
@@ -93,6 +100,14 @@ class Rounds:
             picked += more
             remaining -= len(more)
         return sorted(picked, key=lambda point: point.key.x)
+
+    def _affordable(self, points: list[Point]) -> list[Point]:
+        """Return every second point, or fewer, if one pilot run and one sample of each would exceed the time limit."""
+        while len(points) > _FEWEST_POINTS:
+            if _PASSES * sum(self._costs_s(point) for point in points) <= _OVERRUN * self._settings.budget_s:
+                break
+            points = [*points[:-1:2], points[-1]]
+        return points
 
     def _pilot(self, points: Sequence[Point], rng: np.random.Generator) -> None:
         """Run points in random order; decide the number of dispatches per sample of each.
