@@ -15,9 +15,9 @@ from gpureport.errors import GpuReportError
 from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.first_day import predecessors
-from gpureport.validate.cpus import cpu_folders, cpu_residuals
 from gpureport.validate.independence import FIRST_DAY as FIRST
 from gpureport.validate.residuals import Residual
+from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import KINDS, TARGETS, Summary, TargetResult, judge, summarise
 
 README = Path(__file__).parents[1] / "README.md"
@@ -94,8 +94,8 @@ def main() -> None:
     """Validate all stored results, and update the tables."""
     everything, _ = compared(ValidationRequest(first_day=True))
     database = load_database()
-    processors = [each for folder in cpu_folders(data_dir("reports")) for each in cpu_residuals(folder, database)]
-    found = [*(c for c in everything if c.curve.independence != FIRST), *processors]
+    tabled = [each for folder in table_folders(data_dir("reports")) for each in table_residuals(folder, database)]
+    found = [*(c for c in everything if c.curve.independence != FIRST), *tabled]
     tables = {
         "accuracy": markdown(COLUMNS, (row(results, found) for results in judge(found, TARGETS))),
         "times": markdown(TIMES, times_by_result(found)),

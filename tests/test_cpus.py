@@ -12,14 +12,15 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.results.cpus import MACHINES, bare_machines, cloud_machines
 from gpureport.spec.database import load_database
-from gpureport.validate.cpus import BARE, CLOUD, cpu_folders, cpu_residuals
+from gpureport.validate.cpus import BARE, CLOUD, cpu_residuals
 from gpureport.validate.residuals import Residual
+from gpureport.validate.tables import table_folders
 from gpureport.validate.targets import TARGETS, judge, summarise
 from tests.test_spec_lscpu import TEXT
 
 Captured = pytest.CaptureFixture[str]
 REPORTS = Path(__file__).parents[1] / "reports"
-FOLDER = REPORTS / "published" / "cpus"
+FOLDER, TRANSFERS = (REPORTS / "published" / name for name in ("cpus", "transfers"))
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,9 @@ def found() -> list[Residual]:
 
 
 def test_the_tables_are_found_in_the_usual_places() -> None:
-    assert cpu_folders(REPORTS) == cpu_folders(FOLDER) == [FOLDER]
-    assert cpu_folders(REPORTS / "nvidia-h100") == []
+    assert table_folders(FOLDER) == [FOLDER]
+    assert table_folders(REPORTS) == [FOLDER, TRANSFERS]
+    assert table_folders(REPORTS / "nvidia-h100") == []
 
 
 def test_every_machine_has_facts_and_positive_values() -> None:

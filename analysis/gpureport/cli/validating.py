@@ -26,9 +26,9 @@ from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
 from gpureport.spec.draft import GENERIC
 from gpureport.spec.first_day import first_day
-from gpureport.validate.cpus import cpu_folders, cpu_residuals
 from gpureport.validate.independence import FIRST_DAY, independence
 from gpureport.validate.residuals import WHATS, Residual, residuals
+from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Target, judge
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
@@ -88,7 +88,7 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
     if names:
         names |= {kernel.name for kernel in kernels}
     paths = request.paths or (_results_dir(),)
-    tables = [folder for path in paths for folder in cpu_folders(path)]
+    tables = [folder for path in paths for folder in table_folders(path)]
     folders = _once(_files(path) for path in paths if path not in tables)
     database = open_database(request.entries)
     results = [each for files in folders for each in open_all(files, lambda file: _result(file, database, kernels))]
@@ -106,7 +106,7 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
                 early = _result(file, first_day(database, result.device.architecture.id), kernels)
                 found += residuals(early, FIRST_DAY, features=not request.times_only, workloads=names)
     if not names and not request.first_day:
-        found += [residual for folder in tables for residual in cpu_residuals(folder, database)]
+        found += [residual for folder in tables for residual in table_residuals(folder, database)]
     return found, complete
 
 

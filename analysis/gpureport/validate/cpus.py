@@ -22,14 +22,6 @@ from gpureport.validate.residuals import PredictedCurve, Residual, What
 CLOUD, BARE = "CPU, cloud machines", "CPU, bare metal"
 GENERIC = frozenset({"x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu"})
 """Architectures for unknown types of cores."""
-_PLACES = (Path(), Path("cpus"), Path("published/cpus"))
-
-
-def cpu_folders(path: Path) -> list[Path]:
-    """Return the folders with tables of CPUs at *path* or, in the usual places, below it."""
-    return [
-        path / place for place in _PLACES if any((path / place / name).is_file() for name in (MACHINES, BARE_METAL))
-    ]
 
 
 def cpu_residuals(folder: Path, database: Database) -> Iterator[Residual]:

@@ -149,9 +149,9 @@ def _reached(target: Target, concerned: Sequence[Residual]) -> float | None:
     return float(np.quantile(errors, share, method="higher" if errors[-1] == inf else "linear"))
 
 
-_H200, _CPU, _A40 = ("nvidia/h200_sxm",), ("cpu/*",), ("nvidia/a40",)
+_H200, _H100, _CPU, _A40 = ("nvidia/h200_sxm",), ("nvidia/h100_sxm",), ("cpu/*",), ("nvidia/a40",)
 _BENCHED = ("nvidia/a100*", "nvidia/a40", "nvidia/h100*", "amd/mi210")
-_CPU_MEMORY, _CPU_STREAMS = ("cpu_memory/*",), ("cpu_streams/*",)
+_CPU_MEMORY, _CPU_STREAMS, _TRANSFERS = ("cpu_memory/*",), ("cpu_streams/*",), ("transfer/*",)
 _MEMORY, _RESIDENT, _TRANSPOSES = ("memory/*",), ("memory/*/resident",), ("bit_transpose/*",)
 _LIFE, _LIFE_TABLE, _LIFE_BLOCKS = ("game_of_life/*",), ("game_of_life/*/[!w]*",), ("game_of_life/*/work_group*",)
 _TAPERED = ("memory/copy/*", "memory/read/*", "memory/write/*", "memory/triad/*", "particles/*", "bit_transpose/*")
@@ -186,5 +186,8 @@ TARGETS = (
     Target("CPUs, cloud machines", "bandwidths", "90 %", 0.60, None, workloads=_CPU_MEMORY, published=True),
     Target("CPUs, bare metal, streams", "bandwidths", "median", 0.15, None, workloads=_CPU_STREAMS, published=True),
     Target("CPUs, bare metal, streams", "bandwidths", "90 %", 0.35, None, workloads=_CPU_STREAMS, published=True),
+    Target("GPUs of cloud machines, transfers", "bandwidths", "median", 0.10, None, ("*",), _TRANSFERS, published=True),
+    Target("GPUs of cloud machines, transfers", "bandwidths", "90 %", 0.20, None, ("*",), _TRANSFERS, published=True),
+    Target("H100 of cloud machines, transfers", "bandwidths", "median", 0.10, None, _H100, _TRANSFERS, published=True),
 )
 """The targets of the project."""
