@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import Finding, Verdict
+from gpureport.records.finding import CodeEvidence, Finding, Verdict
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Verification
@@ -14,16 +14,27 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.records.report import Clock, EntryMatch, Machine, Report, RunSettings, Timing, WorkloadInfo
-from gpureport.spec.models import (
-    Device,
-    Launch,
-    PresentDevice,
-    Transition,
-)
+from gpureport.spec.models import Device, Launch, PresentDevice, Transition
 from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
 
 L2_BYTES = 60 * MIB
 L2_RATE, DRAM_RATE, LAUNCH_S = 9.4e12, 4.35e12, 2.2e-6
+EVIDENCE = CodeEvidence(
+    workload="game_of_life/naive",
+    kernel="step",
+    options="",
+    point="64",
+    form="PTX",
+    loads_bytes_compiled=4,
+    loads_bytes_model=4,
+    stores_bytes_compiled=4,
+    stores_bytes_model=4,
+    vectorised=None,
+    spill_bytes=0,
+    agrees=True,
+    remark="",
+)
+"""A kernel that moves the bytes that the model counts."""
 
 
 def make_device(name: str = "NVIDIA H200 SXM") -> Device:

@@ -1,5 +1,7 @@
 """Matching and verdicts, on small curves made by hand."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,15 +20,21 @@ from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import TRANSITIONS
 from gpureport.units import format_bytes, format_value
-from gpureport.workloads import all_workloads
+from gpureport.workloads import select
 from gpureport.workloads.instructions.rate import Rate
+from gpureport.workloads.model import Workload
 from tests.toy import L1, L2, MIB, STEP, TOY, toy
 
-READ = next(w for w in all_workloads() if w.name == "memory/read")
-COPY = next(w for w in all_workloads() if w.name == "memory/copy")
-CHASE = next(w for w in all_workloads() if w.name == "memory/latency")
-BALLOT = next(w for w in all_workloads() if w.name == "bit_transpose/ballot")
-GROUPS = next(w for w in all_workloads() if w.name == "launch/groups")
+READ, COPY, CHASE, BALLOT, GROUPS = (
+    select((name,))[0]
+    for name in ("memory/read", "memory/copy", "memory/latency", "bit_transpose/ballot", "launch/groups")
+)
+
+
+@cache
+def _on_toy(workload: Workload, sweep: str = "") -> Prediction:
+    """Return the prediction of the first sweep, or of the one with this name."""
+    return next(p for p in predict(TOY, workload, limits_of(TOY)) if sweep in ("", p.key.sweep))
 
 
 def _cliff(level: Level | str, midpoint: float) -> CurveFeature:
@@ -166,7 +174,7 @@ def test_no_feature_is_lost_or_used_twice(ours: list[float], theirs: list[float]
 
 def test_a_taper_is_read_off_at_the_sizes_that_were_measured() -> None:
     """At every third size both sides use the same points; cliffs and plateaus stay those of all sizes."""
-    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    prediction = _on_toy(BALLOT, "matrices")
     few = prediction.points[::3]
     everything = observed_like(prediction)
     some = everything.model_copy(update={"points": everything.points[::3]})
@@ -195,7 +203,7 @@ def test_a_taper_is_read_off_at_the_sizes_that_were_measured() -> None:
 )
 def test_verdicts_of_rates(factor: float, verdict: Verdict) -> None:
     """Close: agrees. Slow: off. Above the listed bandwidth: an error, never a success."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     findings = find(TOY, [prediction], [], [observed_like(prediction, factor)])
     memory = [f for f in findings if (f.feature, str(f.level)) == ("rate", "DRAM")]
 
@@ -222,7 +230,7 @@ def test_what_is_off_is_beyond_both_intervals(
     verdict: Verdict,
 ) -> None:
     """A factor of 1.2 agrees in any case; intervals that overlap determine nothing beyond a factor of two."""
-    prediction = predict(TOY, CHASE, limits_of(TOY))[0]
+    prediction = _on_toy(CHASE)
 
     def cliff(level: str, value: float, low: float | None, high: float | None) -> CurveFeature:
         ends = {"ci_low": low and low * MIB, "ci_high": high and high * MIB}
@@ -239,7 +247,7 @@ def test_what_is_off_is_beyond_both_intervals(
 def test_a_cliff_of_a_cpu_within_its_wide_interval_is_not_off(observed: float, verdict: Verdict) -> None:
     """Other programs use a part of the cache: 40 MiB are predicted, 14 to 160 expected."""
     cpu = TOY.model_copy(update={"kind": "cpu"})
-    prediction = predict(TOY, CHASE, limits_of(TOY))[0]
+    prediction = _on_toy(CHASE)
     ours = _cliff("L2", 40 * MIB).model_copy(update={"ci_low": 14 * MIB, "ci_high": 160 * MIB})
     theirs = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", observed * MIB),)})
 
@@ -261,7 +269,7 @@ def test_a_typical_bandwidth_of_a_cpu_is_no_limit() -> None:
 
 def test_a_missing_cliff_between_rates_that_may_be_equal_is_explained() -> None:
     """The intervals of the plateaus at its sides overlap."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     plateaus = [f for f in prediction.features if f.position == "plateau"]
     explained = {}
     for name, factor in (("wide", 4.0), ("narrow", 1.01)):
@@ -322,7 +330,7 @@ def test_integers_that_may_be_additions_may_run_on_two_pipes() -> None:
 
 def test_missing_sides_are_named() -> None:
     """A cliff beyond the sweep's end was not observed; one without a cause was not predicted."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     observation = observed_like(prediction)
     strange = observation.model_copy(update={"features": (_cliff("level 1", 400 * MIB),)})
     verdicts = {(f.feature, str(f.level)): f.verdict for f in find(TOY, [prediction], [], [strange])}
@@ -370,7 +378,7 @@ def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, n
 
 def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
     """In the explanation of the finding, with the range."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     strange = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", 60 * MIB),)})
     bare = prediction.model_copy(update={"features": ()})
     (finding,) = find(TOY, [bare], [], [strange])
@@ -400,7 +408,7 @@ def test_tapers_of_different_levels_are_not_compared() -> None:
 
 def test_sizes_beyond_a_plateau_have_no_taper_of_it() -> None:
     """Samples beyond the L2 only do not show the L2's saturation point; its prediction is unchanged."""
-    prediction = predict(TOY, COPY, limits_of(TOY))[0]
+    prediction = _on_toy(COPY)
     everything = observed_like(prediction)
     beyond = tuple(p for p in everything.points if p.point.working_set_bytes > 4 * TOY.caches[-1].capacity_bytes)
     outer = tuple(f for f in everything.features if f.feature != "cliff" and str(f.level) in ("device", "level 2"))
@@ -419,7 +427,7 @@ def test_sizes_beyond_a_plateau_have_no_taper_of_it() -> None:
 
 def test_a_taper_of_another_level_is_shown_but_not_compared() -> None:
     """Both values are there, without a ratio but with the reason; each counts once."""
-    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    prediction = _on_toy(BALLOT, "matrices")
     seen = observed_like(prediction)
     level = next(f.value for f in prediction.features if f.position == "plateau")
     peak = _plateau("level 0", 10 * level).model_copy(update={"unit": f"{prediction.metric.unit}/s"})
@@ -437,7 +445,7 @@ def test_a_taper_of_another_level_is_shown_but_not_compared() -> None:
 
 def test_a_knee_that_the_sweep_starts_too_late_for_is_said_so() -> None:
     """The curve has a taper, so it rises and levels off."""
-    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    prediction = _on_toy(BALLOT, "matrices")
     seen = observed_like(prediction)
     features = tuple(f for f in seen.features if f.position != "knee")
     found = find(TOY, [prediction], [], [seen.model_copy(update={"features": features})])
@@ -449,7 +457,7 @@ def test_a_knee_that_the_sweep_starts_too_late_for_is_said_so() -> None:
 
 def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None:
     """All points are three times as slow, and the taper has moved."""
-    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    prediction = _on_toy(BALLOT, "matrices")
     seen = observed_like(prediction, 1 / 3)
     moved = [f.model_copy(update=_precise(f.value * (9.0 if f.feature == "taper" else 1.0))) for f in seen.features]
     found = find(TOY, [prediction], [], [seen.model_copy(update={"features": tuple(moved)})])
@@ -465,7 +473,7 @@ def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None
 
 def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
     """It has only what limits small and large dispatches."""
-    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    prediction = _on_toy(BALLOT, "matrices")
     tapers = [f for f in find(TOY, [prediction], [], [observed_like(prediction)]) if f.feature == "taper"]
 
     assert {f.verdict for f in tapers} == {Verdict.AGREES}
@@ -475,7 +483,7 @@ def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
 @pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
 def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, ended: bool) -> None:
     """One at the last point was reached."""
-    prediction = next(p for p in predict(TOY, READ, limits_of(TOY)) if any(str(f.level) == "L2" for f in p.features))
+    prediction = _on_toy(READ)
     cliff = next(f for f in prediction.features if f.feature == "cliff" and f.position == "midpoint")
     seen = observed_like(prediction)
     points = tuple(p for p in seen.points if p.point.working_set_bytes < cliff.value)
@@ -490,7 +498,7 @@ def test_a_cliff_beyond_the_largest_working_set_is_not_looked_for(last: float, e
 
 def test_wrong_results_are_an_error() -> None:
     """Nothing was timed, and the finding has the reason."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     wrong = Measurement(
         key=prediction.key,
         metric=prediction.metric,
@@ -506,7 +514,7 @@ def test_wrong_results_are_an_error() -> None:
 
 def test_primitives_that_agree_change_nothing() -> None:
     """Calibrating with observations equal to the predictions gives the specified device again."""
-    predictions = [predict(TOY, w, limits_of(TOY))[0] for w in (GROUPS, COPY, READ, CHASE)]
+    predictions = [_on_toy(w) for w in (GROUPS, COPY, READ, CHASE)]
     device = calibrated(TOY, predictions, [observed_like(p) for p in predictions])
 
     assert device.memory.efficiency == pytest.approx(TOY.memory.efficiency, rel=0.01)
@@ -521,7 +529,7 @@ def test_primitives_that_agree_change_nothing() -> None:
 
 def test_calibration_takes_what_was_measured() -> None:
     """Half the bandwidth, and a cliff at a smaller working set."""
-    copy, read = (predict(TOY, w, limits_of(TOY))[0] for w in (COPY, READ))
+    copy, read = (_on_toy(w) for w in (COPY, READ))
     device = calibrated(TOY, [copy, read], [observed_like(copy, 0.5), observed_like(read, shift=0.8)])
 
     assert device.memory.efficiency == pytest.approx(0.45, rel=0.01)
@@ -539,7 +547,7 @@ def test_a_predicted_cliff_is_said_to_be_predicted() -> None:
 
 def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
     """The second largest of three."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     ceilings = {"int32": 1e-6, "L2": 4e-6, "launch": 2e-6}
     points = tuple(p.model_copy(update={"ceilings_s": ceilings}) for p in prediction.points)
     ours = prediction.model_copy(update={"points": points})
@@ -555,7 +563,7 @@ def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
 
 def test_a_taper_says_what_bounds_the_smallest_and_the_largest_size() -> None:
     """And the time of the smallest."""
-    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    prediction = _on_toy(BALLOT, "matrices")
     first, *others, last = prediction.points
     first = first.model_copy(update={"time_s": 1e-3, "bottleneck": "launch"})
     last = last.model_copy(update={"bottleneck": "shuffle"})
@@ -614,7 +622,7 @@ def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_
 
 def test_a_cliff_of_the_near_part_is_held_against_one_partition() -> None:
     """When latency predicts it, and when it is observed without a prediction."""
-    prediction = predict(TOY, CHASE, limits_of(TOY))[0]
+    prediction = _on_toy(CHASE)
     near = next(f for f in prediction.features if str(f.level) == "L2 near partition" and f.position == "midpoint")
     found = find(TOY, [prediction], [], [observed_like(prediction)])
     (middle,) = [f for f in found if (f.position, str(f.level)) == ("midpoint", "L2 near partition")]
@@ -626,7 +634,7 @@ def test_a_cliff_of_the_near_part_is_held_against_one_partition() -> None:
 
 def test_a_transition_that_no_level_explains_names_the_nearest_cache() -> None:
     """On the logarithmic axis: the middle of 256 KiB and 64 MiB is 4 MiB."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0].model_copy(update={"features": ()})
+    prediction = _on_toy(READ).model_copy(update={"features": ()})
     for size, text in ((3, ("L1", "256 KiB")), (5, ("L2", "64 MiB"))):
         strange = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", size * MIB),)})
         (finding,) = find(TOY, [prediction], [], [strange])
@@ -638,7 +646,7 @@ def test_a_transition_that_no_level_explains_names_the_nearest_cache() -> None:
 
 def test_the_best_of_a_search_is_that_of_the_shapes_that_ran() -> None:
     """A shape that the device refused is no prediction to compare with."""
-    prediction = next(p for p in predict(TOY, COPY, limits_of(TOY)) if p.key.sweep == "work_group")
+    prediction = _on_toy(COPY, "work_group")
     best = max(prediction.points, key=lambda point: point.value)
     others = tuple(p for p in prediction.points if p.point.label != best.point.label)
     raised = [p.model_copy(update={"value": 2 * p.value}) if p is best else p for p in prediction.points]
@@ -661,7 +669,7 @@ def test_the_best_of_a_search_is_that_of_the_shapes_that_ran() -> None:
 
 def test_unexplained_transitions_that_the_measured_sizes_do_not_show_are_not_compared() -> None:
     """Cliffs of caches are: a sweep that ends before one reports that."""
-    prediction = predict(TOY, COPY, limits_of(TOY))[0]
+    prediction = _on_toy(COPY)
     unexplained = Level.unexplained(1024 * MIB)
     step = [_cliff(unexplained, 1024 * MIB), _plateau(unexplained, 1e12)]
     stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
@@ -683,7 +691,7 @@ def test_a_fall_by_idle_work_items_in_both_curves_is_no_unexplained_one(
     items: int, share: float, there: int, explained: bool
 ) -> None:
     """From point 20 on: twice the work-items do the same work, and the predicted rate falls by a fifth."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     points = list(prediction.points)
     for i, point in enumerate(points[20:], start=20):
         key = point.point.model_copy(update={"work_items": items * point.point.work_items})
@@ -702,7 +710,7 @@ def test_a_fall_by_idle_work_items_in_both_curves_is_no_unexplained_one(
 
 def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
     """Not of sizes elsewhere whose rate is nearer to that of the plateau."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     seen = observed_like(prediction)
     beyond = min(prediction.points, key=lambda p: abs(p.point.working_set_bytes - 1024 * MIB))
     unit = f"{prediction.metric.unit}/s"
@@ -720,7 +728,7 @@ def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
 
 def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
     """The explanation also says when it does not fall."""
-    prediction = predict(TOY, READ, limits_of(TOY))[0]
+    prediction = _on_toy(READ)
     bare = prediction.model_copy(update={"features": ()})
     middle = next(f.value for f in prediction.features if f.position == "midpoint" and str(f.level) == "L2")
     texts = []
@@ -736,7 +744,7 @@ def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
 
 def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
     """The unexplained transition is left out for the verdict and for its explanation."""
-    prediction = predict(TOY, COPY, limits_of(TOY))[0]
+    prediction = _on_toy(COPY)
     step = [
         _cliff(Level.unexplained(1024 * MIB), share * 1024 * MIB).model_copy(update={"position": position})
         for share, position in ((0.9, "onset"), (1.0, "midpoint"), (1.1, "end"))
@@ -752,7 +760,7 @@ def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
 
 def test_a_taper_is_wholly_that_of_the_measured_points() -> None:
     """A knee that only all predicted points show is not compared; one that the measured points show is."""
-    prediction = next(p for p in predict(TOY, BALLOT, limits_of(TOY)) if p.key.sweep == "matrices")
+    prediction = _on_toy(BALLOT, "matrices")
     seen = observed_like(prediction)
     late = [p for p in seen.points if p.point.work_items >= 4 * seen.points[0].point.work_items]
     labels = {point.point.label for point in late}

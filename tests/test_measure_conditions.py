@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.measure.backends import nvidia
+from gpureport.measure.backends.pci import whole
 from gpureport.measure.conditions import Watch
 from gpureport.measure.conditions import nvml as readers
-from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, usable_cores, whole
+from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, usable_cores
 from gpureport.measure.conditions.sysfs import Sysfs, current_clock
 from gpureport.measure.conditions.watch import sources_of
 from gpureport.observe.disturbance import Cause

@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from gpureport.observe import features_of_curve, observe
+from gpureport.observe import observe
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.units import format_change
+from tests.curves import features_of_curve
 
 RATE = Metric(kind="rate", unit="B", label="bandwidth")
 TIME = Metric(kind="time", unit="loads", label="latency")
@@ -107,7 +108,7 @@ def test_predicted_and_measured_curves_share_their_definitions() -> None:
     observation = observe(measured)
     values = np.array([x / cached(x) for x in SIZES])
 
-    exact = features_of_curve(measured.axis, RATE, SIZES, np.full(len(SIZES), 256), SIZES, values, SIZES / values)
+    exact = features_of_curve(measured.axis, RATE, np.full(len(SIZES), 256), SIZES, values, SIZES / values)
 
     assert observation is not None
     assert [f.value for f in observation.features] == pytest.approx([f.value for f in exact], rel=1e-3)

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from gpureport.observe import case_features, features_of_curve
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
-from gpureport.observe.features import Curve, curve_features, without_launch
+from gpureport.observe.features import Curve, case_features, curve_features, without_launch
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
 from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
@@ -29,6 +28,7 @@ from gpureport.observe.statistics import (
     timer_tick,
 )
 from gpureport.records.keys import Axis, Metric
+from tests.curves import features_of_curve
 
 RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
 SIZES, GROUPS = Axis(quantity="working_set", label="size"), Axis(quantity="work_group", label="group")
@@ -440,7 +440,7 @@ def test_work_items_show_cliffs_where_the_working_set_grows_four_times(growth: f
     bytes_ = 1e6 * np.linspace(1.0, growth, len(items))
     rate = np.where(np.arange(len(items)) < 20, 9e9, 3e9)
     axis = Axis(quantity="work_items", label="n")
-    found = features_of_curve(axis, RATE, items, items, bytes_, rate, items / rate)
+    found = features_of_curve(axis, RATE, items, bytes_, rate, items / rate)
 
     assert len([f for f in found if f.feature == "cliff"]) == cliffs
 

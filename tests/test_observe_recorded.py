@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.observe import features_of_curve, observe
+from gpureport.observe import observe
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric
 from gpureport.results.published import load
+from tests.curves import features_of_curve
 
 PUBLISHED = Path(__file__).parents[1] / "reports" / "published"
 WORKING_SET = Axis(quantity="working_set", label="working set")
@@ -47,7 +48,7 @@ def table(text: str) -> tuple[np.ndarray, np.ndarray]:
 def cache_curve(text: str, metric: Metric) -> tuple[CurveFeature, ...]:
     """Return the features of a curve over KiB."""
     x, y = table(text)
-    return features_of_curve(WORKING_SET, metric, x * 1024, np.full(len(x), 1024.0), x * 1024, y, y)
+    return features_of_curve(WORKING_SET, metric, np.full(len(x), 1024.0), x * 1024, y, y)
 
 
 def midpoints_kib(features: tuple[CurveFeature, ...]) -> list[float]:
@@ -98,7 +99,7 @@ def test_the_reads_of_the_a40_fill_it_where_its_curve_bends() -> None:
     """Knee = first bandwidth per work-item extended to 680 GB/s: 680 / (20 / 1344) = 45,700 work-items."""
     x, y = table(A40_STREAM)
 
-    found = {f.position: f.value for f in features_of_curve(WORK_ITEMS, BANDWIDTH, x, x, np.ones(len(x)), y, 1 / y)}
+    found = {f.position: f.value for f in features_of_curve(WORK_ITEMS, BANDWIDTH, x, np.ones(len(x)), y, 1 / y)}
 
     assert found.keys() == {"knee", "n90", "plateau"}
     assert found["plateau"] == pytest.approx(680)
@@ -112,7 +113,7 @@ def test_a_peak_in_cache_and_a_lower_plateau_are_a_taper_and_a_cliff() -> None:
     items = 2.0 ** np.arange(12, 26)
     rates = np.array(H200_PARTICLES) * 1e9
 
-    features = features_of_curve(WORK_ITEMS, BANDWIDTH, items, items, 64 * items, rates, 32 * items / rates)
+    features = features_of_curve(WORK_ITEMS, BANDWIDTH, items, 64 * items, rates, 32 * items / rates)
     found = {(f.feature, f.position, str(f.level)): f.value for f in features}
 
     assert 2**19 * 64 < found["cliff", "midpoint", "level 1"] < 2**20 * 64

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.observe import features_of_curve
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.features import Curve, curve_features
 from gpureport.observe.smooth_maximum import fit_smooth_maximum
 from gpureport.observe.tapers import taper
 from gpureport.records.keys import Axis, Metric
+from tests.curves import features_of_curve
 
 ITEMS = Axis(quantity="work_items", label="work-items")
 BYTES = Axis(quantity="working_set", label="working set")
@@ -40,7 +40,7 @@ def test_knee_and_n90_of_a_curve_without_noise() -> None:
     items = 2.0 ** np.arange(8, 25)
     times = launch_bound(items)
 
-    found = named(features_of_curve(ITEMS, RATE, items, items, np.ones(17), items / times, times))
+    found = named(features_of_curve(ITEMS, RATE, items, np.ones(17), items / times, times))
 
     assert found["taper knee device"].value == pytest.approx(KNEE, rel=0.01)
     # (1 + (k / n)^4)^(-1/4) = 0.9
@@ -95,7 +95,7 @@ def test_the_plateau_of_a_taper_is_the_one_before_the_cliff() -> None:
     items = 2.0 ** np.arange(8, 25, 0.5)
     times = launch_bound(items) * np.where(items * 16 > 32 * 2**20, 3.0, 1.0)
 
-    found = named(features_of_curve(BYTES, RATE, items * 16, items, items * 16, items / times, times))
+    found = named(features_of_curve(BYTES, RATE, items, items * 16, items / times, times))
 
     assert found["taper knee device"].value == pytest.approx(KNEE, rel=0.01)
     assert found["cliff midpoint level 1"].value == pytest.approx(32 * 2**20 * 2**0.25, rel=0.01)
@@ -142,7 +142,7 @@ def test_constant_work_items_have_no_taper() -> None:
     size = 2.0 ** np.arange(10, 24)
     rate = size / (size + 1e5)
 
-    features = features_of_curve(BYTES, RATE, size, np.full(14, 4096.0), size, rate, 1 / rate)
+    features = features_of_curve(BYTES, RATE, np.full(14, 4096.0), size, rate, 1 / rate)
 
     assert not [f for f in features if f.feature == "taper"]
 
@@ -202,7 +202,7 @@ def test_the_rate_of_a_plateau_that_still_rises_is_that_of_its_end() -> None:
     metric = Metric(kind="rate", unit="B", label="bandwidth")
 
     growing, fixed = (
-        {f.position: f.value for f in features_of_curve(BYTES, metric, work, items, work, rates, work / rates)}
+        {f.position: f.value for f in features_of_curve(BYTES, metric, items, work, rates, work / rates)}
         for items in (work, np.full(len(work), 1024.0))
     )
 

@@ -17,7 +17,7 @@ from pypdf.generic import Destination, DictionaryObject, PdfObject
 
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.records.finding import CodeEvidence, Verdict
+from gpureport.records.finding import Verdict
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import EntryMatch, Report
@@ -26,7 +26,7 @@ from gpureport.report.render import environment, render_html, write_report
 from gpureport.report.text.words import TIMES
 from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
-from tests.make_report import make_report
+from tests.make_report import EVIDENCE, make_report
 from tests.page_boxes import boxes, strays
 
 if TYPE_CHECKING:
@@ -50,20 +50,9 @@ def draft() -> Report:
 
 def _mismatched(report: Report) -> Report:
     """Return the report with two kernels that move other bytes than the model counts."""
-    of = CodeEvidence(
-        workload="family_00/only",
-        kernel="step",
-        options="",
-        point="64",
-        form="PTX",
-        loads_bytes_compiled=8,
-        loads_bytes_model=4,
-        stores_bytes_compiled=4,
-        stores_bytes_model=4,
-        vectorised=None,
-        spill_bytes=0,
-        agrees=False,
-        remark=f"A work-item loads 8 B as compiled, 4 B in the model. {'Registers spill. ' * 20}",
+    remark = f"A work-item loads 8 B as compiled, 4 B in the model. {'Registers spill. ' * 20}"
+    of = EVIDENCE.model_copy(
+        update={"workload": "family_00/only", "loads_bytes_compiled": 8, "agrees": False, "remark": remark}
     )
     return report.model_copy(update={"evidence": (of, of.model_copy(update={"remark": "It stores more."}))})
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.cli.summary import print_findings
-from gpureport.records.finding import CodeEvidence, Finding, Verdict
+from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Verification
@@ -36,7 +36,7 @@ from gpureport.report.text.words import (
     with_names,
 )
 from gpureport.spec.database import load_database
-from tests.make_report import make_report, many_variants
+from tests.make_report import EVIDENCE, make_report, many_variants
 
 
 def test_every_value_of_every_entry_can_be_written() -> None:
@@ -354,21 +354,18 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
         first.compilation[0].model_copy(update={"options": f"-DN={n}", "registers_per_work_item": n, "code": code})
         for n in (20, 40)
     )
-    evidence = CodeEvidence(
-        workload="game_of_life/naive",
-        kernel=builds[0].kernel,
-        options="-DN=20",
-        point="64",
-        form="PTX",
-        loads_bytes_least=66,
-        loads_bytes_compiled=68,
-        loads_bytes_model=64,
-        stores_bytes_compiled=None,
-        stores_bytes_model=8,
-        vectorised=None,
-        spill_bytes=0,
-        agrees=False,
-        remark="It loads more.",
+    evidence = EVIDENCE.model_copy(
+        update={
+            "kernel": builds[0].kernel,
+            "options": "-DN=20",
+            "loads_bytes_least": 66,
+            "loads_bytes_compiled": 68,
+            "loads_bytes_model": 64,
+            "stores_bytes_compiled": None,
+            "stores_bytes_model": 8,
+            "agrees": False,
+            "remark": "It loads more.",
+        }
     )
     update = {"measurements": (first.model_copy(update={"compilation": builds}),), "evidence": (evidence,)}
     changed = report.model_copy(update=update)
@@ -384,28 +381,15 @@ def test_builds_of_one_kernel_are_one_row(report: Report) -> None:
 def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report) -> None:
     """Of one that differs, if there is any: the order of builds does not matter."""
     first = report.measurements[0]
-    shown = CodeEvidence(
-        workload=first.key.workload,
-        kernel=first.compilation[0].kernel,
-        options="",
-        point="64",
-        form="PTX",
-        loads_bytes_compiled=None,
-        loads_bytes_model=1,
-        stores_bytes_compiled=None,
-        stores_bytes_model=1,
-        vectorised=None,
-        spill_bytes=0,
-        agrees=None,
-        remark="",
-    )
+    update = {"workload": first.key.workload, "kernel": first.compilation[0].kernel}
+    shown = EVIDENCE.model_copy(update={**update, "agrees": None, "loads_bytes_compiled": None})
     right = shown.model_copy(update={"agrees": True, "loads_bytes_compiled": 2})
     wrong = shown.model_copy(update={"agrees": False, "loads_bytes_compiled": 3})
 
     for builds, loaded in (
-        ((shown, right, shown), "2 B / 1 B"),
-        ((shown, wrong, right), "3 B / 1 B"),
-        ((shown,), "— / 1 B"),
+        ((shown, right, shown), "2 B / 4 B"),
+        ((shown, wrong, right), "3 B / 4 B"),
+        ((shown,), "— / 4 B"),
     ):
         table = compiled.compilation_table(report.model_copy(update={"evidence": builds}))
         assert table.rows[0][-2] == loaded
@@ -413,21 +397,7 @@ def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report
 
 def test_kernels_that_spill_are_remarked_on(report: Report) -> None:
     """Whether or not they move the bytes that the model counts."""
-    calm = CodeEvidence(
-        workload="game_of_life/naive",
-        kernel="step",
-        options="",
-        point="64",
-        form="PTX",
-        loads_bytes_compiled=1,
-        loads_bytes_model=1,
-        stores_bytes_compiled=1,
-        stores_bytes_model=1,
-        vectorised=None,
-        spill_bytes=0,
-        agrees=True,
-        remark="It is calm.",
-    )
+    calm = EVIDENCE.model_copy(update={"remark": "It is calm."})
     spilling = calm.model_copy(update={"spill_bytes": 24, "remark": "It spills."})
     remarks = compiled.remarks(report.model_copy(update={"evidence": (calm, spilling)}))
 

@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
 
 @cache
@@ -46,7 +46,15 @@ def _own_docs(model: type[BaseModel]) -> dict[str, str]:
 
 
 class Documented(GenerateJsonSchema):
-    """JSON Schemas with the docstrings of fields as descriptions of properties."""
+    """JSON Schemas (draft 2020-12) with the docstrings of fields as descriptions of properties."""
+
+    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:  # noqa: ANN401
+        """Return the schema with its dialect."""
+        return {"$schema": self.schema_dialect, **super().generate(schema, mode)}
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002
+        """Leave out titles that repeat the names of fields."""
+        return False
 
     def model_schema(self, schema: Any) -> dict[str, Any]:  # noqa: ANN401 - pydantic's own type is private
         """Return the schema of a model, with descriptions."""

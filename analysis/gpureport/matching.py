@@ -220,8 +220,7 @@ def _last_plateau(features: Sequence[CurveFeature]) -> Level | None:
 
 def _may_match(ours: CurveFeature, theirs: CurveFeature) -> bool:
     """Return whether an observed cliff is near enough to a predicted one, or within its interval."""
-    expected = ours.ci_low is not None and ours.ci_high is not None and ours.ci_low <= theirs.value <= ours.ci_high
-    return expected or abs(log(ours.value / theirs.value)) <= log(FURTHEST)
+    return ours.expects(theirs.value) or abs(log(ours.value / theirs.value)) <= log(FURTHEST)
 
 
 def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]) -> list[tuple[int, int]]:

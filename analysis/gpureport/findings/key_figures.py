@@ -200,16 +200,11 @@ class FigureSource(Protocol):
 class _Wanted:
     """Where a key figure is found: a feature of a workload's sweep; an empty sweep is any one."""
 
-    name: str
-    unit: str
+    figure: KeyFigure
     workload: str
     sweep: str
     position: str
     level: Level
-    specification: float | None
-    limit: bool = True
-    factor: float = 1.0
-    main: bool = True
 
     def concerns(self, feature: Finding | CurveFeature, key: SweepKey) -> bool:
         """Return whether *feature* of the sweep *key* has the value."""
@@ -256,17 +251,15 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
 
 
 def _figure(report: FigureSource, wanted: _Wanted) -> KeyFigure:
-    figure = KeyFigure(
-        wanted.name, wanted.unit, wanted.specification, wanted.limit, factor=wanted.factor, main=wanted.main
-    )
+    figure, factor = wanted.figure, wanted.figure.factor
     findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
     finding = min(findings, key=lambda f: f.observed is None, default=None)
     if finding:
         return replace(
             figure,
             origin=Origin(finding.key, finding.position, finding.level),
-            predicted=_estimate(finding.predicted, finding.predicted_low, finding.predicted_high, wanted.factor),
-            measured=_estimate(finding.observed, finding.ci_low, finding.ci_high, wanted.factor),
+            predicted=_estimate(finding.predicted, finding.predicted_low, finding.predicted_high, factor),
+            measured=_estimate(finding.observed, finding.ci_low, finding.ci_high, factor),
         )
     features = (
         (p.key, f)
@@ -278,7 +271,7 @@ def _figure(report: FigureSource, wanted: _Wanted) -> KeyFigure:
     key, feature = next(features, (None, None))
     if key is None or feature is None:
         return figure
-    predicted = _estimate(feature.value, feature.ci_low, feature.ci_high, wanted.factor)
+    predicted = _estimate(feature.value, feature.ci_low, feature.ci_high, factor)
     return replace(figure, origin=Origin(key, feature.position, feature.level), predicted=predicted)
 
 
@@ -296,7 +289,8 @@ def _wanted(report: FigureSource) -> Iterator[_Wanted]:
         own = cache.scope == "compute_unit" or _has_plateau(report, private, cache)
         workload, sweep = private if own else ("memory/read", "")
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
-        yield _Wanted(f"{cache.name} read", "B/s", workload, sweep, "plateau", Level(name=cache.name), bandwidth)
+        figure = KeyFigure(f"{cache.name} read", "B/s", bandwidth, limit=True)
+        yield _Wanted(figure, workload, sweep, "plateau", Level(name=cache.name))
     yield from _latencies(device)
     yield from _rates(device)
     yield from _transfers(device)
@@ -304,7 +298,7 @@ def _wanted(report: FigureSource) -> Iterator[_Wanted]:
         ("Empty kernel, single launch", "isolated", device.launch.single_s),
         ("Empty kernel, back to back", "batched", device.launch.batched_s),
     ):
-        yield _Wanted(name, "s", "launch/queued", sweep, "case", Level(name="1 group"), launch_s, limit=False)
+        yield _Wanted(KeyFigure(name, "s", launch_s), "launch/queued", sweep, "case", Level(name="1 group"))
 
 
 def _has_plateau(report: FigureSource, which: tuple[str, str], cache: Cache) -> bool:
@@ -317,8 +311,8 @@ def _memory(device: Device) -> Iterator[_Wanted]:
     """Yield bandwidths of memory; where a write first reads its line, only a part of the traffic is counted."""
     fills = device.architecture.write_allocate
     for variant, counted in (("read", 1.0), ("write", 1 / 2 if fills else 1.0), ("copy", 2 / 3 if fills else 1.0)):
-        bandwidth = device.memory.bandwidth_bytes_per_s * counted
-        yield _Wanted(f"Memory {variant}", "B/s", f"memory/{variant}", "", "plateau", DRAM, bandwidth)
+        figure = KeyFigure(f"Memory {variant}", "B/s", device.memory.bandwidth_bytes_per_s * counted, limit=True)
+        yield _Wanted(figure, f"memory/{variant}", "", "plateau", DRAM)
 
 
 def _private_sweep(report: FigureSource) -> tuple[str, str]:
@@ -336,8 +330,8 @@ def _latencies(device: Device) -> Iterator[_Wanted]:
     """Yield latencies of one dependent load, the nearest level first."""
     levels = [each for cache in device.caches for each in _cache_latencies(cache)]
     for level, cycles in (*levels, (DRAM, device.memory.latency_cycles)):
-        name, seconds = f"{_LATENCY}{'memory' if level == DRAM else level}", device.cycles(cycles)
-        yield _Wanted(name, "s", "memory/latency", "", "plateau", level, seconds, limit=False)
+        figure = KeyFigure(f"{_LATENCY}{'memory' if level == DRAM else level}", "s", device.cycles(cycles))
+        yield _Wanted(figure, "memory/latency", "", "plateau", level)
 
 
 def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:
@@ -352,11 +346,12 @@ def _rates(device: Device) -> Iterator[_Wanted]:
     for name, workload, case, unit, factor in (*_RATES, *_matrix(device)):
         limited_by = listed_class(case, listed)
         if limited_by in listed:
-            rate, level, main = factor * device.rate_per_s(limited_by), Level(name=case), case in _MAIN
-            yield _Wanted(name, unit, workload, "", "case", level, rate, factor=factor, main=main)
+            rate, main = factor * device.rate_per_s(limited_by), case in _MAIN
+            figure = KeyFigure(name, unit, rate, limit=True, factor=factor, main=main)
+            yield _Wanted(figure, workload, "", "case", Level(name=case))
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
-        bandwidth, level = device.rate_per_s("local") * WORD_BYTES, Level(name="4 B, stride 1")
-        yield _Wanted("Local memory read", "B/s", "local_memory/bandwidth", "", "case", level, bandwidth)
+        figure = KeyFigure("Local memory read", "B/s", device.rate_per_s("local") * WORD_BYTES, limit=True)
+        yield _Wanted(figure, "local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
 
 
 _RATES = (
@@ -390,13 +385,12 @@ def _transfers(device: Device) -> Iterator[_Wanted]:
 
     Entries of CPUs have no rate for them: how fast a core copies depends on the part that the last cache serves.
     """
-    link, level = device.host_link, Level(name=TRANSFER)
+    link = device.host_link
     limit = link.kind != "shared"
     rate = link.bandwidth_bytes_per_s if limit else None if device.is_cpu else link.host_copy_bytes_per_s
     for name, sweep in (("Host to device, pinned", "to_device"), ("Device to host, pinned", "to_host")):
-        yield _Wanted(
-            name, "B/s", "transfer/pinned", sweep, "plateau", level, rate, limit=limit, main=sweep == "to_device"
-        )
+        figure = KeyFigure(name, "B/s", rate, limit=limit, main=sweep == "to_device")
+        yield _Wanted(figure, "transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
 
 
 def _energy(report: FigureSource) -> Iterator[KeyFigure]:

@@ -149,7 +149,7 @@ def _verdict(match: FeatureMatch, ratio: float | None, device: Device) -> Verdic
         return Verdict.NOT_COMPARED
     verdict = grade(ratio, meet=_overlap(match.predicted, match.observed))
     # Other programs share the caches of a CPU: where they end, only the interval is a statement, however wide it is.
-    hidden = device.is_cpu and _expected(match.predicted, match.observed)
+    hidden = device.is_cpu and match.predicted.feature == "cliff" and match.predicted.expects(match.observed.value)
     return Verdict.WITHIN if verdict is Verdict.UNDETERMINED and hidden else verdict
 
 
@@ -163,17 +163,9 @@ def grade(ratio: float, *, meet: bool) -> Verdict:
     return Verdict.WITHIN if factor <= UNCERTAIN else Verdict.UNDETERMINED
 
 
-def _expected(predicted: CurveFeature, observed: CurveFeature) -> bool:
-    """Return whether the predicted interval of a cliff contains the observed position."""
-    low, high = predicted.ci_low, predicted.ci_high
-    return predicted.feature == "cliff" and low is not None and high is not None and low <= observed.value <= high
-
-
 def _overlap(*features: CurveFeature) -> bool:
     """Return whether the intervals of values overlap; a value without interval is a point."""
-    lows = [f.value if f.ci_low is None else f.ci_low for f in features]
-    highs = [f.value if f.ci_high is None else f.ci_high for f in features]
-    return max(lows) <= min(highs)
+    return max(feature.ends[0] for feature in features) <= min(feature.ends[1] for feature in features)
 
 
 def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:

@@ -14,11 +14,7 @@ FILE_NAME = "kernel.schema.json"
 
 def kernel_schema() -> dict[str, Any]:
     """Return the schema, JSON Schema draft 2020-12."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **KernelFields.model_json_schema(schema_generator=Documented),
-        "title": "gpureport kernel",
-    }
+    return {**KernelFields.model_json_schema(schema_generator=Documented), "title": "gpureport kernel"}
 
 
 def schema_text() -> str:

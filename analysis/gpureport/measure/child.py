@@ -100,7 +100,7 @@ class Child:
         with suppress(OSError):
             self._connection.send_bytes(request)
 
-    def answer(self, limit_s: float, on_message: Callable[[Message], None] | None = None) -> object:
+    def answer(self, limit_s: float, on_message: Callable[[Message], object] | None = None) -> object:
         """Return the answer to the oldest open request; *on_message* receives all messages before it.
 
         Raises:

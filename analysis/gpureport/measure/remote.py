@@ -106,12 +106,8 @@ class RemoteMeasurer:
         self._restore()
         self._child.send("energy", task)
 
-        def on_message(message: Message) -> None:
-            label, share = cast("tuple[str, float]", message[1])
-            progress.advance(label, share)
-
         try:
-            return cast("Energy", self._child.answer(SILENCE_LIMIT_S, on_message))
+            return cast("Energy", self._child.answer(SILENCE_LIMIT_S, lambda message: _advance(progress, message)))
         except EndedError as error:
             return Energy(missing=f"The driver process ended while power was read: {error}.")
 
@@ -140,8 +136,7 @@ class RemoteMeasurer:
             if kind == "item":
                 self._done.append(cast("Measurement", value))
             else:
-                label, share = cast("tuple[str, float]", value)
-                progress.advance(label, share)
+                label = _advance(progress, message)
 
         try:
             aftermath = cast("Aftermath", self._child.answer(SILENCE_LIMIT_S, on_message))
@@ -174,3 +169,10 @@ class RemoteMeasurer:
     def _measured(self, measurements: Sequence[Measurement], aftermath: Aftermath) -> Measured:
         endings, self._endings = self._endings, []
         return Measured(tuple(measurements), aftermath, "; ".join(endings))
+
+
+def _advance(progress: Progress, message: Message) -> str:
+    """Report the progress in a message; return its label."""
+    label, share = cast("tuple[str, float]", message[1])
+    progress.advance(label, share)
+    return label

@@ -4,7 +4,7 @@ Pure functions of arrays, without knowledge of predictions. :func:`observe` take
 :func:`features_of_points` applies the same definitions to predicted points.
 """
 
-from gpureport.observe.features import case_features, features_of_curve, features_of_points
+from gpureport.observe.features import features_of_points
 from gpureport.observe.observation import observe
 
-__all__ = ["case_features", "features_of_curve", "features_of_points", "observe"]
+__all__ = ["features_of_points", "observe"]

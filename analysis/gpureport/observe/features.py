@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gpureport.observe.cliffs import cliffs, levels, replicated
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import LEAST_DROP, beside, staircase
-from gpureport.observe.statistics import Estimate
+from gpureport.observe.statistics import NORMAL_95, Estimate
 from gpureport.observe.tapers import flattens, taper
 from gpureport.observe.transfers import saturation_of_transfers
 from gpureport.records.features import CurveFeature, Feature, Position
@@ -63,48 +63,19 @@ class Curve:
         return Curve(**{name: column[chosen] for name, column in vars(self).items()})
 
 
-def features_of_curve(
-    axis: Axis,
-    metric: Metric,
-    x: ArrayLike,
-    work_items: ArrayLike,
-    working_set: ArrayLike,
-    values: ArrayLike,
-    times: ArrayLike,
-) -> tuple[CurveFeature, ...]:
-    """Return the features of a curve without noise, such as a predicted one, without intervals.
-
-    Args:
-        axis: of the sweep.
-        metric: of its values.
-        x: position of each point on the axis, in any order, shape (n,), like all following arguments.
-        work_items: of each point.
-        working_set: bytes of each point.
-        values: unit/s for a rate, s/unit for a time.
-        times: s of one dispatch.
+def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
+    """Return the features of predicted *points*, in any order, without intervals.
 
     Returns:
-        Cliffs ``level 1``, ``level 2``, … in bytes, nearest first; the taper of the ``device`` in work-items;
-        plateaus ``level 1``, … (number k precedes cliff k); for a sweep of work-groups the peak.
+        Of cases, their values. Otherwise cliffs ``level 1``, ``level 2``, … in bytes, nearest first; the taper of the
+        ``device`` in work-items; plateaus ``level 1``, … (number k precedes cliff k); for a sweep of work-groups the
+        peak.
     """
-    order = np.argsort(np.asarray(x, dtype=float), kind="stable")
-    columns = (work_items, working_set, values, times, np.zeros(len(order)))
-    return curve_features(axis, metric, Curve(*(np.asarray(column, dtype=float)[order] for column in columns)))[0]
-
-
-def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoint]) -> tuple[CurveFeature, ...]:
-    """Return the features of predicted *points*: their values for cases, otherwise as :func:`features_of_curve`."""
     if axis.quantity == "case":
         return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
-    return features_of_curve(
-        axis,
-        metric,
-        [p.point.x for p in points],
-        [p.point.work_items for p in points],
-        [p.point.working_set_bytes for p in points],
-        [p.value for p in points],
-        [p.time_s for p in points],
-    )
+    ordered = sorted(points, key=lambda p: p.point.x)
+    columns = [(p.point.work_items, p.point.working_set_bytes, p.value, p.time_s, 0.0) for p in ordered]
+    return curve_features(axis, metric, Curve(*np.array(columns, dtype=float).T))[0]
 
 
 def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:
@@ -270,7 +241,7 @@ def _plateau_features(
 def _peak(metric: Metric, curve: Curve) -> CurveFeature:
     """Return the best point of a sweep of work-group shapes."""
     best = int(np.argmax(curve.values) if metric.kind == "rate" else np.argmin(curve.values))
-    value, error = float(curve.values[best]), float(np.exp(1.96 * curve.noise[best]))
+    value, error = float(curve.values[best]), float(np.exp(NORMAL_95 * curve.noise[best]))
     estimate = Estimate(value, value / error, value * error) if error > 1.0 else Estimate(value)
     return _feature("rate", "peak", DEVICE, estimate, metric.value_unit)
 

@@ -91,7 +91,7 @@ class SmoothMaximum:
         slope = (np.array(sides[:4]) - np.array(sides[4:])) / (2.0 * step)
         variance = float(slope @ self.covariance @ slope)  # rounding can make it negative without information
         error = min(NORMAL_95 * sqrt(variance), WIDEST) if variance >= 0.0 else WIDEST
-        return Estimate(*np.exp([value, value - error, value + error]).tolist())
+        return Estimate.of_logarithm(value, error)
 
 
 def log_times(parameters: Floats, u: Floats | float) -> Floats:

@@ -40,6 +40,12 @@ class Estimate:
     low: float | None = None
     high: float | None = None
 
+    @classmethod
+    def of_logarithm(cls, value: float, error: float) -> "Estimate":
+        """Return exp(*value*), with the half-width *error* of its interval; without an interval if that is zero."""
+        ends = np.exp([value - error, value + error]).tolist() if error > 0.0 else ()
+        return cls(float(np.exp(value)), *ends)
+
     @property
     def ends(self) -> tuple[float, float]:
         """The interval, or twice the value."""

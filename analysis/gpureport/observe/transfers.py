@@ -40,7 +40,7 @@ def saturation_of_transfers(size: Floats, rates: Floats, noise: Floats) -> Trans
     large = size > size[-1] * _LARGE
     level = float(np.median(np.log(rates[large])))
     error = NORMAL_95 * float(np.median(noise[large]))
-    plateau = _estimate(level, error)
+    plateau = Estimate.of_logarithm(level, error)
     u, shares = np.log(size), np.log(rates) - level
     reached = np.flatnonzero(shares >= _NINE_TENTHS)
     first = int(reached[0]) if len(reached) else 0
@@ -48,11 +48,6 @@ def saturation_of_transfers(size: Floats, rates: Floats, noise: Floats) -> Trans
         return TransferSaturation(plateau, None)
     slope = (shares[first] - shares[first - 1]) / (u[first] - u[first - 1])
     place = float(u[first - 1] + (_NINE_TENTHS - shares[first - 1]) / slope)
-    return TransferSaturation(plateau, _estimate(place, NORMAL_95 * float(noise[first]) / max(float(slope), 0.1)))
-
-
-def _estimate(value: float, error: float) -> Estimate:
-    """Return the exponential of a logarithm with its half-width; without interval if that is zero."""
-    if error <= 0.0:
-        return Estimate(float(np.exp(value)))
-    return Estimate(*np.exp([value, value - error, value + error]).tolist())
+    return TransferSaturation(
+        plateau, Estimate.of_logarithm(place, NORMAL_95 * float(noise[first]) / max(float(slope), 0.1))
+    )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
+from gpureport.predict.power import listed_rates
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.predict.uncertainty.propagation import relative_deviations
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, uncertain
@@ -86,10 +87,6 @@ def _limits(device: Device) -> Iterator[_Limit]:
         yield "transfer", "host to device", link_bytes_per_s(device.host_link, "to_device"), "B/s"
         yield "transfer", "device to host", link_bytes_per_s(device.host_link, "to_host"), "B/s"
     if device.board_power_w:
-        yield (
-            "per watt",
-            "DRAM per watt",
-            memory.bandwidth_bytes_per_s * memory.efficiency / device.board_power_w,
-            "B/s/W",
-        )
-        yield "per watt", "fp32 per watt", 2.0 * device.rate_per_s("fp32") / device.board_power_w, "FLOP/s/W"
+        rates = listed_rates(device)
+        yield "per watt", "DRAM per watt", rates["memory read"] / device.board_power_w, "B/s/W"
+        yield "per watt", "fp32 per watt", rates["fp32 FMA"] / device.board_power_w, "FLOP/s/W"

@@ -138,9 +138,8 @@ def with_conflicts(device: Device, usable_bytes: Sequence[float], stride_bytes: 
     selects no sets. An outer cache is worth at least as much as an inner one, which serves the same lines.
     """
     stride = min(stride_bytes, device.page_bytes)
-    line = max((cache.line_bytes for cache in device.caches), default=0)
     lines = (c.lines_within(usable, stride) for c, usable in zip(device.caches, usable_bytes, strict=True))
-    return tuple(count * line for count in accumulate(lines, max))
+    return tuple(count * device.line_bytes for count in accumulate(lines, max))
 
 
 def translation_levels(device: Device, load_cycles: float) -> tuple[ServingLevel[Level], ...]:

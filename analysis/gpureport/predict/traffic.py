@@ -75,8 +75,7 @@ def footprint_bytes(streams: Sequence[Stream], device: Device, *, one_buffer: bo
 
     Streams of one buffer count once.
     """
-    line = max((cache.line_bytes for cache in device.caches), default=device.memory.access_bytes)
     largest: dict[str, float] = {}
     for stream in streams:
-        largest[stream.buffer] = max(largest.get(stream.buffer, 0.0), touched_bytes(stream, line))
+        largest[stream.buffer] = max(largest.get(stream.buffer, 0.0), touched_bytes(stream, device.line_bytes))
     return max(largest.values(), default=0.0) if one_buffer else sum(largest.values())

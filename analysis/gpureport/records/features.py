@@ -40,6 +40,17 @@ class CurveFeature(Record):
     """Best measured value of a plateau that was fitted without launch cost and therefore exceeds all of its points.
     ``None``: points reach the value."""
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval, or twice the value."""
+        low, high = self.ci_low, self.ci_high
+        return self.value if low is None else low, self.value if high is None else high
+
+    def expects(self, value: float) -> bool:
+        """Return whether the interval contains *value*."""
+        low, high = self.ends
+        return low <= value <= high
+
 
 MAIN_POSITIONS = frozenset({"midpoint", "n90", "plateau", "peak", "case"})
 """The position that represents a feature where only one is shown."""

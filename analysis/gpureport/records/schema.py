@@ -13,10 +13,7 @@ SCHEMA_PATH = Path(__file__).with_name("report.schema.json")
 
 def report_schema() -> dict[str, Any]:
     """Return the schema, JSON Schema draft 2020-12."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Report.model_json_schema(schema_generator=Documented),
-    }
+    return Report.model_json_schema(schema_generator=Documented)
 
 
 def schema_text() -> str:

@@ -6,7 +6,7 @@ from gpureport.measure.energy import EnergyTask, Load
 from gpureport.records.keys import PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Limits, Sweep, Workload
+from gpureport.workloads.model import Limits, Workload
 
 _MOST_BYTES = 2.0**30
 _SOME = 0.5
@@ -19,34 +19,29 @@ def energy_task(device: Device, limits: Limits, seed: int) -> EnergyTask:
 
 
 def _loads(device: Device, limits: Limits) -> Iterator[Load]:
-    read = _workload("memory/read")
+    named = {workload.name: workload for workload in all_workloads()}
+    read, rate, life = (named[name] for name in ("memory/read", "instructions/rate", "game_of_life/packed64"))
     yield Load("memory read", read, _largest(read, device, limits), "B")
     for cache in reversed(device.caches):
-        workload = read if cache.scope == "device" else _workload("memory/read_private")
+        workload = read if cache.scope == "device" else named["memory/read_private"]
         point = _within(workload, device, limits, _SOME * cache.capacity_bytes)
         if point is not None:
             yield Load(f"{cache.name} read", workload, point, "B")
-    rate = _workload("instructions/rate")
     for sweep in rate.sweeps(device, limits):
         for point in (rate.point(parameters, sweep) for parameters in sweep.points):
             if point.label == "fp32":
                 yield Load("fp32 FMA", rate, point, "FLOP", 2.0)
-    life = _workload("game_of_life/packed64")
     yield Load("Game of Life", life, _largest(life, device, limits), "cells")
 
 
-def _workload(name: str) -> Workload:
-    return next(workload for workload in all_workloads() if workload.name == name)
-
-
-def _by_size(workload: Workload, device: Device, limits: Limits) -> Iterator[tuple[Sweep, PointKey]]:
+def _by_size(workload: Workload, device: Device, limits: Limits) -> Iterator[PointKey]:
     for sweep in workload.sweeps(device, limits):
         if sweep.axis.quantity == "working_set" and not sweep.frames:
-            yield from ((sweep, workload.point(parameters, sweep)) for parameters in sweep.points)
+            yield from (workload.point(parameters, sweep) for parameters in sweep.points)
 
 
 def _largest(workload: Workload, device: Device, limits: Limits) -> PointKey:
-    every = [point for _, point in _by_size(workload, device, limits)]
+    every = list(_by_size(workload, device, limits))
     points = [point for point in every if point.working_set_bytes <= _MOST_BYTES] or every
     return max(points, key=lambda point: point.working_set_bytes)
 
@@ -54,6 +49,6 @@ def _largest(workload: Workload, device: Device, limits: Limits) -> PointKey:
 def _within(workload: Workload, device: Device, limits: Limits, size_bytes: float) -> PointKey | None:
     """Return the largest point within a size that uses all compute units; ``None`` if no sweep has one."""
     units = device.compute_units
-    points = (point for _, point in _by_size(workload, device, limits) if point.working_set_bytes <= size_bytes)
+    points = (point for point in _by_size(workload, device, limits) if point.working_set_bytes <= size_bytes)
     whole = [point for point in points if point.parameters.get("groups", units) >= units]
     return max(whole, key=lambda point: point.working_set_bytes, default=None)

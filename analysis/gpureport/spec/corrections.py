@@ -63,6 +63,15 @@ def limits(present: PresentDevice) -> Values:
     return values
 
 
+def link_values(generation: int | None, lanes: int | None) -> Values:
+    """Return the values of the link that the system reports; none if it does not."""
+    if not (generation and lanes):
+        return {}
+    known = {"kind": "pcie", "generation": generation, "lanes": lanes}
+    source = "NVML or sysfs, highest link of device and machine"
+    return {f"link.{key}": queried(value, source) for key, value in known.items()}
+
+
 def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> Values:
     """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
     clock = reported.clock_hz(present)
@@ -166,9 +175,7 @@ def _link(listed: Device, present: PresentDevice) -> _Found:
         f"The link to the host is {there}; {listed.name} supports {link}. Transfers can reach {share:.0%} of the "
         "listed bandwidth. Another slot, a cable, or the settings of the machine limit it."
     )
-    source = "NVML or sysfs, highest link of device and machine"
-    values = {"link.generation": queried(generation, source), "link.lanes": queried(lanes, source)}
-    return {**values, "link.bandwidth": queried(there.bandwidth_bytes_per_s, source)}, note
+    return link_values(generation, lanes), note
 
 
 def _clock(listed: Device, present: PresentDevice) -> _Found:

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gpureport.spec import reported
-from gpureport.spec.corrections import limits
+from gpureport.spec.corrections import limits, link_values
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import Device, PresentDevice, without_registers
 from gpureport.spec.resolve import Value, assumed, queried, resolve
@@ -67,7 +67,7 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     wave_size = reported.wave_size(present)
     if wave_size is not None and not without_registers(wave_size, architecture.occupancy):
         values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
-    return values
+    return values | link_values(present.link_generation, present.link_lanes)
 
 
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:

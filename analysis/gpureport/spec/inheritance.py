@@ -1,6 +1,7 @@
 """Architectures that extend another one: their files list only what differs."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def inherited(path: Path, data: Mapping[str, object]) -> Mapping[str, object]:
 
 def with_sources(data: Mapping[str, object], contents: ArchitectureFile) -> dict[str, Any]:
     """Return *data*, the valid *contents* of a file, with the default source written at each value that has none."""
-    copied: dict[str, Any] = _copied(data)
+    copied = dict(deepcopy(data))
     for path, leaf in contents.leaves().items():
         if contents.source is None or leaf.source or leaf.kind in ("assumed", "queried"):
             continue
@@ -52,10 +53,6 @@ def with_sources(data: Mapping[str, object], contents: ArchitectureFile) -> dict
             value = part[last] if isinstance(part[last], dict) and "value" in part[last] else {"value": part[last]}
             part[last] = value | {"source": contents.source}
     return copied
-
-
-def _copied(part: Any) -> Any:  # noqa: ANN401 - any YAML
-    return {key: _copied(value) for key, value in part.items()} if isinstance(part, Mapping) else part
 
 
 def merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gpureport.records.provenance import Provenance
 from gpureport.spec import reported
 from gpureport.spec.corrections import MEMORY_TOLERANCE, corrected, cpu_values, limits
 from gpureport.spec.draft import draft_device
 from gpureport.spec.host_core import HostCore, vector_values
-from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
+from gpureport.spec.models import Device, DeviceMatch, PresentDevice
 from gpureport.spec.names import agreement, keys, pci_id, product, same, target, vendor
 from gpureport.text import legible
 from gpureport.units import format_bytes
@@ -32,22 +31,13 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
             "the operating system."
         )
         return _any_cpu(database, present, entry_id, how)
-    device = _with_link(draft_device(database, present), present)
+    device = draft_device(database, present)
     name, own = legible(present.name) or "this device", legible(pci_id(present) or "unknown", 20)
     how = (
         f"No entry matches {name} (PCI id {own}, {present.compute_units} compute units). Drafted from its queries "
         f"and the architecture {device.architecture.name}."
     )
     return DeviceMatch(device=device, entry_id=None, how=how, draft=True)
-
-
-def _with_link(device: Device, present: PresentDevice) -> Device:
-    """Return a draft with the link that the system reports."""
-    if device.is_cpu or not (present.link_generation and present.link_lanes):
-        return device
-    origin = Provenance(kind="queried", source="NVML or sysfs, highest link of device and machine")
-    link = Link.pcie(present.link_generation, present.link_lanes)
-    return device.model_copy(update={"link": link, "provenance": {**device.provenance, "link.bandwidth": origin}})
 
 
 def _found(database: "Database", present: PresentDevice) -> Iterable[tuple["Entry", str]]:

@@ -564,6 +564,11 @@ class Device(Record):
         return self.kind == "cpu"
 
     @property
+    def line_bytes(self) -> int:
+        """Length of the longest line of its caches; without caches, that of an access to memory."""
+        return max((cache.line_bytes for cache in self.caches), default=self.memory.access_bytes)
+
+    @property
     def page_bytes(self) -> int:
         """Page size of memory that OpenCL allocates; if it is not known, that of Linux and of drivers of GPUs."""
         return min((tlb.page_bytes for tlb in self.tlb), default=4096 if self.is_cpu else HUGE_PAGE_BYTES)

@@ -12,7 +12,7 @@ from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import product, vendor
-from gpureport.spec.resolve import Value, assumed, layer, queried, resolve
+from gpureport.spec.resolve import Value, assumed, layer, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE
 from gpureport.spec.writing import GROUPS, Draft, write_entry
 
@@ -50,8 +50,6 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     if relative:
         queried = {path: value for path, value in values.items() if value.provenance.kind == "queried"}
         values = _copied(relative) | queried
-    if not present.is_cpu:
-        values |= _link(present)
     absent = database.host.without if present.is_cpu else ()
     units = values["compute_units"]
     other = units.provenance.kind == "queried" and units.value != present.compute_units
@@ -68,15 +66,6 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         pci_id=present.pci_id,
         remarks=_remarks(key, relative),
     )
-
-
-def _link(present: PresentDevice) -> dict[str, Value]:
-    """Return the link that the system reports."""
-    if not (present.link_generation and present.link_lanes):
-        return {}
-    source = "NVML or sysfs, highest link of device and machine"
-    lanes = {"generation": present.link_generation, "lanes": present.link_lanes}
-    return {f"link.{key}": queried(value, source) for key, value in {"kind": "pcie", **lanes}.items()}
 
 
 def of_relative(relative: "Entry") -> Draft:

@@ -36,12 +36,11 @@ def _required(schema: Schema, part: Schema) -> list[str]:
 
 
 def _titled(schema: Schema, title: str) -> Schema:
-    """Add title and dialect, and name the definitions by their short titles."""
+    """Add the title, and name the definitions by their short titles."""
     names = {key: each.get("title") or each["anyOf"][1]["title"] for key, each in schema["$defs"].items()}
     renamed = _renamed({**schema, "title": title}, {f"#/$defs/{k}": f"#/$defs/{v}" for k, v in names.items()})
     definitions = {names[key]: definition for key, definition in renamed["$defs"].items()}
-    dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, **renamed, "$defs": dict(sorted(definitions.items()))}
+    return {**renamed, "$defs": dict(sorted(definitions.items()))}
 
 
 def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON

@@ -97,9 +97,9 @@ def by_group_size(points: Iterable[Parameters], where: str) -> Sweep:
     return Sweep("work_group", axis, tuple(points), f"work-group size at {where}")
 
 
-def by_working_set(points: Iterable[Parameters], limits: Limits, axis: Axis = WORKING_SET) -> Sweep:
+def by_working_set(points: Iterable[Parameters], limits: Limits) -> Sweep:
     """Return a sweep of the working set over :func:`sizes`."""
-    return Sweep("working_set", axis, tuple(points), axis.label, coarse=coarse(limits))
+    return Sweep("working_set", WORKING_SET, tuple(points), WORKING_SET.label, coarse=coarse(limits))
 
 
 def residing(key: PointKey, sweep: Sweep) -> PointKey:

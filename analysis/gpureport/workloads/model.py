@@ -17,9 +17,9 @@ from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 
 Parameters = Mapping[str, int]
+"""The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
 REPEATS = ("repeats", "passes", "rounds")
 """Parameters that count repetitions within a kernel."""
-"""The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
 
 
 Place = Literal["device", "mappable", "pinned", "pageable"]

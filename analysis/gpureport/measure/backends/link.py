@@ -5,22 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpureport.measure.backends import nvidia
-from gpureport.measure.backends.pci import DEVICES
+from gpureport.measure.backends.pci import DEVICES, read_or_empty, whole
 from gpureport.spec.models import PresentDevice
 
-_GENERATIONS = {
-    "2.5": 1,
-    "5.0": 2,
-    "5": 2,
-    "8.0": 3,
-    "8": 3,
-    "16.0": 4,
-    "16": 4,
-    "32.0": 5,
-    "32": 5,
-    "64.0": 6,
-    "64": 6,
-}
+_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 """Generation by the rate of a lane in GT/s."""
 _SPEED = re.compile(r"^(\d+(?:\.\d)?) GT/s")
 
@@ -64,14 +52,6 @@ def highest_in_sysfs(address: str, devices: Path = DEVICES) -> LiveLink:
 
 def in_folder(folder: Path, which: str = "current") -> LiveLink:
     """Return the *current* or *max* link of a PCI device in the system's folder of it."""
-    speed = _SPEED.match(_text(folder / f"{which}_link_speed"))
-    width = _text(folder / f"{which}_link_width")
-    lanes = int(width) if width.isdecimal() and 0 < int(width) <= 32 else None
-    return LiveLink(_GENERATIONS.get(speed[1]) if speed else None, lanes)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""
+    speed = _SPEED.match(read_or_empty(folder / f"{which}_link_speed"))
+    lanes = whole(read_or_empty(folder / f"{which}_link_width"))
+    return LiveLink(_GENERATIONS.get(float(speed[1])) if speed else None, lanes if lanes and lanes <= 32 else None)

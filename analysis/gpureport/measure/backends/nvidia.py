@@ -98,8 +98,7 @@ class Opened:
 
     def query_all(self, queries: dict[str, _Query[_T]]) -> dict[str, _T]:
         """Return the values of those queries that are supported."""
-        values = {name: self.query(query) for name, query in queries.items()}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, query in queries.items() if (value := self.query(query)) is not None}
 
 
 @contextlib.contextmanager

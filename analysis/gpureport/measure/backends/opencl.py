@@ -95,6 +95,12 @@ def _query(device: cl.Device) -> DeviceQuery:
     return lambda name: _known(lambda: device.get_info(getattr(cl.device_info, name)))
 
 
+def _repeated_bytes(buffer: Buffer) -> NDArray[np.uint8]:
+    """Return the bytes that fill *buffer*: its contents, or a pattern."""
+    data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
+    return np.ascontiguousarray(data).view(np.uint8).ravel()
+
+
 def _known(query: Callable[[], _T]) -> _T | None:
     """Return the answer to a query; ``None`` if the runtime does not support it."""
     try:
@@ -245,8 +251,7 @@ class OpenCLBackend:
                 flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
                 memory = self._buffers[identity] = cl.Buffer(self._context, flags, buffer.nbytes)
                 array = self._mapped(memory, cl.map_flags.READ | cl.map_flags.WRITE, buffer.nbytes)
-        data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
-        contents = np.ascontiguousarray(data).view(np.uint8).ravel()
+        contents = _repeated_bytes(buffer)
         for begin in range(0, buffer.nbytes, len(contents)):  # all pages are touched
             array[begin : begin + len(contents)] = contents[: buffer.nbytes - begin]
         self._arrays[identity] = array
@@ -259,8 +264,7 @@ class OpenCLBackend:
 
     def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
         # Each copy doubles the initialised part, also for the pattern: drivers' own fill takes minutes for gigabytes.
-        data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
-        contents = np.ascontiguousarray(data).view(np.uint8).ravel()
+        contents = _repeated_bytes(buffer)
         filled = min(len(contents), buffer.nbytes)
         cl.enqueue_copy(self._queue, memory, contents[:filled])
         while filled < buffer.nbytes:

@@ -1,4 +1,4 @@
-"""PCI addresses and identifiers of devices, from the operating system."""
+"""Files of the operating system about devices; PCI addresses and identifiers."""
 
 from pathlib import Path
 
@@ -29,3 +29,17 @@ def pci_id(place: str | None, devices: Path = DEVICES) -> str | None:
         return f"{int(vendor, 16):04x}:{int(device, 16):04x}"
     except (OSError, ValueError):
         return None
+
+
+def read_or_empty(path: Path) -> str:
+    """Return the text of a file of the system; empty if it cannot be read."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+def whole(text: str) -> int | None:
+    """Return a number that is not negative, from the text of a file."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None

@@ -49,17 +49,15 @@ class Nvml:
         uses = query(lambda nvml, handle: list(nvml.nvmlDeviceGetProcessUtilization(handle, since_us))) or ()
         # Old releases of the library also have this name for the reasons.
         mask = query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
-        found = {
-            "clock_hz": query(sm_clock_hz) or None,
-            "utilisation": share(query(lambda nvml, handle: int(nvml.nvmlDeviceGetUtilizationRates(handle).gpu))),
-            "others_utilisation": others_share(uses, self._own),
-            "other_processes": others(pids),
-            "throttle_reasons": None if mask is None else reasons(mask),
-            "link_generation": query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrPcieLinkGeneration(handle)))
-            or None,
-            "link_lanes": query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrPcieLinkWidth(handle))) or None,
-        }
-        return {name: value for name, value in found.items() if value is not None}
+        return known(
+            clock_hz=query(sm_clock_hz) or None,
+            utilisation=share(query(lambda nvml, handle: int(nvml.nvmlDeviceGetUtilizationRates(handle).gpu))),
+            others_utilisation=others_share(uses, self._own),
+            other_processes=others(pids),
+            throttle_reasons=None if mask is None else reasons(mask),
+            link_generation=query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrPcieLinkGeneration(handle))) or None,
+            link_lanes=query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrPcieLinkWidth(handle))) or None,
+        )
 
 
 def others(pids: Collection[int]) -> int | None:
@@ -87,6 +85,11 @@ def reasons(mask: int) -> tuple[str, ...]:
     """Return the names of the bits of NVML's clocks event reasons."""
     bits = [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
     return tuple(_REASONS.get(bit, f"reason {bit:#x}") for bit in bits)
+
+
+def known(**fields: object) -> dict[str, object]:
+    """Return the fields that are known, those with a value."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def share(percent: int | None) -> float | None:

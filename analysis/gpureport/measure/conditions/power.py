@@ -3,16 +3,14 @@
 A sensor is optional, and so is each of its values. RAPL counts the energy of all processor packages of the machine.
 """
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from gpureport.measure.backends import nvidia
-from gpureport.measure.backends.pci import DEVICES
-from gpureport.measure.conditions.nvml import reasons
-from gpureport.measure.conditions.processor import read_or_empty, whole
+from gpureport.measure.backends.pci import DEVICES, read_or_empty, whole
+from gpureport.measure.conditions.nvml import known, reasons
 from gpureport.spec.models import PresentDevice
 
 POWERCAP = Path("/sys/class/powercap")
@@ -72,7 +70,7 @@ class NvmlPower:
         """Query power, clocks, temperature and the reasons of lower clocks."""
         query = self.device.query
         mask = query(lambda nvml, handle: int(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
-        return _known(
+        return known(
             power_w=query(lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1e3),
             clock_hz=query(nvidia.sm_clock_hz) or None,
             memory_clock_hz=query(lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6)
@@ -102,7 +100,7 @@ class Hwmon:
 
     def state(self) -> dict[str, object]:
         """Read power, clock and temperature."""
-        return _known(
+        return known(
             power_w=_scaled(self.folder, 1e-6, "power1_input", "power1_average"),
             clock_hz=_scaled(self.folder, 1.0, "freq1_input"),
             memory_clock_hz=_scaled(self.folder, 1.0, "freq2_input"),
@@ -144,19 +142,12 @@ def rapl(folder: Path = POWERCAP) -> Rapl | str:
 
 def hwmon_folders(address: str, devices: Path = DEVICES) -> list[Path]:
     """Return the hwmon folders of a PCI device that contain power or energy."""
-    return list(_with_power((devices / address / "hwmon").glob("hwmon*")))
-
-
-def _with_power(folders: Iterator[Path]) -> Iterator[Path]:
     names = ("power1_input", "power1_average", "energy1_input")
-    yield from (folder for folder in sorted(folders) if _scaled(folder, 1.0, *names) is not None)
+    folders = sorted((devices / address / "hwmon").glob("hwmon*"))
+    return [folder for folder in folders if _scaled(folder, 1.0, *names) is not None]
 
 
 def _scaled(folder: Path, unit: float, *names: str) -> float | None:
     """Return the first number in the files *names*, in multiples of *unit*; ``None`` for none or zero."""
     found = (whole(read_or_empty(folder / name)) for name in names)
     return next((count * unit for count in found if count), None)
-
-
-def _known(**fields: object) -> dict[str, object]:
-    return {name: value for name, value in fields.items() if value is not None}

@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
+from gpureport.measure.backends.pci import read_or_empty, whole
+
 PROC, CORES = Path("/proc"), Path("/sys/devices/system/cpu")
 
 _BUSY = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq: proc_stat(5); guests are counted in user and nice
@@ -80,20 +82,6 @@ def frequency(text: str, unit_hz: float = 1e3) -> float | None:
     return unit_hz * count if count else None
 
 
-def whole(text: str) -> int | None:
-    """Return a number that is not negative, from the text of a file."""
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
-
-
 def _own_s() -> float:
     children = os.times()
     return time.process_time() + children.children_user + children.children_system
-
-
-def read_or_empty(path: Path) -> str:
-    """Return the text of a file of the system; empty if it cannot be read."""
-    try:
-        return path.read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from gpureport.measure.backends.link import in_folder
-from gpureport.measure.backends.pci import DEVICES
-from gpureport.measure.conditions.nvml import share
-from gpureport.measure.conditions.processor import frequency, read_or_empty, whole
+from gpureport.measure.backends.pci import DEVICES, read_or_empty, whole
+from gpureport.measure.conditions.nvml import known, share
+from gpureport.measure.conditions.processor import frequency
 
 _CURRENT = re.compile(r"^\d+:\s*(\d{1,5})\s*mhz\s*\*$", re.IGNORECASE)
 
@@ -24,13 +24,12 @@ class Sysfs:
             actual = next(iter(sorted(self._folder.glob("drm/card*/gt_act_freq_mhz"))), None)
             clock_hz = frequency(read_or_empty(actual), 1e6) if actual else None
         link = in_folder(self._folder)
-        found = {
-            "clock_hz": clock_hz,
-            "utilisation": share(whole(read_or_empty(self._folder / "gpu_busy_percent"))),
-            "link_generation": link.generation,
-            "link_lanes": link.lanes,
-        }
-        return {name: value for name, value in found.items() if value is not None}
+        return known(
+            clock_hz=clock_hz,
+            utilisation=share(whole(read_or_empty(self._folder / "gpu_busy_percent"))),
+            link_generation=link.generation,
+            link_lanes=link.lanes,
+        )
 
 
 def current_clock(text: str) -> float | None:

@@ -165,9 +165,8 @@ def _with_writes(device: Device, sweep: _ObservedSweep) -> Device:
 
 def _with_scatter(device: Device, sweep: _ObservedSweep) -> Device:
     """Calibrate the rate of line writes by points at which every work-item writes to a different line."""
-    line = max((cache.line_bytes for cache in device.caches), default=0)
     return _write_rate(
-        device, sweep, "line_writes_per_cycle", lambda point: 4 * point.point.parameters["stride"] >= line
+        device, sweep, "line_writes_per_cycle", lambda point: 4 * point.point.parameters["stride"] >= device.line_bytes
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.cache_details import cache_details
-from gpureport.predict.calibration.learned import AGREES, Learned, ObservedSweep, measured_value
+from gpureport.predict.calibration.learned import AGREES, Learned, ObservedSweep, conflict, measured_value
 from gpureport.records.observation import Observation
 from gpureport.records.provenance import Provenance
 from gpureport.spec.files import PrecisionRates
@@ -147,8 +147,8 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
 def _measured(device: Device, path: str, value: float, source: str, listed: str = "") -> Value:
     """Return a measured value; its note names a documented value that it contradicts, *listed*."""
     known = device.provenance.get(path)
-    conflict = f"conflict: {listed} ({known.kind}: {known.source or known.note})" if listed and known else ""
-    return Value(value, Provenance(kind="measured", source=source, note=conflict))
+    note = conflict(listed, known) if listed and known else ""
+    return Value(value, Provenance(kind="measured", source=source, note=note))
 
 
 def _is_documented(device: Device, path: str) -> bool:

@@ -91,8 +91,7 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
             agreement = f"which agrees with {format_bytes(listed)} ({known.kind})"
             remarks.append(f"{name}: measured as {measured.provenance.note}, {agreement}")
         else:
-            conflict = f"conflict: {format_bytes(listed)} ({known.kind}: {known.source or known.note})"
-            values[path] = noted(measured, conflict)
+            values[path] = noted(measured, conflict(format_bytes(listed), known))
     kinds = {cache.name: device.provenance[f"caches.{cache.name}.capacity"].kind for cache in device.caches}
     remarks += [
         f"{name}: no cliff was observed; its capacity remains {kind}"
@@ -107,6 +106,11 @@ def measured_value(ends: Sequence[float], unit: str, source: str) -> Value:
     """Return a measured value, from the value followed by the ends of its interval in either order."""
     value, low, high = ends[0], min(ends), max(ends)
     return Value(value, Provenance(kind="measured", source=source, note=format_interval(value, low, high, unit)))
+
+
+def conflict(listed: str, known: Provenance) -> str:
+    """Return the note of a measured value that contradicts the *listed* one."""
+    return f"conflict: {listed} ({known.kind}: {known.source or known.note})"
 
 
 def noted(value: Value, note: str) -> Value:

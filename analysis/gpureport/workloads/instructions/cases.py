@@ -164,6 +164,14 @@ def _rows_in_a_cycle(rng: np.random.Generator, lanes: int) -> Words:  # noqa: AR
     return following.ravel()
 
 
+def _added(x: tuple[Words, ...], *_: object) -> tuple[Words, ...]:
+    return x[1], x[0] + x[1]
+
+
+def _squared(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    return (x[0] * x[0] + k[0],)
+
+
 def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
     if_clear, if_set = operands[2 * (step % 2)], operands[2 * (step % 2) + 1]
     return (words[0] & if_set | ~words[0] & if_clear,)
@@ -172,8 +180,8 @@ def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) 
 ARITHMETIC = (
     Operation("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _starts, _addends),
     Operation("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
-    Operation("add", 2, lambda x, *_: (x[1], x[0] + x[1]), _any_words, _any_words),
-    Operation("int32_mul", 1, lambda x, k, _: (x[0] * x[0] + k[0],), _any_words, _any_words),
+    Operation("add", 2, _added, _any_words, _any_words),
+    Operation("int32_mul", 1, _squared, _any_words, _any_words),
     Operation("ternary", 1, _selected, _any_words, _any_words),
     Operation("shift", 2, lambda x, *_: (x[1], _rotated_right(x[0], x[1])), _any_words, _any_words),
     Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle),
@@ -184,51 +192,55 @@ ARITHMETIC = (
 DOT_PRODUCT = "cl_khr_integer_dot_product"
 _NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
 """Extensions of vendors whose compilers have the instruction without listing the extension for it."""
-_Halves = NDArray[np.float16]
+_HALVES = ("cl_khr_fp16", _NVIDIA)
+_Integers = NDArray[np.int32]
 
 
-def _small(rng: np.random.Generator, low: int, high: int) -> NDArray[np.int32]:
+def _small(rng: np.random.Generator, low: int, high: int) -> _Integers:
     return rng.integers(low, high, TABLE, dtype=np.int32)
 
 
-def _start_integers(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
-    """Integers x for which x * x + b stays bounded."""
-    return _small(rng, -1, 2).view(np.uint32)
+def _bounded(encoded: Callable[[_Integers, _Integers], Words]) -> tuple[Draw, Draw]:
+    """Return draws of words from two small integers x, and b, for which x * x + b stays bounded."""
+
+    def draw(low: int, high: int) -> Draw:
+        return lambda rng, _: encoded(_small(rng, low, high), _small(rng, low, high))
+
+    return draw(-1, 2), draw(-2, 0)
 
 
-def _addend_integers(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
-    """The values of b for these x."""
-    return _small(rng, -2, 0).view(np.uint32)
+def _one_integer(first: _Integers, _: _Integers) -> Words:
+    return first.view(np.uint32)
 
 
-def _halves(rng: np.random.Generator, low: int, high: int) -> Words:
-    return np.ascontiguousarray(_small(rng, low, high).astype(np.float16)).view(np.uint16).astype(np.uint32)
+def _one_half(first: _Integers, _: _Integers) -> Words:
+    return np.ascontiguousarray(first.astype(np.float16)).view(np.uint16).astype(np.uint32)
 
 
-def _pairs(rng: np.random.Generator, low: int, high: int) -> Words:
-    return _halves(rng, low, high) | _halves(rng, low, high) << np.uint32(16)
+def _two_halves(low: _Integers, high: _Integers) -> Words:
+    return _one_half(low, low) | _one_half(high, high) << np.uint32(16)
 
 
-def _brain_pairs(rng: np.random.Generator, low: int, high: int) -> Words:
-    upper, lower = (_small(rng, low, high).astype(np.float32).view(np.uint32) for _ in range(2))
+def _two_brain_numbers(high: _Integers, low: _Integers) -> Words:
+    upper, lower = (each.astype(np.float32).view(np.uint32) for each in (high, low))
     return upper | lower >> np.uint32(16)
 
 
-def _fma_pairs(a: Words, b: Words) -> Words:
-    x, y = (np.ascontiguousarray(words).view(np.float16) for words in (a, b))
-    return np.ascontiguousarray(x * x + y).view(np.uint32)
+def _fma_pairs(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    a, b = (np.ascontiguousarray(words).view(np.float16) for words in (x[0], k[0]))
+    return (np.ascontiguousarray(a * a + b).view(np.uint32),)
 
 
-def _fma_brain_pairs(a: Words, b: Words) -> Words:
+def _fma_brain_pairs(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
     """The upper half of a single-precision number is a bfloat16 number; small integers are exact in both."""
+    a, b, high = x[0], k[0], np.uint32(0xFFFF0000)
     lower = _fma(a << np.uint32(16), a << np.uint32(16), b << np.uint32(16)) >> np.uint32(16)
-    high = np.uint32(0xFFFF0000)
-    return _fma(a & high, a & high, b & high) & high | lower
+    return (_fma(a & high, a & high, b & high) & high | lower,)
 
 
-def _dot_bytes(a: Words, b: Words, c: Words) -> Words:
-    x, y = (np.ascontiguousarray(words).view(np.int8).reshape(-1, 4).astype(np.int32) for words in (a, b))
-    return np.sum(x * y, axis=1, dtype=np.int32).view(np.uint32) + c
+def _dot_bytes(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    a, b = (np.ascontiguousarray(words).view(np.int8).reshape(-1, 4).astype(np.int32) for words in (x[0], k[0]))
+    return (np.sum(a * b, axis=1, dtype=np.int32).view(np.uint32) + k[1],)
 
 
 def _powers_of_two(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
@@ -253,8 +265,12 @@ def _numbers_from_8192(rng: np.random.Generator, lanes: int) -> Words:  # noqa: 
     return _small(rng, 0, 2**23).view(np.uint32) | np.uint32(0x46000000)
 
 
-def _truncated(word: Words, operand: Words) -> Words:
-    return _real(word).astype(np.int32).view(np.uint32) ^ operand
+def _reciprocal(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    return ((np.float32(1) / _real(x[0])).view(np.uint32) & _OTHER_BITS | k[0],)
+
+
+def _truncated(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    return (_real(x[0]).astype(np.int32).view(np.uint32) ^ k[0],)
 
 
 def _twice(words: Words) -> NDArray[np.uint64]:
@@ -265,79 +281,18 @@ def _low_xor_high(words: NDArray[np.uint64]) -> Words:
     return (words ^ words >> np.uint64(32)).astype(np.uint32)
 
 
+_LOGIC = {"ternary": 1.0}
 PRECISIONS = (
+    Operation("fp64", 1, _squared, *_bounded(_one_integer), words=2, extensions=("cl_khr_fp64",)),
+    Operation("fp16", 1, _fma_pairs, *_bounded(_one_half), vectors=False, extensions=_HALVES),
+    Operation("fp16x2", 1, _fma_pairs, *_bounded(_two_halves), vectors=False, extensions=_HALVES),
+    Operation("bf16x2", 1, _fma_brain_pairs, *_bounded(_two_brain_numbers), vectors=False, extensions=(_NVIDIA,)),
     Operation(
-        "fp64",
-        1,
-        lambda x, k, _: (x[0] * x[0] + k[0],),  # small integers
-        _start_integers,
-        _addend_integers,
-        words=2,
-        extensions=("cl_khr_fp64",),
+        "dot_int8", 1, _dot_bytes, _any_words, _any_words, vectors=False, extensions=(DOT_PRODUCT, _NVIDIA, _AMD)
     ),
-    Operation(
-        "fp16",
-        1,
-        lambda x, k, _: (_fma_pairs(x[0], k[0]),),
-        lambda rng, _: _halves(rng, -1, 2),
-        lambda rng, _: _halves(rng, -2, 0),
-        vectors=False,
-        extensions=("cl_khr_fp16", _NVIDIA),
-    ),
-    Operation(
-        "fp16x2",
-        1,
-        lambda x, k, _: (_fma_pairs(x[0], k[0]),),
-        lambda rng, _: _pairs(rng, -1, 2),
-        lambda rng, _: _pairs(rng, -2, 0),
-        vectors=False,
-        extensions=("cl_khr_fp16", _NVIDIA),
-    ),
-    Operation(
-        "bf16x2",
-        1,
-        lambda x, k, _: (_fma_brain_pairs(x[0], k[0]),),
-        lambda rng, _: _brain_pairs(rng, -1, 2),
-        lambda rng, _: _brain_pairs(rng, -2, 0),
-        vectors=False,
-        extensions=(_NVIDIA,),
-    ),
-    Operation(
-        "dot_int8",
-        1,
-        lambda x, k, _: (_dot_bytes(x[0], k[0], k[1]),),
-        _any_words,
-        _any_words,
-        vectors=False,
-        extensions=(DOT_PRODUCT, _NVIDIA, _AMD),
-    ),
-    Operation(
-        "int64",
-        2,
-        lambda x, *_: (x[1], x[0] + x[1]),
-        _any_words,
-        _any_words,
-        words=2,
-        loaded=_twice,
-        folded=_low_xor_high,
-    ),
-    Operation(
-        "transcendental",
-        1,
-        lambda x, k, _: ((np.float32(1) / _real(x[0])).view(np.uint32) & _OTHER_BITS | k[0],),
-        _powers_of_two,
-        _exponent_bits,
-        {"ternary": 1.0},
-        vectors=False,
-    ),
-    Operation(
-        "conversion",
-        1,
-        lambda x, k, _: (_truncated(x[0], k[0]),),
-        _numbers_from_8192,
-        _numbers_from_8192,
-        {"ternary": 1.0},
-    ),
+    Operation("int64", 2, _added, _any_words, _any_words, words=2, loaded=_twice, folded=_low_xor_high),
+    Operation("transcendental", 1, _reciprocal, _powers_of_two, _exponent_bits, _LOGIC, vectors=False),
+    Operation("conversion", 1, _truncated, _numbers_from_8192, _numbers_from_8192, _LOGIC),
 )
 """Operations of number formats and units that not all devices have."""
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,19 @@ class Chains(UnstoredResults):
     microbenchmark = True
     essential = True
     cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
+    listed_in: ClassVar[Literal["rates_per_cycle", "latency_cycles"] | None] = None
+    """The table of an architecture that must list an operation, so that it is predicted and measured."""
 
     @abstractmethod
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """Return ``chains`` per work-item, unrolled ``steps``, ``rounds``, ``groups``, ``local`` and ``lanes``."""
 
-    def listed(self, case: Operation, device: Device) -> bool:  # noqa: ARG002 - all devices have most operations
-        """Return whether to predict and measure an operation."""
-        return True
-
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each operation that the architecture may have; no barrier on a CPU."""
-        cases = [(1 + i, case) for i, case in enumerate(self.cases) if self.listed(case, device)]
+        listed = [case.name for case in self.cases]
+        if self.listed_in:
+            listed = getattr(device.architecture, self.listed_in)
+        cases = [(1 + i, case) for i, case in enumerate(self.cases) if case.name in listed]
         if not cases:
             return ()
         points = [{"case": number, **self.shape(case, device, limits)} for number, case in cases]

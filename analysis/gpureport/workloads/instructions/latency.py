@@ -68,10 +68,7 @@ class PrecisionLatency(InstructionLatency):
         "bitwise operation. Counted: the time of one operation."
     )
     cases = PRECISIONS
-
-    def listed(self, case: Operation, device: Device) -> bool:
-        """Only operations with a known latency."""
-        return case.name in device.architecture.latency_cycles
+    listed_in = "latency_cycles"
 
 
 WORKLOADS = (InstructionLatency(), SubGroupLatency(), PrecisionLatency())

@@ -73,10 +73,7 @@ class PrecisionRate(Rate):
         "instructions times lanes; an instruction on a pair is one."
     )
     cases = PRECISIONS
-
-    def listed(self, case: Operation, device: Device) -> bool:
-        """Only operations with a known rate."""
-        return case.name in device.architecture.rates_per_cycle
+    listed_in = "rates_per_cycle"
 
 
 WORKLOADS = (Rate(), SubGroupRate(), PrecisionRate())

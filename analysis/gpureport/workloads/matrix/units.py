@@ -1,7 +1,6 @@
 """Matrix instructions of the vendors: shapes, and where the lanes of a wave keep the elements (fragments)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,26 +111,17 @@ class NvidiaMma(Unit):
 class AmdMfma(Unit):
     """MFMA of 16 x 16 sums (AMD CDNA 3 Instruction Set Architecture), gfx942."""
 
-    _ELEMENTS: Mapping[str, int] = {
-        "matrix_fp16": 4,
-        "matrix_bf16": 4,
-        "matrix_tf32": 2,
-        "matrix_int8": 8,
-        "matrix_fp8": 8,
-    }
-
     def serves(self, architecture: Architecture) -> bool:
         """Waves of 64, with 8-bit floating-point numbers: gfx942."""
         return architecture.vendor == "AMD" and architecture.wave_size == self.lanes and _has_fp8(architecture)
 
     def fragments(self, form: Format) -> Fragments:
         """Sixteen lanes keep the rows of A, and the columns of B and D; groups of sixteen share the columns of A."""
-        count = self._ELEMENTS[form.name]
-        lane, register, element = _grid(self.lanes, count // form.per_word, form.per_word)
-        inner = lane // 16 * count + register * form.per_word + element
+        lane, register, element = _grid(self.lanes, 2, form.per_word)
+        inner = form.per_word * (2 * (lane // 16) + register) + element
         lane_d, register_d, _ = _grid(self.lanes, 4, 1)
         d = 4 * (lane_d // 16) + register_d, lane_d % 16
-        return Fragments(16, 16, 4 * count, (lane % 16, inner), (inner, lane % 16), d)
+        return Fragments(16, 16, 8 * form.per_word, (lane % 16, inner), (inner, lane % 16), d)
 
 
 class AmdWmma(Unit):

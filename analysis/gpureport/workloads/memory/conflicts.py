@@ -1,15 +1,16 @@
 """Latency of dependent loads of lines whose addresses differ by a power of two: conflicts in the sets of caches."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.memory.chase import ADDRESSES, Chase, chased
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep
 
 APART = "apart"
 """Parameter: bytes from one line to the next, a power of two."""
@@ -19,13 +20,11 @@ larger caches within the second."""
 _MOST_BYTES = 1 << 29
 _BEYOND = 4
 """The most lines / lines of the nearest cache."""
-_AXIS = Axis(quantity="working_set", label="range of addresses")
 
 
-class SetConflicts(Workload):
+class SetConflicts(Chase):
     """One work-item follows a random cycle through lines with a constant distance."""
 
-    family = "memory"
     variant = "set_conflicts"
     title = "Load latency at a stride of a power of two"
     description = (
@@ -35,26 +34,27 @@ class SetConflicts(Workload):
         "cache is empty. Counted: the time of one load, including its address arithmetic."
     )
     source = "memory/conflicts.cl"
-    metric = Metric(kind="time", unit="loads", label="latency")
-    microbenchmark = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """For each stride up to the size of a page: from two lines to several times those of the nearest cache."""
-        line = max((cache.line_bytes for cache in device.caches), default=64)
         largest = min(_MOST_BYTES, limits.max_buffer_bytes, limits.max_bytes / 2)
         most = _BEYOND * (device.caches[0].capacity_bytes / device.caches[0].line_bytes if device.caches else 512)
         sweeps = []
         for stride in (stride for stride in _STRIDES if stride <= device.page_bytes and 4 * stride <= largest):
             counts = grid.sizes(2, min(most, largest // stride), grid.multiple(1))
-            points = tuple({"lines": n, APART: stride, "line": line, "steps": _steps(device, n)} for n in counts)
-            title = f"{_AXIS.label} at a stride of {format_bytes(stride)}"
-            sweeps.append(Sweep(f"stride_{stride}", _AXIS, points, title, coarse=grid.coarse(limits)))
+            shape = {APART: stride, "line": device.line_bytes}
+            points = tuple({"lines": n, **shape, "steps": _steps(device, n)} for n in counts)
+            title = f"{ADDRESSES.label} at a stride of {format_bytes(stride)}"
+            sweeps.append(Sweep(f"stride_{stride}", ADDRESSES, points, title, coarse=grid.coarse(limits)))
         return tuple(sweeps)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
-        """Work is loads; the working set is the range of addresses."""
-        label = f"{parameters['lines']} x {format_bytes(parameters[APART])}"
-        return grid.key(parameters, label, work=parameters["steps"], items=1, nbytes=_span_bytes(parameters))
+    def label(self, parameters: Parameters) -> str:
+        """Return number and distance of the lines."""
+        return f"{parameters['lines']} x {format_bytes(parameters[APART])}"
+
+    def range_bytes(self, parameters: Parameters) -> int:
+        """Return the range of addresses."""
+        return parameters["lines"] * parameters[APART]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A chain of loads; the first load of each line comes from the shared cache if the nearest one is empty.
@@ -64,18 +64,14 @@ class SetConflicts(Workload):
         lines, steps = parameters["lines"], parameters["steps"]
         empty = bool(device.caches) and not device.caches[0].persistent
         first = min(lines, steps) if empty else 0
-        return Demand(
-            work_items=1,
-            work_group=(1,),
-            streams=(Stream("lines", lines, parameters[APART], 4, passes=steps / lines, outer_passes=steps / lines),),
+        return replace(
+            chased("lines", lines, parameters[APART], 4, steps),
             chain={} if device.is_cpu else {"int32": 2.0 * steps},
             memory_chain=steps - first,
             cached_chain=first,
-            in_step=False,
-            loaded=False,
             reused="kernel",
             # Addresses of the nearest cache of an NVIDIA GPU are virtual (Jia et al., arXiv:1804.06826).
-            span_bytes=_span_bytes(parameters) if device.is_cpu else 0.0,
+            span_bytes=self.range_bytes(parameters) if device.is_cpu else 0.0,
             stride_bytes=parameters[APART],
         )
 
@@ -84,7 +80,7 @@ class SetConflicts(Workload):
         lines, words, steps = (np.uint32(n) for n in (parameters["lines"], parameters[APART] // 4, parameters["steps"]))
         order = f"order{lines}x{words}"
         buffers = {
-            "lines": Buffer(_span_bytes(parameters)),
+            "lines": Buffer(self.range_bytes(parameters)),
             order: Buffer(4 * int(lines), rng.permutation(lines).astype(np.uint32)),
             "state": Buffer(4),
         }
@@ -110,10 +106,6 @@ class SetConflicts(Workload):
 def _steps(device: Device, lines: int) -> int:
     """Return the loads of one dispatch: few first ones, and enough to make the launch cost of a CPU small."""
     return 1 << 16 if device.is_cpu else min(1 << 16, max(1 << 13, 64 * lines))
-
-
-def _span_bytes(parameters: Parameters) -> int:
-    return parameters["lines"] * parameters[APART]
 
 
 WORKLOADS = (SetConflicts(),)

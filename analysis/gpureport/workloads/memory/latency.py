@@ -1,21 +1,20 @@
 """Latency of dependent loads (pointer chase) by working set."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.memory.chase import Chase, chased, cycle
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep
 
 
-class PointerChase(Workload):
+class PointerChase(Chase):
     """One work-item follows a random cycle of dependent loads."""
 
-    family = "memory"
     variant = "latency"
     essential = True
     title = "Load latency"
@@ -25,13 +24,11 @@ class PointerChase(Workload):
         "contain what one traversal leaves there. Counted: the time of one load, including its address arithmetic."
     )
     source = "memory/latency.cl"
-    metric = Metric(kind="time", unit="loads", label="latency")
-    microbenchmark = True
     calibrates = ("load_latency", "cache_capacity")
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set, from 4 KiB to several times the last cache."""
-        line = max((cache.line_bytes for cache in device.caches), default=64)
+        line = device.line_bytes
         high = min(limits.max_buffer_bytes, (4 if limits.quick else 8) * grid.last_cache_bytes(device))
         warm_up = min(256, limits.max_work_group)
         points = tuple(
@@ -40,37 +37,21 @@ class PointerChase(Workload):
         )
         return (grid.by_working_set(points, limits),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
-        """Work is loads."""
-        return grid.key(
-            parameters, format_bytes(parameters["bytes"]), work=parameters["steps"], items=1, nbytes=parameters["bytes"]
-        )
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """A chain of loads, each after two operations that compute its address from an index.
 
         The parameter ``pointers`` marks published chases whose elements are addresses and need no such operations.
         """
         steps, line = parameters["steps"], parameters["line"]
+        chain = {} if parameters.get("pointers") else {"int32": 2.0 * steps}
         lines = parameters["bytes"] / line
-        return Demand(
-            work_items=1,
-            work_group=(1,),
-            streams=(Stream("next", lines, line, 4, passes=steps / lines, outer_passes=steps / lines),),
-            chain={} if parameters.get("pointers") else {"int32": 2.0 * steps},
-            memory_chain=steps,
-            reused="kernel",
-            in_step=False,
-            loaded=False,
-        )
+        return replace(chased("next", lines, line, 4, steps), chain=chain, memory_chain=steps, reused="kernel")
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """A random cycle through all lines, in the order of a random permutation."""
         size, line = parameters["bytes"], parameters["line"]
-        lines, stride = size // line, line // 4
-        order = (rng.permutation(lines) * stride).astype(np.uint32)
-        following = np.zeros(size // 4, dtype=np.uint32)
-        following[order] = np.roll(order, -1)
+        lines = size // line
+        order, following = cycle(rng, lines, line // 4)
         state = np.array([order[0], 0], dtype=np.uint32)
         count = np.uint32(lines)
         arguments = (f"next{size}", f"order{size}", f"state{size}", count, "sink")

@@ -1,25 +1,16 @@
 """Lines, sectors and write policy of caches, from the latency of dependent loads."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Axis
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Buffer,
-    Demand,
-    Dispatch,
-    Features,
-    Job,
-    Limits,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.memory.chase import Chase, chased, cycle
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep
 
 _STRIDE = 1024
 """Bytes from one element of a cycle to the next: at least two of the longest lines."""
@@ -29,13 +20,10 @@ _PAIRS = 2048
 _LINES = 512
 
 
-class _Loads(Workload):
+class _Loads(Chase):
     """Base of the workloads."""
 
-    family = "memory"
     source = "memory/lines.cl"
-    metric = Metric(kind="time", unit="loads", label="latency")
-    microbenchmark = True
 
     def missing(self, features: Features) -> str | None:
         """Processors keep written lines, and fetch neighbours of lines ahead."""
@@ -66,39 +54,29 @@ class Sectors(_Loads):
         points = tuple({"distance": d // 4, "bytes": size, "steps": _PAIRS} for d in _DISTANCES)
         return (Sweep("distance", Axis(quantity="case", label="distance"), points, "distance of the second load"),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is pairs."""
-        size, x = parameters["bytes"], sweep.points.index(parameters)
-        return grid.key(
-            parameters, f"{4 * parameters['distance']} B", work=parameters["steps"], items=1, nbytes=size, x=x
-        )
+    def label(self, parameters: Parameters) -> str:
+        """Return the distance."""
+        return f"{4 * parameters['distance']} B"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The first load comes from memory; the second from the nearest cache, the shared cache or memory."""
         steps, distance, size = parameters["steps"], 4 * parameters["distance"], parameters["bytes"]
-        records = size / _STRIDE
         near = device.caches[0].sector_bytes if device.caches else 1
         memory = max(near, device.memory.access_bytes)
         served = (distance < near, near <= distance < memory, distance >= memory)
-        return Demand(
-            work_items=1,
-            work_group=(1,),
-            streams=(Stream("next", records, _STRIDE, 8, passes=steps / records, outer_passes=steps / records),),
+        return replace(
+            chased("next", size / _STRIDE, _STRIDE, 8, steps),
             chain={"int32": 4.0 * steps},
             memory_chain=steps * (1 + served[2]),
             cached_chain=steps * served[1],
             nearest_chain=steps * served[0],
-            in_step=False,
-            loaded=False,
             reused="never",
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """A random cycle; all other words are zero."""
-        size, words = parameters["bytes"], _STRIDE // 4
-        order = (rng.permutation(size // _STRIDE) * words).astype(np.uint32)
-        following = np.zeros(size // 4, dtype=np.uint32)
-        following[order] = np.roll(order, -1)
+        size = parameters["bytes"]
+        order, following = cycle(rng, size // _STRIDE, _STRIDE // 4)
         pairs = Dispatch("pairs", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"])))
         buffers = {f"next{size}": Buffer(size, following), f"state{size}": Buffer(4, order[:1].copy())}
         return Job(buffers, (pairs,))
@@ -137,43 +115,43 @@ class SecondAccess(_Loads):
         """Three cases; none on a CPU."""
         if device.is_cpu:
             return ()
-        line = max((cache.line_bytes for cache in device.caches), default=64)
-        points = tuple({"first_loads": a, "stores": b, "lines": _LINES, "line": line} for a, b in _CASES)
+        shape = {"lines": _LINES, "line": device.line_bytes}
+        points = tuple({"first_loads": a, "stores": b, **shape} for a, b in _CASES)
         return (Sweep("first_access", Axis(quantity="case", label="accesses"), points, "kind of the first access"),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is dependent loads."""
-        label, lines = _CASES[parameters["first_loads"], parameters["stores"]], parameters["lines"]
-        size, x = lines * parameters["line"], sweep.points.index(parameters)
-        return grid.key(parameters, label, work=_loads(parameters), items=1, nbytes=size, x=x)
+    def label(self, parameters: Parameters) -> str:
+        """Return the accesses."""
+        return _CASES[parameters["first_loads"], parameters["stores"]]
+
+    def loads(self, parameters: Parameters) -> int:
+        """Return the number of dependent loads."""
+        return parameters["lines"] * (1 + parameters["first_loads"])
+
+    def range_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes of the buffer."""
+        return parameters["lines"] * parameters["line"]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """First loads come from the shared cache if the nearest one is empty when a dispatch starts.
 
         A cache that does not allocate on writes passes them on; then the loads after stores come from the next cache.
         """
-        lines, line = parameters["lines"], parameters["line"]
+        lines, loads = parameters["lines"], self.loads(parameters)
         kept = bool(device.caches) and device.caches[0].persistent
-        hits = _loads(parameters) if kept or device.architecture.write_allocate else lines * parameters["first_loads"]
-        return Demand(
-            work_items=1,
-            work_group=(1,),
-            streams=(Stream("next", lines, line, 4, passes=_loads(parameters) / lines),),
+        hits = loads if kept or device.architecture.write_allocate else lines * parameters["first_loads"]
+        return replace(
+            chased("next", lines, parameters["line"], 4, loads, repeated=False),
             operations={"memory": float(lines * parameters["stores"])},
-            chain={"int32": 2.0 * _loads(parameters)},
-            cached_chain=_loads(parameters) - hits,
+            chain={"int32": 2.0 * loads},
+            cached_chain=loads - hits,
             nearest_chain=hits,
-            in_step=False,
-            loaded=False,
             reused="kernel",
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """A random cycle through all lines."""
         lines, words = parameters["lines"], parameters["line"] // 4
-        order = (rng.permutation(lines) * words).astype(np.uint32)
-        following = np.zeros(lines * words, dtype=np.uint32)
-        following[order] = np.roll(order, -1)
+        order, following = cycle(rng, lines, words)
         name = f"next{lines}x{words}"
         scalars = tuple(map(np.uint32, (lines, words, order[0])))
         again = Dispatch("again", (1,), (1,), (name, "state", *scalars))
@@ -190,11 +168,6 @@ class SecondAccess(_Loads):
 
 _CASES = {(1, 0): "load, load", (0, 1): "store, load", (1, 1): "load, store, load"}
 """Labels of the cases: whether loads and stores come before the last loads."""
-
-
-def _loads(parameters: Parameters) -> int:
-    """Return the number of dependent loads."""
-    return parameters["lines"] * (1 + parameters["first_loads"])
 
 
 WORKLOADS = (Sectors(), SecondAccess())

@@ -1,16 +1,16 @@
 """Latency of dependent loads from different pages: address translation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.memory.chase import ADDRESSES, Chase, chased
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep
 
 _PARTS = 4
 """Buffers that form the range of addresses."""
@@ -20,10 +20,9 @@ _STEPS = {"cpu": 1 << 15, "gpu": 1 << 12, "accelerator": 1 << 12}
 """Loads of a dispatch: enough to make the launch cost small."""
 
 
-class Translation(Workload):
+class Translation(Chase):
     """One work-item follows a random cycle with one element per page."""
 
-    family = "memory"
     variant = "translation"
     title = "Load latency, one load per page"
     description = (
@@ -33,24 +32,17 @@ class Translation(Workload):
         "the compute unit. An untimed traversal comes first. Counted: the time of one load."
     )
     source = "memory/translation.cl"
-    metric = Metric(kind="time", unit="loads", label="latency")
-    microbenchmark = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The range of addresses, from a few pages to most of the memory; on a CPU to a few times the last reach."""
         page = device.page_bytes
-        line = max((cache.line_bytes for cache in device.caches), default=64)
+        line = device.line_bytes
         part = int(min(limits.max_buffer_bytes, limits.max_bytes / _PARTS)) // page * page
         high = _largest_bytes(device, limits, page, line, part)
         shape = {"page": page, "line": line, "part": part, "steps": _STEPS[device.kind]}
         points = tuple({"bytes": size, **shape} for size in grid.sizes(4 * page, high, grid.multiple(page)))
         points = tuple(point for point in points if point["bytes"] <= _PARTS * part)
-        return (Sweep("span", _AXIS, points, _AXIS.label, coarse=grid.coarse(limits)),) if points else ()
-
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
-        """Work is loads; the working set is the range of addresses."""
-        size = parameters["bytes"]
-        return grid.key(parameters, format_bytes(size), work=parameters["steps"], items=1, nbytes=size)
+        return (Sweep("span", ADDRESSES, points, ADDRESSES.label, coarse=grid.coarse(limits)),) if points else ()
 
     def build_options(self, parameters: Parameters) -> str:
         """The sizes of a page, a line and a buffer are constants."""
@@ -59,16 +51,7 @@ class Translation(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
         """A chain of loads without address arithmetic; caches of compute units do not serve it (``reused``)."""
         steps, page, size = parameters["steps"], parameters["page"], parameters["bytes"]
-        pages = size / page
-        return Demand(
-            work_items=1,
-            work_group=(1,),
-            streams=(Stream("pages", pages, page, 8, passes=steps / pages, outer_passes=steps / pages),),
-            memory_chain=steps,
-            in_step=False,
-            loaded=False,
-            span_bytes=size,
-        )
+        return replace(chased("pages", size / page, page, 8, steps), memory_chain=steps, span_bytes=size)
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """A random cycle through all pages."""
@@ -120,6 +103,5 @@ def _largest_bytes(device: Device, limits: Limits, page: int, line: int, part: i
 _LAST_REACH_BYTES = 16 * 2.0**20
 """On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
 _NAMES = tuple(f"pages{number}" for number in range(_PARTS))
-_AXIS = Axis(quantity="working_set", label="range of addresses")
 
 WORKLOADS = (Translation(),)
