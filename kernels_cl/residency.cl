@@ -17,7 +17,7 @@ kernel void reside(global uint *restrict counts, global const uint *restrict dat
         atomic_max(&counts[2], atomic_inc(&counts[0]) + 1);
         uint x = kept[0];
         for (uint i = 0; i < steps; ++i)
-            x = x * MULTIPLIER + INCREMENT;
+            x = x * x + INCREMENT; // unlike multiples, squares cannot be combined into fewer steps
         used[0] = x;
         atomic_inc(&counts[1]);
         atomic_dec(&counts[0]);

@@ -11,6 +11,12 @@ kernel void pairs(global const uint *restrict next, global uint *restrict state,
     state[0] = at;
 }
 
+// Fills the caches with other lines.
+kernel void evict(global uint4 *restrict others)
+{
+    others[get_global_id(0)] = (uint4)((uint)get_global_id(0));
+}
+
 // Accesses every line of a small buffer, then follows the cycle through these lines once. FIRST_LOADS: dependent loads
 // of all lines come first; STORES: independent stores to another word of each line.
 kernel void again(global uint *next, global uint *restrict state, uint lines, uint words, uint start)

@@ -19,7 +19,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import is_there
 from gpureport.measure.checking import refuse_faulty
-from gpureport.measure.limits import SweepSettings, longest_point_s, run_limits
+from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, longest_point_s, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
@@ -217,7 +217,12 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
         plan = Plan(
             match=match,
             workloads=workloads,
-            settings=SweepSettings(limits, seed=request.seed, longest_point_s=longest_point_s(quick=request.quick)),
+            settings=SweepSettings(
+                limits,
+                budget_s=KEY_FIGURES_SWEEP_S[present.kind] if request.only else LONGEST_SWEEP_S,
+                seed=request.seed,
+                longest_point_s=longest_point_s(quick=request.quick),
+            ),
             requested=document.RunSettings(
                 quick=request.quick, seed=request.seed, workloads=separated(request.workloads), command=request.command
             ),

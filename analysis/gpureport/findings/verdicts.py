@@ -188,7 +188,7 @@ def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
 def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """Return the ceiling that no kernel exceeds: instruction rates at full clock, memory at its listed bandwidth.
 
-    Cache lines per cycle of a load and the cost of barriers in local memory are not listed rates.
+    Assumed rates, cache lines per cycle of a load and the cost of barriers in local memory are not listed rates.
     Instructions are counted in GPU machine code, so they do not limit a CPU. Memory counts only where caches serve
     nothing, from about four times the last cache.
     """
@@ -196,7 +196,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     soft |= {"memory", *({"local"} if "barrier" in point.ceilings_s else ())}
     bounding = () if device.is_cpu else point.ceilings_s.keys() - soft
     rates = device.architecture.rates_per_cycle
-    hard = {name: point.ceilings_s[name] for name in bounding if name in rates}
+    hard = {name: point.ceilings_s[name] for name in bounding if name in rates and not _is_assumed(device, name)}
     if "int32" in hard and "add" in rates:
         # Integer operations may be additions, which compilers may spread over two pipes.
         hard["int32"] *= min(1.0, rates["int32"] / rates["add"])
@@ -209,6 +209,11 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
         hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)
     name = max(hard, key=lambda key: hard[key], default="")
     return name, hard.get(name, 0.0)
+
+
+def _is_assumed(device: Device, rate: str) -> bool:
+    origin = device.provenance.get(f"rates.{rate}")
+    return origin is not None and origin.kind == "assumed"
 
 
 def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:

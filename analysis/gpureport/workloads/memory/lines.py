@@ -43,7 +43,7 @@ class Sectors(_Loads):
         "One work-item follows a random cycle through a buffer that is larger than the caches. After each element it "
         "loads a word at a distance of 4 to 256 bytes. The pair takes longer as soon as the second word is not in the "
         "sector that the first load brought into the nearest cache, and longer still if memory must be accessed again. "
-        "Counted: the time of a pair."
+        "Before each sample, stores to another buffer fill the caches. Counted: the time of a pair."
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
@@ -74,12 +74,20 @@ class Sectors(_Loads):
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """A random cycle; all other words are zero."""
+        """A random cycle; all other words are zero.
+
+        The caches contain what remains of the cycle's elements, a small part of the buffer: another one evicts them.
+        """
         size = parameters["bytes"]
         order, following = cycle(rng, size // _STRIDE, _STRIDE // 4)
         pairs = Dispatch("pairs", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"])))
-        buffers = {f"next{size}": Buffer(size, following), f"state{size}": Buffer(4, order[:1].copy())}
-        return Job(buffers, (pairs,))
+        evict = Dispatch("evict", (size // 16,), (64,), (f"others{size}",))
+        buffers = {
+            f"next{size}": Buffer(size, following),
+            f"state{size}": Buffer(4, order[:1].copy()),
+            f"others{size}": Buffer(size),
+        }
+        return Job(buffers, (pairs,), before=(evict,))
 
     verification_dispatches = 2
 

@@ -85,7 +85,8 @@ class _Copies(Workload):
         memory, (to_device, to_host) = self.kind(parameters), _sizes(parameters)
         buffers: dict[str, Buffer] = {}
         copies = []
-        for source, target, size in (("from_host", "to", to_device), ("from", "to_host", to_host)):
+        own = max(to_device, to_host) if memory == "mapped" else ""  # the time to map a buffer depends on its size
+        for source, target, size in (("from_host", f"to{own}", to_device), (f"from{own}", "to_host", to_host)):
             if size:
                 buffers[source] = self._buffer(memory, source, size, grid.random_words(rng, size))
                 buffers[target] = self._buffer(memory, target, size)
