@@ -28,6 +28,9 @@ _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/late
 _FEW = 3  # the most names in a list
 _OWN = 2  # the most kernels of the user with sentences
 _WIDE = 1.5
+_FP32, _READ = "fp32 FMA rate", "Memory read"
+_SHORT = 0.25
+"""An n90 up to so much above the fewest work-items of its sweep may be smaller."""
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 _ALIKE = {"ALU": "int32"}
@@ -83,7 +86,7 @@ def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     usable += _leaving(report.device.caches[-1], found) if usable else ""
     known = known[:-1] if usable else known
     kept = [
-        f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}{_earliest(cache, found, cliff)}"
+        f"below {cliff.below}{_each(cache)} to stay in {cache.name}{cliff.beyond}{_later(cache, found, cliff)}"
         for cache, cliff in known
         if cliff
     ]
@@ -105,9 +108,9 @@ def usable_sentence(report: Report) -> str:
         return ""
     size, low, high = (rounded_bytes(end, 2) for end in (found.size_bytes, found.low_bytes, found.high_bytes))
     return (
-        f"Usable {cache.name}: one thread can use about {size} ({low_to_high(low, high)}) of the specified "
-        f"{format_bytes(cache.capacity_bytes)}. There, the latency of dependent loads is half-way (logarithmic) to "
-        "that of memory."
+        f"Usable {cache.name}: one thread can use about {size} of {format_bytes(cache.capacity_bytes)}. "
+        "There, the latency of dependent loads is half-way to that of memory (a quarter of the way at "
+        f"{low}, three quarters at {high})."
     )
 
 
@@ -128,13 +131,33 @@ class _Cliff:
     measured: bool
 
 
+def _later(cache: Cache, found: Sequence[CurveRecords], cliff: _Cliff) -> str:
+    """Say what slows down before plain reads do at the end of a shared cache."""
+    if cache.scope != "device":
+        return ""
+    return f"{_earlier_latency(cache, found, cliff)}{_earliest(cache, found, cliff)}"
+
+
 def _earliest(cache: Cache, found: Sequence[CurveRecords], cliff: _Cliff) -> str:
     """Name the kernel that leaves a shared cache first, if that is clearly before plain reads do."""
-    onsets = _onsets(cache, found, measured=cliff.measured) if cache.scope == "device" else []
-    least, where = min(onsets, default=(cliff.onset_bytes, ""))
+    least, where = min(_onsets(cache, found, measured=cliff.measured), default=(cliff.onset_bytes, ""))
     if least * (1 + _MUCH) >= cliff.onset_bytes:
         return ""
     return f"; apart from launch cost, some kernels slow down earlier, from {where}"
+
+
+def _earlier_latency(cache: Cache, found: Sequence[CurveRecords], cliff: _Cliff) -> str:
+    """Say where the latency of dependent loads rises, if that is clearly before bandwidth falls."""
+    rises = [
+        onset
+        for curve in _sizes(found, _LATENCY)
+        for near in (True, False)
+        if (onset := _values(curve, measured=cliff.measured).get(("onset", Level(name=cache.name, near=near))))
+    ]
+    first = min(rises, key=_number, default=None)
+    if first is None or not is_certain(first) or _number(first) * (1 + _MUCH) >= cliff.onset_bytes:
+        return ""
+    return f"; the latency of dependent loads rises from {_text(first)}"
 
 
 def _leaving(cache: Cache, found: Sequence[CurveRecords]) -> str:
@@ -320,7 +343,7 @@ def _worst_shape(best: OneSize) -> str:
     if worst is None or worst.loss < _MUCH:
         return ""
     kernel = f"{format_percent(1 - worst.loss)} of the best rate of {worst.key.workload}"
-    return f" Largest loss by a wrong shape: {_sides(worst.sides)} reaches {kernel}."
+    return f" Worst shape of {best.size}: {_sides(worst.sides)}, {kernel}."
 
 
 def _sides(sides: Sequence[int]) -> str:
@@ -355,16 +378,21 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
 def _work(report: Report, found: Sequence[CurveRecords]) -> tuple[list[tuple[float, str]], int]:
     """Return the work for 90 % of the peak of each sweep over sizes, with the workload; the number of uncertain ones.
 
-    Uncertain values are left out.
+    Uncertain values are left out: those with wide intervals, and those at the beginning of their sweep.
     """
     kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     curves = [curve for curve in kernels if curve.key.family != "launch"]
     if report.observations:
-        seen = [f for f in specified_values(curves, "n90") if f.observed]
-        certain = [(_number(f), f.key.workload) for f in seen if is_certain(f)]
+        seen = [(f, curve) for curve in curves for f in specified_values([curve], "n90") if f.observed]
+        certain = [(_number(f), f.key.workload) for f, curve in seen if is_certain(f) and not _begins_at(f, curve)]
         return certain, len(seen) - len(certain)
     features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
     return [(f.value, key.workload) for key, f in features if f.position == "n90"], 0
+
+
+def _begins_at(n90: Finding, curve: CurveRecords) -> bool:
+    """Return whether a sweep begins near its n90, so that fewer work-items may reach as much."""
+    return _number(n90) < (1 + _SHORT) * min(point.point.work_items for point in curve.points)
 
 
 def bottleneck(
@@ -381,8 +409,18 @@ def bottleneck(
     families = grouped((limit.key.family, limit) for limit in known)
     most = [f"{family_name(report, family)}, {most_frequent(of)}" for family, of in families.items()]
     first = f"Most frequent bottleneck at the largest sizes, by the model: {'; '.join(most)}."
+    figures = tuple(figures)
     reached = _reached(known, figures, device_bandwidth) or _efficiency(known)
-    return f"{first} {reached}".strip()
+    return " ".join(filter(None, (first, reached, _ridge(figures))))
+
+
+def _ridge(figures: Iterable[KeyFigure]) -> str:
+    """Say up to which arithmetic intensity memory limits kernels, from the measured rates; empty without them."""
+    rates = {figure.name: figure.measured.value for figure in figures if figure.measured}
+    if _FP32 not in rates or _READ not in rates:
+        return ""
+    per_byte = format_value(rates[_FP32] / rates[_READ], "")
+    return f"Memory limits kernels with fewer than {per_byte} fp32 operations per byte that they read."
 
 
 def most_frequent(known: Sequence[Limit]) -> str:

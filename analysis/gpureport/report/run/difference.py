@@ -30,10 +30,10 @@ def compared(finding: Finding) -> str:
         return f"{_difference(finding.ratio)}, but the intervals overlap"
     if overlap:
         spread = _spread(finding)
-        if spread >= _WIDE:
+        if spread >= _WIDE and _contains(finding):
             return f"within the prediction\N{RIGHT SINGLE QUOTATION MARK}s interval (a factor of {spread:.2g})"
         if verdict is Verdict.WITHIN:
-            return f"{_difference(finding.ratio)}, within the 95 % interval"
+            return f"{_difference(finding.ratio)}, but the intervals overlap"
         return _AS_PREDICTED
     return _AS_PREDICTED if abs(finding.ratio - 1) < _SAME else _difference(finding.ratio)
 
@@ -49,6 +49,12 @@ def meet(finding: Finding) -> bool:
     seen, expected = finding.observed or 0.0, finding.predicted or 0.0
     low, high = finding.ci_low or seen, finding.ci_high or seen
     return low <= (finding.predicted_high or expected) and (finding.predicted_low or expected) <= high
+
+
+def _contains(finding: Finding) -> bool:
+    """Return whether the interval of the prediction contains the observed value."""
+    low, high = finding.predicted_low, finding.predicted_high
+    return bool(low and high and finding.observed and low <= finding.observed <= high)
 
 
 def width(finding: Finding) -> float:

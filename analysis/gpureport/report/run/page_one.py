@@ -337,6 +337,9 @@ def trust_sentences(report: Report) -> Iterator[str]:
     if errors:
         seen = "published" if report.publication else "measured"
         yield f"Errors of predicted times ({seen} points): {'; '.join(errors)}."
+    inside = next(trust.coverage(report), "")
+    if inside:
+        yield f"{inside}."
     counts = Counter(pair.main.verdict for pair in specified(report))
     compared = sum(counts[verdict] for verdict in _COMPARED)
     if compared:

@@ -35,7 +35,7 @@ def chapter_blocks(report: Report, anchor: str, chosen: Selection) -> list[Block
     """Draw the typical and the deviating curves of a chapter."""
     traces = [curve for curve in chosen.shown if kind_of(curve) == "traces"]
     typical, deviating = ([c for c in some if c not in traces] for some in (chosen.typical, chosen.deviating))
-    more = f"The appendix shows {chosen.left_out} more curves that deviate, with less severe verdicts of their kind."
+    more = f"The appendix shows {chosen.left_out} more curves that deviate."
     planned = (
         ("typical", "Typical curves", typical, ()),
         ("deviations", "Curves that deviate from the prediction", deviating, (more,) if chosen.left_out else ()),

@@ -1,9 +1,10 @@
 """Titles and captions of figures."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
+from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
 from gpureport.records.report import Clock, Report
 from gpureport.report.figures.essentials import Essentials
@@ -93,7 +94,7 @@ def tally(curves: Sequence[CurveRecords]) -> str:
     if not astray:
         return counted
     largest, first = most_distant(astray, key=lambda group: group.main)
-    return f"{counted} {first}: {largest.name}, {_statement(largest)}"
+    return f"{counted} {first} of the others: {largest.name}, {_statement(largest)}"
 
 
 def _prefix(groups: Sequence[Group], group: Group) -> str:
@@ -157,10 +158,17 @@ def case_caption(curves: Sequence[CurveRecords]) -> str:
     known = sorted((main for main in mains if main.ratio), key=lambda main: main.ratio or 0.0)
     if not known:
         return _contents(curves)
-    least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (known[0], known[-1]))
-    ratios = least if len(known) == 1 else f"{least} to {most}"
     agree = agreement((main.verdict for main in mains), "cases")
-    return f"{seen_word(curves).capitalize()} / predicted: {ratios}. {agree}."
+    return f"{seen_word(curves).capitalize()} / predicted{'; '.join(_ratios(known))}. {agree}."
+
+
+def _ratios(known: Sequence[Finding]) -> Iterator[str]:
+    """Yield the range of ratios (ascending), of times and of rates apart."""
+    kinds = grouped((main.unit == "s", main) for main in known)
+    for of_times, of in kinds.items():
+        least, most = (f"{format_ratio(main.ratio)} ({main.level})" for main in (of[0], of[-1]))
+        kind = (" times" if of_times else " rates") if len(kinds) > 1 else ""
+        yield f"{kind}: {least if len(of) == 1 else f'{least} to {most}'}"
 
 
 def shape_caption(curves: Sequence[CurveRecords]) -> str:
@@ -233,7 +241,7 @@ def roofline_caption(family: str, dots: Sequence[Dot], seen: str) -> str:
         return f"{family}."
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     ends = dict.fromkeys(f"{format_percent(shares[name])} ({name})" for name in (least, most))
-    return f"{family}. {seen.capitalize()} / predicted rate: {' to '.join(ends)}."
+    return f"{family}. {seen.capitalize()} / predicted rate of the marks: {' to '.join(ends)}."
 
 
 def essentials_caption(drawn: Essentials, report: Report) -> str:
