@@ -360,8 +360,11 @@ def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     completed = bare.completed(code).demand(point, TOY).operations
 
     assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
+    assert completed["instruction"] == completed["memory"] + 6 * point["n"], "indices are part of the compiled code"
     assert set(bare.completed(looping).demand(point, TOY).operations) == names
-    assert example("saxpy").completed(code).demand(point, TOY).operations["fp32"] == point["n"]
+    declared = example("saxpy").completed(code).demand(point, TOY)
+    assert declared.operations["fp32"] == point["n"]
+    assert declared.operations == example("saxpy").demand(point, TOY).operations
 
 
 def test_a_sequence_takes_the_time_of_its_kernels() -> None:

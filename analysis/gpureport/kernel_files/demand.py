@@ -14,8 +14,8 @@ from gpureport.workloads.model import Demand, Parameters
 
 _INSTRUCTIONS = 6.0
 """Assumed instructions of a work-item besides its accesses and declared operations: index, bound, end."""
-_ACCESS_INSTRUCTIONS = 3.0
-"""Assumed instructions of an access: address and the access itself."""
+_ADDRESS_INSTRUCTIONS = 2.0
+"""Assumed instructions of an access besides the access itself: its address."""
 _OVERLAPPING_CYCLES = 16.0
 """Length of chains that out-of-order execution of a CPU overlaps (assumed)."""
 _UNROLLED = 4
@@ -81,15 +81,17 @@ def demand_of(
 ) -> Demand:
     """Return the demand of one dispatch.
 
-    Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*; otherwise
-    only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels whose
-    source, of this *signature*, has loops or several conditions. One condition, such as a guard, becomes a mask.
+    Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*. The latter
+    contains instructions for indices, addresses and bounds; otherwise they are assumed, besides declared operations.
+    Compilers for CPUs are assumed not to vectorise kernels whose source, of this *signature*, has loops or several
+    conditions. One condition, such as a guard, becomes a mask.
     """
     fields, names, traffic = formulas.fields, formulas.names(parameters), Traffic(formulas, parameters, device)
     local, items, wanted = formulas.local_size(parameters), prod(formulas.global_size(parameters)), prod(traffic.wanted)
-    compiled = _compiled_operations(code, sum(traffic.loads)).items()
     operations = formulas.counts("operations", fields.operations, parameters)
-    operations = operations or {name: count * wanted for name, count in compiled}
+    around = _INSTRUCTIONS * items + _ADDRESS_INSTRUCTIONS * traffic.accesses
+    if not operations and (compiled := _compiled_operations(code, sum(traffic.loads))):
+        operations, around = {name: count * wanted for name, count in compiled.items()}, 0.0
     chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
     if device.is_cpu:
         if _waits_in_turn(chain, device):
@@ -98,7 +100,6 @@ def demand_of(
     if in_local := formulas.amount("local_atomics", fields.local_atomics, names):
         operations["local"] = operations.get("local", 0.0) + in_local
     rates = device.architecture.rates_per_cycle
-    around = _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * traffic.accesses
     return Demand(
         work_items=items,
         work_group=local,
@@ -106,7 +107,7 @@ def demand_of(
         operations={
             **_listed(operations, rates),
             "memory": traffic.accesses,
-            "instruction": around + sum(operations.values()),
+            "instruction": around + traffic.accesses + sum(operations.values()),
         },
         chain=_listed(chain, device.architecture.latency_cycles),
         memory_chain=_memory_chain(formulas, traffic, code, loops=signature.loops),

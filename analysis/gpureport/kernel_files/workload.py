@@ -49,9 +49,10 @@ _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4
 _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 
+_DECLARED = "Operations are declared. Instructions for indices, addresses and bounds are assumed."
 _ASSUMED = (
-    "Operations are assumed from the accesses. Calibrated predictions count those of the compiled code, if it is PTX "
-    "in which all loops load from global memory."
+    "Operations are assumed from the accesses. Calibrated predictions count all instructions of the compiled code "
+    "instead, if it is PTX in which all loops load from global memory."
 )
 
 
@@ -106,7 +107,7 @@ class KernelFileWorkload(Workload):
     def _description(self) -> str:
         fields = self.fields
         traffic = "Memory traffic is declared in its description."
-        operations = "Operations are declared." if fields.operations else _ASSUMED
+        operations = _DECLARED if fields.operations else _ASSUMED
         if fields.memory_chain is None and self.signature.loops:
             operations += " Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
         checked = "" if self.is_verified else " Its results are not verified."
