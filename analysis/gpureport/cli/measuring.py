@@ -29,6 +29,8 @@ from gpureport.report import Paper
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import load_sentences
+from gpureport.report.run.curves import curves
+from gpureport.report.run.kernels import answers
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
@@ -278,6 +280,8 @@ def _summarise(report: Report, path: Path) -> None:
     print_findings(report.findings)
     print_unexpected(report.explanations)
     print_energy(report.energy)
+    for answer in answers(report, curves(report)):
+        note(answer)
     print_advice(report.advice)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():
