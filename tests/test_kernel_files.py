@@ -4,6 +4,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -526,6 +527,12 @@ def test_the_smallest_measured_sizes_are_close(name: str) -> None:
         ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
         ("y + a * x", "None", 16, "expect.y", "real"),
         ("y + a * x", "y + sum(tile(x, 2 ** 40))", 16, "expect.y", "elements"),
+        ("sizes: {n: auto}", "sizes: {n: 2^12..2^10}", 6, "sizes.n", "write 2^10..2^12"),
+        ("sizes: {n: auto}", "sizes: {n: 2^12..2^12}", 6, "sizes.n", "write [4096]"),
+        ("sizes: {n: auto}", "sizes: {n: 2^12..2^41}", 6, "sizes.n", "2^40"),
+        ("elements: n}", "elements: n, pattern: 'stencil [1, 1]'}", 9, "arguments.1.pattern", "global_size has 1"),
+        ("source: saxpy.cl", "source: .", 4, "source", "is a folder"),
+        ("value: n}", "value: 2.0 ** 900}", 11, "arguments.3.value", "uint"),
         ("guarded: true", "variants: {small: {sizes: {n: 64}}}", 13, "variants.small", "'sizes'"),
         ("guarded: true", "variants: {small: {expect: {y: x}}}", 13, "variants.small", "'expect'"),
         ("guarded: true", "variants: {small: {work: {amount: 1}}}", 13, "variants.small", "'work'"),
@@ -544,6 +551,17 @@ def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, f
     assert f":{line}:" in message or not field
     assert word in message
     assert "\n" not in message
+
+
+def test_values_that_a_type_does_not_have_give_one_sentence(tmp_path: Path) -> None:
+    """NumPy's warning about the conversion is not part of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=r"arguments.3.value: .* is not a value of type uint"):
+            load_kernels([changed(tmp_path, "value: n}", "value: 2.0 ** 900}")])
+        load_kernels(
+            [changed(tmp_path, "type: float, elements: n}", 'type: float, elements: n, values: "2.0 ** 900"}')]
+        )
 
 
 @pytest.mark.parametrize("text", ["int main() { return 0; }", "\n", "kernel", '"kernel void f(', "#define kernel\n"])
@@ -621,15 +639,16 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
 
 
 def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> None:
-    """Work-groups, local memory or data are too large."""
+    """Work-groups, local memory or data are too large; with line and limit."""
     small = limits_of(TOY)
-    for new, field in (
-        ("work_groups: 100000", "work_groups"),
-        ("local_memory_bytes: 1000000000", "local_memory_bytes"),
+    for new, field, limit in (
+        ("work_groups: 100000", "work_groups", small.max_work_group),
+        ("local_memory_bytes: 1000000000", "local_memory_bytes", TOY.architecture.occupancy.local_memory_bytes),
     ):
         (workload,) = load_kernels([changed(tmp_path, "guarded: true", f"guarded: true\n{new}")])
-        with pytest.raises(FieldError, match=rf"{field}.*{TOY.name}"):
+        with pytest.raises(FieldError, match=rf"saxpy.yaml:14: {field}: .*{TOY.name}") as error:
             workload.sweeps(TOY, small)
+        assert f" {limit:.0f} " in str(error.value)
     (workload,) = load_kernels([changed(tmp_path, "sizes: {n: auto}", "sizes: {n: [1048576]}")])
     with pytest.raises(FieldError, match=rf"sizes.*{TOY.name}"):
         workload.sweeps(TOY, replace(small, max_bytes=2**20))

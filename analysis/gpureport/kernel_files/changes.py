@@ -29,7 +29,9 @@ def changed_demands(
 
     def changed(updates: Mapping[str, Mapping[str, object]]) -> Formulas:
         arguments = (each.model_copy(update=updates.get(each.name, {})) for each in fields.arguments)
-        return Formulas(fields.model_copy(update={"arguments": tuple(arguments)}), formulas.arrays)
+        return Formulas(
+            fields.model_copy(update={"arguments": tuple(arguments)}), formulas.arrays, document=formulas.document
+        )
 
     together = {each.name: _stored_together(each) for each in fields.arguments if _is_record(each)}
     for argument in fields.arguments:

@@ -48,14 +48,26 @@ def _one_line(value: object) -> object:
 
 def _size(value: object) -> object:
     """Refuse what is no number, expression, ``auto``, range, or list of sizes."""
-    if isinstance(value, str) and ".." in value and not _RANGE.fullmatch(value):
-        raise ValueError(f"{quoted(value)} is not a range; write it like 2^10..2^20")
+    if isinstance(value, str) and ".." in value:
+        _check_range(value)
     listed = isinstance(value, list | tuple)
     if isinstance(value, list | tuple) and not (value and all(map(_is_positive, value))):
         raise ValueError("must be a list of whole numbers of at least 1")
     if not listed and (isinstance(value, bool) or not isinstance(value, str | int | float)):
         raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
     return value
+
+
+def _check_range(text: str) -> None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{quoted(text)} is not a range; write it like 2^10..2^20")
+    low, high = int(match[1]), int(match[2])
+    if high > _MOST_EXPONENT:
+        raise ValueError(f"{quoted(text)} exceeds the largest size, 2^{_MOST_EXPONENT}")
+    if low >= high:
+        correction = f"[{2**low}] for this size" if low == high else f"2^{high}..2^{low}"
+        raise ValueError(f"{quoted(text)} does not end above its start; write {correction}")
 
 
 def _is_positive(value: object) -> bool:
@@ -351,8 +363,7 @@ def range_of(value: str | tuple[int, ...]) -> tuple[int, int] | None:
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
-    low, high = int(match[1]), min(_MOST_EXPONENT, int(match[2]))
-    return 2 ** min(low, high), 2 ** max(low, high)
+    return 2 ** int(match[1]), 2 ** int(match[2])
 
 
 def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:

@@ -19,6 +19,7 @@ from gpureport.kernel_files.signature import Signature
 from gpureport.records.keys import Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.spec.reading import Document
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
@@ -73,6 +74,7 @@ class KernelFileWorkload(Workload):
         folder: Path,
         arrays: Mapping[str, NDArray[np.generic]],
         signature: Signature,
+        document: Document[KernelFields] | None,
     ) -> None:
         """Describe one variant.
 
@@ -84,15 +86,18 @@ class KernelFileWorkload(Workload):
             folder: of the files that the fields name.
             arrays: contents of buffers by name, in place of those that the fields describe.
             signature: of the kernel in its source.
+            document: the file of the description, if it has one.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
-        self.formulas = Formulas(fields, arrays)
+        self.formulas = Formulas(fields, arrays, document=document)
         self.verification_dispatches = max(1, len(fields.sequence) + 1)
         self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
         self.source = str(self.folder / fields.source)
         self.title = title
+        results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
+        self.place = str(self.formulas.error(results, title)) if document else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         self.signature = signature
         self.tolerance = self._tolerance()
@@ -126,7 +131,7 @@ class KernelFileWorkload(Workload):
         parameters = self.verification()[0]
         if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
             what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
-            raise FieldError("sizes", what)
+            raise self.formulas.error("sizes", what)
         job = self.job(parameters, np.random.default_rng(0))
         self.expected(parameters, job, 1)
 
@@ -136,12 +141,12 @@ class KernelFileWorkload(Workload):
             for name in given:
                 if name not in buffers:
                     what = f"there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}"
-                    raise FieldError(f"{field}.{name}" if field == "expect" else field, what)
+                    raise self.formulas.error(f"{field}.{name}" if field == "expect" else field, what)
         dimensions = len(fields.global_size)
         for shape in self._written_shapes():
             if len(shape) != dimensions:
                 what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
-                raise FieldError("work_groups", what)
+                raise self.formulas.error("work_groups", what)
 
     @property
     def is_verified(self) -> bool:
@@ -214,9 +219,8 @@ class KernelFileWorkload(Workload):
         """
         shape, shapes = self._shape(), self._shapes(device, limits)
         if not shapes:
-            raise FieldError(
-                "work_groups", f"exceed the {limits.max_work_group} work-items that {device.name} supports"
-            )
+            what = f"do not fit {device.name}, whose largest work-group has {limits.max_work_group} work-items"
+            raise self.formulas.error("work_groups", what)
         if prod(shape) > limits.max_work_group:
             shape = shapes[0] if self._written_shapes() else (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
@@ -226,10 +230,11 @@ class KernelFileWorkload(Workload):
         possible = self._from_the_first_octave(list(self._possible(points, limits)), coarse)
         sizes = Sweep("size", grid.WORKING_SET, tuple(possible), title, coarse)
         if not sizes.points:
-            raise FieldError("sizes", f"none fits into the memory of {device.name}")
+            raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
         if most and (needed := self.formulas.local_memory_bytes(sizes.points[0])) > most:
-            raise FieldError("local_memory_bytes", f"are {needed}; a compute unit of {device.name} has {most:.0f}")
+            what = f"{needed} B are more than the {most:.0f} B of a compute unit of {device.name}"
+            raise self.formulas.error("local_memory_bytes", what)
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
 
@@ -427,8 +432,11 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
     names = [argument.name for argument in step.fields.arguments]
     for position, argument in enumerate(step.fields.arguments):
         if argument.name in names[:position]:
-            field = f"{step.prefix}arguments.{position}.name"
-            raise FieldError(field, f"{argument.name!r} is the name of two arguments")
+            raise step.error(f"arguments.{position}.name", f"{argument.name!r} is the name of two arguments")
+        dimensions = len(step.fields.global_size)
+        if argument.pattern and len(argument.pattern.stencil) != dimensions:
+            what = f"has {len(argument.pattern.stencil)} dimensions, and global_size has {dimensions}"
+            raise step.error(f"arguments.{position}.pattern", what)
         argument_value(step, position, argument, parameters, {})
     step.global_size(parameters)
     step.counts("operations", step.fields.operations, parameters)
