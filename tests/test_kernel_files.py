@@ -26,7 +26,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import calibrating, described, expressions, load_kernels
 from gpureport.kernel_files.draft import draft
-from gpureport.kernel_files.expressions import ExpressionError, evaluate, number, whole
+from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.schema import FILE_NAME, kernel_schema, schema_text
 from gpureport.kernel_files.signature import signatures
@@ -141,11 +141,11 @@ def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
         ("matmul(reshape(y, 20000, 1, 1), reshape(y, 1, 1, 20000))", "elements"),
         ("matmul(reshape(tile(y, 500), 10000, 1000), reshape(tile(y, 500), 1000, 10000))", "product"),
         ("concatenate(x)", "list"),
-        ("cumsum(x, 0, None, x)", "cumsum(array, axis)"),
-        ("sum(x, out=x)", "sum(array, axis)"),
+        ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
+        ("sum(x, out=x)", "sum(array, axis=None)"),
         ("sqrt(x, x)", "sqrt(value)"),
         ("where(x > 2)", "where(condition, a, b)"),
-        ("sum(x, **x)", "sum(array, axis)"),
+        ("sum(x, **x)", "sum(array, axis=None)"),
         ("9 ** 9 + 10000000000000000000000", "64 bits"),
         ("[None, 1]", "number"),
         ("not n", "support"),
@@ -934,6 +934,16 @@ def test_the_readme_shows_the_example() -> None:
     readme = (Path(__file__).parents[1] / "README.md").read_text()
 
     assert SAXPY.read_text().partition("\n")[2] in readme
+
+
+def test_the_readme_lists_all_functions_with_their_arguments() -> None:
+    """Those of the code, in its order; an error message has the same form."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    listed = readme.partition("These are the functions of expressions:\n\n")[2].partition("\n\n")[0]
+
+    assert " ".join(listed.split()) == ", ".join(known_functions())
+    with pytest.raises(ExpressionError, match=re.escape("write sum(array, axis=None)")):
+        evaluate("sum()", {})
 
 
 def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
