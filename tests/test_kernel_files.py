@@ -527,6 +527,7 @@ def test_the_smallest_measured_sizes_are_close(name: str) -> None:
         ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
         ("y + a * x", "None", 16, "expect.y", "real"),
         ("y + a * x", "y + sum(tile(x, 2 ** 40))", 16, "expect.y", "elements"),
+        ("sizes: {n: auto}", "sizes: {lambda: auto}", 6, "sizes", "write lambda_"),
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^10}", 6, "sizes.n", "write 2^10..2^12"),
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^12}", 6, "sizes.n", "write [4096]"),
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^41}", 6, "sizes.n", "2^40"),
@@ -824,23 +825,105 @@ def test_a_draft_is_a_valid_description(tmp_path: Path) -> None:
     assert "# CHECK" in text
 
 
-def test_a_draft_of_something_else_is_refused(tmp_path: Path) -> None:
-    """A missing file, no kernel, an image."""
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("void f(void) {}", "is not OpenCL"),
+        ("kernel void f(read_only image2d_t g) {}", ":1: f: 'g' is an image2d_t"),
+        ("typedef struct { int a; } pair;\nkernel void f(const pair g) {}", ":2: f: 'g' is a structure by value"),
+        ("kernel void f(struct pair g) {}", ":1: f: 'g' is a structure by value"),
+        ("kernel void f(global int *x, size_t n) {}", ":1: f: 'n' is a size_t, which OpenCL C does not allow"),
+        ("#define ARGS global int *x\nkernel void f(ARGS, int n) {}", ":2: f: its parameters .* macros"),
+        ("kernel void f(void) {}", ":1: f: has no buffer"),
+    ],
+)
+def test_a_draft_of_something_else_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    """With the argument that cannot be described, and why."""
     source = tmp_path / "image.cl"
     with pytest.raises(InputError, match="no such file"):
         draft(source)
-    source.write_text("void f(void) {}")
-    with pytest.raises(InputError, match="not OpenCL"):
+    source.write_text(text)
+    with pytest.raises(InputError, match=rf"image.cl.*{problem}"):
         draft(source)
-    source.write_text("kernel void f(read_only image2d_t g) {}")
-    with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
-        draft(source)
-    source.write_text("typedef struct { int a; } pair; kernel void f(const pair g) {}")
-    with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
-        draft(source)
-    source.write_text("kernel void f(void) {}")
-    with pytest.raises(InputError, match=r"image.cl:1: f: has no arguments"):
-        draft(source)
+
+
+DRAFTS = {
+    "several": (
+        "kernel void b(read_only image2d_t g){}\nkernel void one(global int *x){}\nkernel void two(global int *x) {}",
+        (
+            "kernel: one",
+            "several.cl:1 also contains b: 'g' is an image2d_t",
+            "several.cl:3 also contains two: describe",
+        ),
+    ),
+    "vectors": (
+        "kernel void f(global float3 *w, constant uchar16 *t, const float2 ab) {}",
+        (
+            "type: float4, elements: n, access: read_write}  # CHECK: declared as float3",
+            "elements: 256",
+            "type: float2, v",
+        ),
+    ),
+    "qualifiers": (
+        "__kernel void f(__global const volatile float *restrict a, __global float *__restrict b, global void *c){}",
+        ("name: a, type: float, elements: n, access: read}", "name: b, type: float, elements: n, access: read_write}"),
+    ),
+    "macros": (
+        "#define REAL double\ntypedef unsigned int whole;\nkernel void f(global REAL *y, REAL a, whole n, half_t b) {}",
+        ("type: double, elements: n", "type: uint, value: n}  # CHECK: declared as whole", "CHECK: type of half_t"),
+    ),
+    "local": (
+        "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { local int t[64]; }",
+        ("work_groups: 64\n", "local_memory_bytes: 0  # CHECK"),
+    ),
+    "words": ("kernel void f(global int *in, int lambda) {}", ("sizes: {lambda_: auto}  # CHECK", "value: lambda_}")),
+    "struct": (
+        "struct pair { int a, b; };\nkernel void f(global struct pair *x) {}",
+        ("stride: 4, access: read_write}  # CHECK: type and stride of struct pair",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_drafts_are_valid_and_mark_their_guesses(tmp_path: Path, name: str) -> None:
+    """The first kernel that can be described; comments name the others."""
+    text, parts = DRAFTS[name]
+    source = tmp_path / f"{name}.cl"
+    source.write_text(text)
+    written = draft(source)
+    source.with_suffix(".yaml").write_text(written)
+
+    assert load_kernels([source.with_suffix(".yaml")])
+    for part in parts:
+        assert part in written
+
+
+def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
+    """Another one would fail on the device."""
+    first, second = signatures(
+        "kernel void a(global int *x) {}\n__attribute__((reqd_work_group_size(16, 4, 1))) kernel void b(global int *x);"
+    )
+    assert (first.work_group, second.work_group) == ((), (16, 4, 1))
+
+    source = tmp_path / "required.cl"
+    source.write_text(DRAFTS["local"][0])
+    file = source.with_suffix(".yaml")
+    for wrong in ("work_groups: 32", "work_groups: [64, 128]", "work_groups: auto"):
+        file.write_text(draft(source).replace("work_groups: 64", wrong))
+        with pytest.raises(InputError, match=r"required.yaml:.*work_groups: f has reqd_work_group_size 64; write 64"):
+            load_kernels([file])
+
+
+def test_a_vector_by_value_has_one_number_in_all_its_parts(backend: OpenCLBackend, tmp_path: Path) -> None:
+    """Expressions see it as an array."""
+    source = tmp_path / "scale.cl"
+    source.write_text("kernel void scale(global float *y, float2 ab) { y[get_global_id(0)] *= ab.x + ab.y; }")
+    file = source.with_suffix(".yaml")
+    file.write_text(draft(source).replace("value: 1.0", "value: 3").replace("# expect", "expect"))
+    file.write_text(re.sub(r"expect:.*", 'expect: {y: "y * (ab[0] + ab[1])"}', file.read_text()))
+    (workload,) = load_kernels([file])
+
+    assert verify(backend, workload, np.random.default_rng(5)).passed
 
 
 def test_a_draft_describes_structures_by_their_numbers(tmp_path: Path) -> None:

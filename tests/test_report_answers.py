@@ -241,14 +241,28 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     assert all(text.startswith("More than 5 % faster than the limit: Read bandwidth (read).") for text in others)
 
 
+def own_kernel(share: float) -> Report:
+    """Return a report of a kernel of the user that reaches a *share* of its limit, with advice."""
+    report = one_kernel(share, 0.01)
+    info = report.workloads["memory/read"].model_copy(update={"described": True})
+    change = Advice(workload="memory/read", point="all", change="use vectors", gain=2.9)
+    return report.model_copy(update={"workloads": {**report.workloads, "memory/read": info}, "advice": (change,)})
+
+
+def test_a_kernel_that_exceeds_its_limit_is_not_limited_by_it() -> None:
+    """The description may declare more than the kernel needs."""
+    own = own_kernel(1.85)
+
+    (sentence,) = kernels.answers(own, curves(own))
+
+    assert "more than its lowest limit allows: memory bandwidth (185 % of this limit)" in sentence
+    assert "limited by" not in sentence
+
+
 @pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (0.93, True)])
 def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: float, explained: bool) -> None:
     """Otherwise the nearest limit is named with its percentage, and predicted gains are doubted."""
-    report = one_kernel(share, 0.01)
-    name = "memory/read"
-    info = report.workloads[name].model_copy(update={"described": True})
-    change = Advice(workload=name, point="all", change="use vectors", gain=2.9)
-    own = report.model_copy(update={"workloads": {**report.workloads, name: info}, "advice": (change,)})
+    own = own_kernel(share)
 
     (sentence,) = kernels.answers(own, curves(own))
 

@@ -33,10 +33,11 @@ def argument_value(
         return handles.get(argument.buffer_name, argument.buffer_name)
     field = f"arguments.{position}.value"
     value = formulas.number(field, argument.value, names)
-    converted: np.generic = _converted(np.array([value]), argument.dtype)[0]
-    if argument.dtype.kind != "f" and float(converted) != value:
+    lanes = _converted(np.full(argument.lanes, value), argument.dtype)
+    if argument.dtype.kind != "f" and float(lanes[0]) != value:
         raise formulas.error(field, f"{value:g} is not a value of type {argument.type}")
-    return converted
+    scalar: np.generic = (lanes if len(lanes) == 1 else lanes.view(np.dtype((np.void, lanes.nbytes))))[0]
+    return scalar
 
 
 def initial_contents(
@@ -92,7 +93,7 @@ def expected_results(
         for argument, value in zip(step.fields.arguments, dispatch.arguments, strict=True):
             name = argument.buffer_name
             if isinstance(value, np.generic) and step is formulas:
-                known[name] = value
+                known[name] = np.frombuffer(value, argument.dtype) if argument.lanes > 1 else value
             elif isinstance(value, str) and name not in buffers:
                 filled = job.buffers[value].filled()
                 known[name] = filled.reshape(-1, argument.lanes) if argument.lanes > 1 else filled

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from keyword import iskeyword
 from math import prod
 from typing import Annotated, Literal, Self
 
@@ -89,6 +90,12 @@ def _identifier(text: str) -> str:
     return text
 
 
+def _readable(text: str) -> str:
+    if iskeyword(text):
+        raise ValueError(f"{quoted(text)} is a word of Python, which expressions cannot contain; write {text}_")
+    return _identifier(text)
+
+
 def is_type(text: str) -> bool:
     """Return whether *text* is a scalar or vector type that arguments may have."""
     match = _TYPE.fullmatch(text)
@@ -117,6 +124,8 @@ Title = Annotated[Name, BeforeValidator(_one_line, json_schema_input_type=Name)]
 Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float)]
 """An expression of sizes, or a number."""
 Identifier = Annotated[str, AfterValidator(_identifier)]
+Readable = Annotated[str, AfterValidator(_readable)]
+"""A name that expressions contain."""
 OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
 Class = Literal[
     "fp32",
@@ -285,7 +294,7 @@ class KernelFields(Strict):
     """OpenCL C file, relative to the description."""
     kernel: Identifier
     """Function in ``source``."""
-    sizes: dict[Identifier, Size]
+    sizes: dict[Readable, Size]
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
     """The swept size is a multiple of this."""
@@ -299,7 +308,7 @@ class KernelFields(Strict):
     work: WorkFields
     expect: dict[Identifier, str] | None = None
     """Expected contents of buffers after one dispatch, as NumPy expressions of their initial contents."""
-    let: dict[Identifier, str] = Field(default_factory=dict)
+    let: dict[Readable, str] = Field(default_factory=dict)
     """Names for parts of these expressions, in this order."""
     expect_from: str | None = None
     """``file.py:function``, which returns them; it receives all arguments and sizes by name."""

@@ -147,6 +147,11 @@ class KernelFileWorkload(Workload):
             if len(shape) != dimensions:
                 what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
                 raise self.formulas.error("work_groups", what)
+        required = self.signature.work_group[:dimensions]
+        if required and self._written_shapes() != (required,):
+            only = list(required) if dimensions > 1 else required[0]
+            what = f"{fields.kernel} has reqd_work_group_size {' x '.join(map(str, required))}; write {only}"
+            raise self.formulas.error("work_groups", what)
 
     @property
     def is_verified(self) -> bool:

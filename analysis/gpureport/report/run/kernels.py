@@ -7,7 +7,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report
 from gpureport.report.run.curves import CurveRecords
-from gpureport.report.run.limits import Limit, limits
+from gpureport.report.run.limits import EXCEEDED, Limit, limits
 from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import kernel_name
@@ -42,6 +42,8 @@ def _answer(report: Report, limit: Limit) -> str:
         f"{kernel_name(report, limit.key)} {reaches} {format_value(value, limit.unit)} at {limit.predicted.point.label}"
     )
     share = f"{ceiling_text(limit.bottleneck)} ({_share(limit.efficiency)} of this limit)"
+    if limit.passed:
+        return f"{text}. This is more than its lowest limit allows: {share}. {EXCEEDED}"
     best = next((each for each in report.advice if each.workload == limit.key.workload), None)
     if not limit.is_explained:
         doubt = " The predicted gains of changes are therefore uncertain." if best else ""

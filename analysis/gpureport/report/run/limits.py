@@ -12,6 +12,7 @@ from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
 from gpureport.units import format_interval, format_percent, format_predicted
 
 _SIZES = ("working_set", "work_items")
+EXCEEDED = "The limit is higher than the model assumes, or the kernel needs less of the limiting resource."
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
 
