@@ -22,6 +22,8 @@ from jsonschema import Draft202012Validator
 
 import gpureport
 from gpureport.cli import main
+from gpureport.compare import compare, reduced
+from gpureport.compare.summary import works
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import calibrating, described, expressions, load_kernels
@@ -40,6 +42,8 @@ from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
+from gpureport.report.comparison.tables import standings_tables
+from gpureport.report.comparison.words import work_name
 from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
@@ -432,6 +436,19 @@ def test_a_family_has_the_title_of_its_description(tmp_path: Path) -> None:
     one.write_text(one.read_text().replace("guarded: true", "guarded: true\nvariants: {small: {}, very_large: {}}"))
     report = predicted_report(TOY, load_kernels([one]), quick=True)
     assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
+
+
+def test_comparisons_have_the_titles_of_described_families(tmp_path: Path) -> None:
+    """In tables, captions and sentences; also without the descriptions."""
+    one = changed(tmp_path, "name: SAXPY", "name: BLAS level 1, a-x-plus-y")
+    fast = TOY.model_copy(update={"id": "fast", "name": "Fast", "clock_hz": 2 * TOY.clock_hz})
+    reports = {device.name: predicted_report(device, load_kernels([one]), quick=True) for device in (TOY, fast)}
+
+    found = compare({name: reduced(report) for name, report in reports.items()})
+
+    assert found.families == {"blas_level_1_a_x_plus_y": "BLAS level 1, a-x-plus-y"}
+    assert {table.columns[0] for table in standings_tables(found)} == {"BLAS level 1, a-x-plus-y"}
+    assert {work_name(work) for work in works(found)} == {"BLAS level 1, a-x-plus-y rate"}
 
 
 def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
