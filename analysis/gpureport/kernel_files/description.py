@@ -31,6 +31,8 @@ _TYPE = re.compile(r"([a-z]+)(2|4|8|16)?")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"\s*2\s*\^\s*(\d{1,2})\s*\.\.\s*2\s*\^\s*(\d{1,2})\s*")
 _MOST_EXPONENT = 40
+MOST_SIZE = 2**_MOST_EXPONENT
+"""Largest value of a size."""
 RESERVED = ("local_x", "local_y", "local_z")
 """Names of the work-group's dimensions in expressions."""
 
@@ -51,10 +53,10 @@ def _size(value: object) -> object:
     """Refuse what is no number, expression, ``auto``, range, or list of sizes."""
     if isinstance(value, str) and ".." in value:
         _check_range(value)
-    listed = isinstance(value, list | tuple)
-    if isinstance(value, list | tuple) and not (value and all(map(_is_positive, value))):
-        raise ValueError("must be a list of whole numbers of at least 1")
-    if not listed and (isinstance(value, bool) or not isinstance(value, str | int | float)):
+    if isinstance(value, list | tuple):
+        if not (value and all(map(_is_positive, value))):
+            raise ValueError("must be a list of whole numbers of at least 1")
+    elif isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
     return value
 
@@ -72,7 +74,7 @@ def _check_range(text: str) -> None:
 
 
 def _is_positive(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1 << _MOST_EXPONENT
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_SIZE
 
 
 def _work_groups(value: object) -> object:
@@ -203,8 +205,8 @@ class ArgumentFields(Strict):
         given = [name for name in ("elements", "value", "local") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("needs exactly one of elements (a buffer), value (a scalar) and local (local memory)")
-        if self.used_bytes is not None and self.used_bytes > self.element_bytes * self.stride:
-            raise ValueError(f"used_bytes exceeds the record, which has {self.element_bytes * self.stride} bytes")
+        if self.accessed_bytes > self.record_bytes:
+            raise ValueError(f"used_bytes exceeds the record, which has {self.record_bytes} bytes")
         return self
 
     @property
@@ -229,6 +231,16 @@ class ArgumentFields(Strict):
     def element_bytes(self) -> int:
         """Bytes of one element; a vector of three is not supported."""
         return self.dtype.itemsize * self.lanes
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes from one record to the next."""
+        return self.element_bytes * self.stride
+
+    @property
+    def accessed_bytes(self) -> int:
+        """Bytes of each record that are accessed."""
+        return self.used_bytes or self.element_bytes
 
 
 class WorkFields(Strict):
@@ -260,7 +272,7 @@ class VariantFields(Strict):
         return value
 
 
-Positive = Annotated[int, Field(ge=1, le=1 << _MOST_EXPONENT)]
+Positive = Annotated[int, Field(ge=1, le=MOST_SIZE)]
 _Groups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
 WorkGroups = Annotated[_Groups, BeforeValidator(_work_groups, json_schema_input_type=_Groups)]
 _Sizes = Formula | tuple[Positive, ...]

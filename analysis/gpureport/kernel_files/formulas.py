@@ -122,10 +122,14 @@ class Formulas:
                 found[each.buffer_name] = max(size, found.get(each.buffer_name, size))
         return found
 
+    def wanted(self, names: Mapping[str, Value]) -> tuple[int, ...]:
+        """Return the work-items in each dimension, as described."""
+        sizes = enumerate(self.fields.global_size)
+        return tuple(self.whole(f"global_size.{i}", each, names) for i, each in sizes)
+
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
-        names, local = self.names(parameters), self.local_size(parameters)
-        wanted = [self.whole(f"global_size.{i}", each, names) for i, each in enumerate(self.fields.global_size)]
+        wanted, local = self.wanted(self.names(parameters)), self.local_size(parameters)
         if not all(wanted):
             raise self.error("global_size", "a dimension has no work-items")
         if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):

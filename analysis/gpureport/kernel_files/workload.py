@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
 from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, range_of
+from gpureport.kernel_files.description import MOST_SIZE, RESERVED, ArgumentFields, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.signature import Signature
@@ -38,7 +38,6 @@ _LEAST_BYTES = 2**16
 _FAR = 16
 """Largest working set of a GPU's sweep, as a multiple of the last cache; half of it on a CPU and for a quick run."""
 _MOST_SKIPPED_BYTES = 2**18
-_MOST_SIZE = 2**40
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 """Approximate sizes of all buffers at which results are checked."""
 _MOST_CHECKED_BYTES = 2**31
@@ -183,7 +182,7 @@ class KernelFileWorkload(Workload):
             return sum(sizes.values()) <= nbytes and self._computable(sizes)
 
         high = 1
-        while unit * high < _MOST_SIZE and fits(2 * high):
+        while unit * high < MOST_SIZE and fits(2 * high):
             high *= 2
         low, high = high, 2 * high
         while high - low > 1:
@@ -299,7 +298,7 @@ class KernelFileWorkload(Workload):
         elif written is not None:
             ends = range_of(written)
             most = min(4 * grid.last_cache_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
-            value = min(self._value_of(most, self._shape()), ends[1] if ends else _MOST_SIZE)
+            value = min(self._value_of(most, self._shape()), ends[1] if ends else MOST_SIZE)
             least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple() == 0 else 0
         points = [point for shape in shapes if self._divides(point := self._with(value, shape))]
