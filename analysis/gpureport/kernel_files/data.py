@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.kernel_files.description import ArgumentFields
-from gpureport.kernel_files.expressions import ExpressionError, Value, evaluate
+from gpureport.kernel_files.expressions import Value, evaluate
 from gpureport.kernel_files.formulas import Formulas
 from gpureport.workloads.model import Argument, Job, Local, Parameters
 
@@ -63,10 +63,8 @@ def initial_contents(
         return rng.integers(int(low), int(high), count).astype(dtype)
 
     field = f"arguments.{position}.values"
-    try:
+    with formulas.of_field(field):
         found = np.asarray(evaluate(argument.values, names, {"random": random}))
-    except ExpressionError as error:
-        raise formulas.error(field, str(error)) from None
     if found.size not in (1, count):
         what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
         raise formulas.error(field, what)
@@ -119,10 +117,8 @@ def _evaluated(formulas: Formulas, known: Mapping[str, Value]) -> dict[str, Any]
     fields, names, found = formulas.fields, dict(known), dict[str, Any]()
     for field, expressions, into in (("let", fields.let, names), ("expect", fields.expect or {}, found)):
         for name, text in expressions.items():
-            try:
+            with formulas.of_field(f"{field}.{name}"):
                 into[name] = evaluate(text, names)
-            except ExpressionError as error:
-                raise formulas.error(f"{field}.{name}", str(error)) from None
     return found
 
 

@@ -1,6 +1,6 @@
 """The demand of a described kernel: declared accesses and operations, completed by assumptions."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
 from gpureport.kernel_files.expressions import Value
@@ -52,20 +52,23 @@ def _compiled_operations(code: MachineCode | None, loads: float) -> dict[str, fl
     """
     if code is None or code.form != "PTX" or code.calls or (code.loops and not (code.loop and code.loop.outside)):
         return {}
-    found: dict[str, float] = {}
-    parts = [(code.loop.outside, 1.0), (code.loop.counts, _iterations(code.loop, loads))] if code.loop else []
-    for counts, times in parts or [(code.counts, 1.0)]:
-        for kind in counts.keys() & _CLASSES.keys():
-            found[_CLASSES[kind]] = found.get(_CLASSES[kind], 0.0) + counts[kind] * times
-    return found
+    parts = [(code.counts, 1.0)]
+    if code.loop:
+        parts = [(code.loop.outside, 1.0), (code.loop.counts, _iterations(code.loop, loads))]
+    return _summed(
+        (_CLASSES[kind], count * times) for counts, times in parts for kind, count in counts.items() if kind in _CLASSES
+    )
 
 
 def _listed(counts: Mapping[str, float], listed: Collection[str]) -> dict[str, float]:
     """Return *counts* by the classes that an architecture has *listed*; those without a known rate stay as they are."""
+    return _summed((listed_class(name, listed), count) for name, count in counts.items())
+
+
+def _summed(counts: Iterable[tuple[str, float]]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for name, count in counts.items():
-        known = listed_class(name, listed)
-        found[known] = found.get(known, 0.0) + count
+    for name, count in counts:
+        found[name] = found.get(name, 0.0) + count
     return found
 
 

@@ -1,6 +1,7 @@
 """Sizes and amounts of a described kernel: its expressions, evaluated at the parameters of a point."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from math import ceil
 from typing import Any
@@ -54,6 +55,14 @@ class Formulas:
         """Return a problem of a *field* of this kernel."""
         return FieldError(self.prefix + field, message, self.document)
 
+    @contextmanager
+    def of_field(self, field: str) -> Iterator[None]:
+        """Raise problems of expressions as those of a *field*."""
+        try:
+            yield
+        except ExpressionError as error:
+            raise self.error(field, str(error)) from None
+
     @cached_property
     def steps(self) -> "tuple[Formulas, ...]":
         """The kernel, and those after it in the sequence."""
@@ -76,17 +85,13 @@ class Formulas:
 
     def whole(self, field: str, text: str, names: Mapping[str, Value]) -> int:
         """Evaluate an expression of a *field* whose value is a whole number."""
-        try:
+        with self.of_field(field):
             return whole(text, names)
-        except ExpressionError as error:
-            raise self.error(field, str(error)) from None
 
     def number(self, field: str, text: str, names: Mapping[str, Value]) -> float:
         """Evaluate an expression of a *field* whose value is a number."""
-        try:
+        with self.of_field(field):
             return number(text, names)
-        except ExpressionError as error:
-            raise self.error(field, str(error)) from None
 
     def amount(self, field: str, text: str, names: Mapping[str, Value]) -> float:
         """Evaluate an expression of a *field* whose value is a number of at least zero."""
