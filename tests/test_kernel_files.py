@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from platform import machine
 from shutil import copy
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import hypothesis
 import numpy as np
@@ -35,6 +35,7 @@ from gpureport.kernel_files.signature import signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
+from gpureport.measure.checking import refuse_faulty
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, model_inputs, predict
 from gpureport.predict.advice import advice
@@ -667,6 +668,10 @@ def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> Non
         with pytest.raises(FieldError, match=rf"saxpy.yaml:14: {field}: .*{TOY.name}") as error:
             workload.sweeps(TOY, small)
         assert f" {limit:.0f} " in str(error.value)
+        with pytest.raises(FieldError, match=field):  # before a driver reports less
+            refuse_faulty(Mock(spec_set=()), [workload], TOY, small, Mock(spec_set=()))
+    (workload,) = load_kernels([changed(tmp_path, "guarded: true", "guarded: true\nwork_groups: [64, 100000]")])
+    assert {point["local_x"] for sweep in workload.sweeps(TOY, small) for point in sweep.points} == {64}
     (workload,) = load_kernels([changed(tmp_path, "sizes: {n: auto}", "sizes: {n: [1048576]}")])
     with pytest.raises(FieldError, match=rf"sizes.*{TOY.name}"):
         workload.sweeps(TOY, replace(small, max_bytes=2**20))

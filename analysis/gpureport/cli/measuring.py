@@ -230,7 +230,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             earlier.refuse_changes(plan, present)
         if kernels:
             with ProgressBar("checking results") as bar:
-                refuse_faulty(measurer, kernels, bar)
+                refuse_faulty(measurer, kernels, match.device, limits, bar)
         yield plan, measurer
 
 

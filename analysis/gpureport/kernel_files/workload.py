@@ -222,11 +222,11 @@ class KernelFileWorkload(Workload):
             FieldError: the device supports none of the work-groups or sizes.
         """
         shape, shapes = self._shape(), self._shapes(device, limits)
-        if not shapes:
-            what = f"do not fit {device.name}, whose largest work-group has {limits.max_work_group} work-items"
-            raise self.formulas.error("work_groups", what)
         if prod(shape) > limits.max_work_group:
-            shape = shapes[0] if self._written_shapes() else (limits.max_work_group, *(1 for _ in shape[1:]))
+            if self._written_shapes():
+                largest = f"{limits.max_work_group} work-items of the largest work-group of {device.name}"
+                raise self.formulas.error("work_groups", f"{' x '.join(map(str, shape))} exceeds the {largest}")
+            shape = (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
         points = [self._with(value, shape) for value in values]
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
