@@ -646,6 +646,9 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (workload,) = load_kernels([file])
     job = workload.job(workload.verification()[0], np.random.default_rng(5))
     assert set(workload.expected(workload.verification()[0], job, 1)) == {"y"}
+    (same,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own:right")])
+    assert set(same.expected(workload.verification()[0], job, 1)) == {"y"}
+    file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
 
     (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
     with pytest.raises(FieldError, match="expect_from"):

@@ -125,10 +125,10 @@ def _evaluated(formulas: Formulas, known: Mapping[str, Value]) -> dict[str, Any]
 def _called(formulas: Formulas, reference: str, folder: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     """Call the function of ``expect_from``."""
     file, _, function = reference.partition(":")
-    path = folder / file
+    path = folder / (file if file.endswith(".py") else f"{file}.py")
     spec = importlib.util.spec_from_file_location(path.stem, path) if path.is_file() and function else None
     if spec is None or spec.loader is None:
-        raise formulas.error("expect_from", f"{file!r} cannot be imported; write file.py:function")
+        raise formulas.error("expect_from", f"{file!r} cannot be imported; write module:function")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

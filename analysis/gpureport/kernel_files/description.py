@@ -323,7 +323,7 @@ class KernelFields(Strict):
     let: dict[Readable, str] = Field(default_factory=dict)
     """Names for parts of these expressions, in this order."""
     expect_from: str | None = None
-    """``file.py:function``, which returns them; it receives all arguments and sizes by name."""
+    """``module:function`` or ``file.py:function``, which returns them; it receives all arguments and sizes by name."""
     tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
     """Largest relative difference; default: 1e-5 for float, 1e-12 for double, 0 for integers."""
     build_options: str = ""
