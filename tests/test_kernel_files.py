@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from platform import machine
 from shutil import copy
+from time import process_time
 from unittest.mock import Mock, patch
 
 import hypothesis
@@ -31,7 +32,7 @@ from gpureport.kernel_files.draft import draft
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.schema import FILE_NAME, kernel_schema, schema_text
-from gpureport.kernel_files.signature import signatures
+from gpureport.kernel_files.signature import number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
@@ -921,6 +922,18 @@ def test_drafts_are_valid_and_mark_their_guesses(tmp_path: Path, name: str) -> N
     assert load_kernels([source.with_suffix(".yaml")])
     for part in parts:
         assert part in written
+
+
+@pytest.mark.parametrize("part", ["#define a ", "typedef a ", "local a ", "} ", "/* ", "a(", "kernel ", " "])
+@pytest.mark.parametrize("start", ["#define a", "typedef a", ""])
+def test_long_sources_are_read_in_little_time(start: str, part: str) -> None:
+    """Their length is limited, but patterns must not look at each part again and again."""
+    text = f"kernel void f(global real *x) {{}}\n{start}{part * (200_000 // len(part))}"
+    before = process_time()
+
+    assert number_type("real", text) == "real"
+    assert signatures(text)
+    assert process_time() - before < 10
 
 
 def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:

@@ -17,15 +17,17 @@ from gpureport.kernel_files.description import SCALARS
 Kind = Literal["buffer", "scalar", "local", "other"]
 
 _SKIPPED = re.compile(  # comments, directives, text
-    r"""/\*.*?\*/ | //[^\n]* | ^[ \t]*\#(?:[^\n\\]|\\.)* | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'?""",
+    r"""/\*.*?(?:\*/|\Z) | //[^\n]* | ^[ \t]*\#(?:[^\n\\]|\\.)* | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'?""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
 _KERNEL = re.compile(r"\b(?:__)?kernel\b")
 _REQUIRED = re.compile(r"\breqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+_WORDS = r"(\w+(?:[ ]\w+){0,3}?)"
 _ALIAS = re.compile(
-    r"^[ \t]*\#[ \t]*define[ \t]+(\w+)[ \t]+([\w ]+?)[ \t]*$|\btypedef\s+(\w[\w ]*?)\s+(\w+)\s*;", re.MULTILINE
+    rf"^[ \t]*\#[ \t]*define[ \t]+(\w+)[ \t]+{_WORDS}[ \t]*$ | \btypedef\s+{_WORDS}\s+(\w+)\s*;",
+    re.MULTILINE | re.VERBOSE,
 )
-_LOCAL_ARRAY = re.compile(r"\b(?:__)?local\s+\w[^;(){}*]*\[")
+_LOCAL_ARRAY = re.compile(r"\b(?:__)?local\s+\w[^;(){}*]{0,200}\[")
 _MOST_ALIASES = 8
 """Macros and types that name each other in turn."""
 _ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
