@@ -3,7 +3,7 @@
 
 import pytest
 
-from gpureport.findings.instruction_counts import differences, instruction_counts
+from gpureport.findings.instruction_counts import differences, instruction_counts, unclassified
 from gpureport.records.measurement import MachineCode
 from gpureport.workloads.model import Demand
 
@@ -25,12 +25,12 @@ def test_operations_are_those_of_a_work_item_that_works() -> None:
     counts = instruction_counts(CODE, demand(int32=120.0, int32_mul=30.0, memory=20.0, instruction=400.0))
 
     assert counts == {"arithmetic": (20, 15.0), "global access": (2, 2.0)}
-    assert differences(counts) == ()
+    assert differences(counts, 0.0) == ()
 
 
 @pytest.mark.parametrize("int32", [90.0, 410.0])
 def test_a_difference_beyond_a_factor_of_two_is_reported(int32: float) -> None:
-    (sentence,) = differences(instruction_counts(CODE, demand(int32=int32, memory=20.0))) or ()
+    (sentence,) = differences(instruction_counts(CODE, demand(int32=int32, memory=20.0)), 0.0) or ()
 
     assert "20 arithmetic instructions in PTX" in sentence
     assert f"counts {int32 / 10:g}" in sentence
@@ -38,14 +38,14 @@ def test_a_difference_beyond_a_factor_of_two_is_reported(int32: float) -> None:
 
 @pytest.mark.parametrize("int32", [100.0, 400.0])
 def test_a_factor_of_two_still_agrees(int32: float) -> None:
-    assert differences(instruction_counts(CODE, demand(int32=int32))) == ()
+    assert differences(instruction_counts(CODE, demand(int32=int32)), 0.0) == ()
 
 
 def test_counts_of_several_branches_are_not_judged() -> None:
     """Three loads in the code, of which a work-item executes two."""
     more = CODE.model_copy(update={"counts": {**CODE.counts, "global load": 3}})
 
-    assert differences(instruction_counts(more, demand(int32=1.0, memory=20.0))) is None
+    assert differences(instruction_counts(more, demand(int32=1.0, memory=20.0)), 0.0) is None
 
 
 @pytest.mark.parametrize("changes", [{"loops": True}, {"calls": ("helper",)}, {"form": "x86-64"}])
@@ -53,4 +53,16 @@ def test_only_straight_ptx_is_compared(changes: dict[str, object]) -> None:
     counts = instruction_counts(CODE.model_copy(update=changes), demand(int32=120.0))
 
     assert counts == {}
-    assert differences(counts) is None
+    assert differences(counts, 0.0) is None
+
+
+def test_instructions_for_indices_count_once() -> None:
+    """They are arithmetic in compiled code, and in no class of the model."""
+    declared = demand(fp32=10.0, memory=20.0, instruction=220.0)
+    counts = instruction_counts(CODE, declared)
+
+    assert unclassified(declared) == 19
+    assert unclassified(demand(int32=10.0)) == 0
+    assert differences(counts, unclassified(declared)) == ()
+    (sentence,) = differences(counts, 8.0) or ()
+    assert "the model counts 1, and 8 for indices" in sentence

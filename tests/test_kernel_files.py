@@ -4,12 +4,14 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from platform import machine
 from shutil import copy
-from unittest.mock import patch
+from time import process_time
+from unittest.mock import Mock, patch
 
 import hypothesis
 import numpy as np
@@ -21,17 +23,20 @@ from jsonschema import Draft202012Validator
 
 import gpureport
 from gpureport.cli import main
+from gpureport.compare import compare, reduced
+from gpureport.compare.summary import works
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import calibrating, described, expressions, load_kernels
 from gpureport.kernel_files.draft import draft
-from gpureport.kernel_files.expressions import ExpressionError, evaluate, number, whole
+from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.schema import FILE_NAME, kernel_schema, schema_text
-from gpureport.kernel_files.signature import signatures
+from gpureport.kernel_files.signature import number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BuildError
+from gpureport.measure.checking import refuse_faulty
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, model_inputs, predict
 from gpureport.predict.advice import advice
@@ -39,6 +44,8 @@ from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
+from gpureport.report.comparison.tables import standings_tables
+from gpureport.report.comparison.words import work_name
 from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
@@ -140,11 +147,11 @@ def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
         ("matmul(reshape(y, 20000, 1, 1), reshape(y, 1, 1, 20000))", "elements"),
         ("matmul(reshape(tile(y, 500), 10000, 1000), reshape(tile(y, 500), 1000, 10000))", "product"),
         ("concatenate(x)", "list"),
-        ("cumsum(x, 0, None, x)", "cumsum(array, axis)"),
-        ("sum(x, out=x)", "sum(array, axis)"),
+        ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
+        ("sum(x, out=x)", "sum(array, axis=None)"),
         ("sqrt(x, x)", "sqrt(value)"),
         ("where(x > 2)", "where(condition, a, b)"),
-        ("sum(x, **x)", "sum(array, axis)"),
+        ("sum(x, **x)", "sum(array, axis=None)"),
         ("9 ** 9 + 10000000000000000000000", "64 bits"),
         ("[None, 1]", "number"),
         ("not n", "support"),
@@ -360,8 +367,11 @@ def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     completed = bare.completed(code).demand(point, TOY).operations
 
     assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
+    assert completed["instruction"] == completed["memory"] + 6 * point["n"], "indices are part of the compiled code"
     assert set(bare.completed(looping).demand(point, TOY).operations) == names
-    assert example("saxpy").completed(code).demand(point, TOY).operations["fp32"] == point["n"]
+    declared = example("saxpy").completed(code).demand(point, TOY)
+    assert declared.operations["fp32"] == point["n"]
+    assert declared.operations == example("saxpy").demand(point, TOY).operations
 
 
 def test_a_sequence_takes_the_time_of_its_kernels() -> None:
@@ -428,6 +438,19 @@ def test_a_family_has_the_title_of_its_description(tmp_path: Path) -> None:
     one.write_text(one.read_text().replace("guarded: true", "guarded: true\nvariants: {small: {}, very_large: {}}"))
     report = predicted_report(TOY, load_kernels([one]), quick=True)
     assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
+
+
+def test_comparisons_have_the_titles_of_described_families(tmp_path: Path) -> None:
+    """In tables, captions and sentences; also without the descriptions."""
+    one = changed(tmp_path, "name: SAXPY", "name: BLAS level 1, a-x-plus-y")
+    fast = TOY.model_copy(update={"id": "fast", "name": "Fast", "clock_hz": 2 * TOY.clock_hz})
+    reports = {device.name: predicted_report(device, load_kernels([one]), quick=True) for device in (TOY, fast)}
+
+    found = compare({name: reduced(report) for name, report in reports.items()})
+
+    assert found.families == {"blas_level_1_a_x_plus_y": "BLAS level 1, a-x-plus-y"}
+    assert {table.columns[0] for table in standings_tables(found)} == {"BLAS level 1, a-x-plus-y"}
+    assert {work_name(work) for work in works(found)} == {"BLAS level 1, a-x-plus-y rate"}
 
 
 def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
@@ -523,6 +546,13 @@ def test_the_smallest_measured_sizes_are_close(name: str) -> None:
         ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
         ("y + a * x", "None", 16, "expect.y", "real"),
         ("y + a * x", "y + sum(tile(x, 2 ** 40))", 16, "expect.y", "elements"),
+        ("sizes: {n: auto}", "sizes: {lambda: auto}", 6, "sizes", "write lambda_"),
+        ("sizes: {n: auto}", "sizes: {n: 2^12..2^10}", 6, "sizes.n", "write 2^10..2^12"),
+        ("sizes: {n: auto}", "sizes: {n: 2^12..2^12}", 6, "sizes.n", "write [4096]"),
+        ("sizes: {n: auto}", "sizes: {n: 2^12..2^41}", 6, "sizes.n", "2^40"),
+        ("elements: n}", "elements: n, pattern: 'stencil [1, 1]'}", 9, "arguments.1.pattern", "global_size has 1"),
+        ("source: saxpy.cl", "source: .", 4, "source", "is a folder"),
+        ("value: n}", "value: 2.0 ** 900}", 11, "arguments.3.value", "uint"),
         ("guarded: true", "variants: {small: {sizes: {n: 64}}}", 13, "variants.small", "'sizes'"),
         ("guarded: true", "variants: {small: {expect: {y: x}}}", 13, "variants.small", "'expect'"),
         ("guarded: true", "variants: {small: {work: {amount: 1}}}", 13, "variants.small", "'work'"),
@@ -541,6 +571,17 @@ def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, f
     assert f":{line}:" in message or not field
     assert word in message
     assert "\n" not in message
+
+
+def test_values_that_a_type_does_not_have_give_one_sentence(tmp_path: Path) -> None:
+    """NumPy's warning about the conversion is not part of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=r"arguments.3.value: .* is not a value of type uint"):
+            load_kernels([changed(tmp_path, "value: n}", "value: 2.0 ** 900}")])
+        load_kernels(
+            [changed(tmp_path, "type: float, elements: n}", 'type: float, elements: n, values: "2.0 ** 900"}')]
+        )
 
 
 @pytest.mark.parametrize("text", ["int main() { return 0; }", "\n", "kernel", '"kernel void f(', "#define kernel\n"])
@@ -606,6 +647,9 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (workload,) = load_kernels([file])
     job = workload.job(workload.verification()[0], np.random.default_rng(5))
     assert set(workload.expected(workload.verification()[0], job, 1)) == {"y"}
+    (same,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own:right")])
+    assert set(same.expected(workload.verification()[0], job, 1)) == {"y"}
+    file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
 
     (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
     with pytest.raises(FieldError, match="expect_from"):
@@ -618,15 +662,20 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
 
 
 def test_a_device_that_does_not_support_a_kernel_is_named(tmp_path: Path) -> None:
-    """Work-groups, local memory or data are too large."""
+    """Work-groups, local memory or data are too large; with line and limit."""
     small = limits_of(TOY)
-    for new, field in (
-        ("work_groups: 100000", "work_groups"),
-        ("local_memory_bytes: 1000000000", "local_memory_bytes"),
+    for new, field, limit in (
+        ("work_groups: 100000", "work_groups", small.max_work_group),
+        ("local_memory_bytes: 1000000000", "local_memory_bytes", TOY.architecture.occupancy.local_memory_bytes),
     ):
         (workload,) = load_kernels([changed(tmp_path, "guarded: true", f"guarded: true\n{new}")])
-        with pytest.raises(FieldError, match=rf"{field}.*{TOY.name}"):
+        with pytest.raises(FieldError, match=rf"saxpy.yaml:14: {field}: .*{TOY.name}") as error:
             workload.sweeps(TOY, small)
+        assert f" {limit:.0f} " in str(error.value)
+        with pytest.raises(FieldError, match=field):  # before a driver reports less
+            refuse_faulty(Mock(spec_set=()), [workload], TOY, small, Mock(spec_set=()))
+    (workload,) = load_kernels([changed(tmp_path, "guarded: true", "guarded: true\nwork_groups: [64, 100000]")])
+    assert {point["local_x"] for sweep in workload.sweeps(TOY, small) for point in sweep.points} == {64}
     (workload,) = load_kernels([changed(tmp_path, "sizes: {n: auto}", "sizes: {n: [1048576]}")])
     with pytest.raises(FieldError, match=rf"sizes.*{TOY.name}"):
         workload.sweeps(TOY, replace(small, max_bytes=2**20))
@@ -802,23 +851,117 @@ def test_a_draft_is_a_valid_description(tmp_path: Path) -> None:
     assert "# CHECK" in text
 
 
-def test_a_draft_of_something_else_is_refused(tmp_path: Path) -> None:
-    """A missing file, no kernel, an image."""
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("void f(void) {}", "is not OpenCL"),
+        ("kernel void f(read_only image2d_t g) {}", ":1: f: 'g' is an image2d_t"),
+        ("typedef struct { int a; } pair;\nkernel void f(const pair g) {}", ":2: f: 'g' is a structure by value"),
+        ("kernel void f(struct pair g) {}", ":1: f: 'g' is a structure by value"),
+        ("kernel void f(global int *x, size_t n) {}", ":1: f: 'n' is a size_t, which OpenCL C does not allow"),
+        ("#define ARGS global int *x\nkernel void f(ARGS, int n) {}", ":2: f: its parameters .* macros"),
+        ("kernel void f(void) {}", ":1: f: has no buffer"),
+    ],
+)
+def test_a_draft_of_something_else_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    """With the argument that cannot be described, and why."""
     source = tmp_path / "image.cl"
     with pytest.raises(InputError, match="no such file"):
         draft(source)
-    source.write_text("void f(void) {}")
-    with pytest.raises(InputError, match="not OpenCL"):
+    source.write_text(text)
+    with pytest.raises(InputError, match=rf"image.cl.*{problem}"):
         draft(source)
-    source.write_text("kernel void f(read_only image2d_t g) {}")
-    with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
-        draft(source)
-    source.write_text("typedef struct { int a; } pair; kernel void f(const pair g) {}")
-    with pytest.raises(InputError, match=r"image.cl:1: f: 'g'"):
-        draft(source)
-    source.write_text("kernel void f(void) {}")
-    with pytest.raises(InputError, match=r"image.cl:1: f: has no arguments"):
-        draft(source)
+
+
+DRAFTS = {
+    "several": (
+        "kernel void b(read_only image2d_t g){}\nkernel void one(global int *x){}\nkernel void two(global int *x) {}",
+        (
+            "kernel: one",
+            "several.cl:1 also contains b: 'g' is an image2d_t",
+            "several.cl:3 also contains two: describe",
+        ),
+    ),
+    "vectors": (
+        "kernel void f(global float3 *w, constant uchar16 *t, const float2 ab) {}",
+        (
+            "type: float4, elements: n, access: read_write}  # CHECK: declared as float3",
+            "elements: 256",
+            "type: float2, v",
+        ),
+    ),
+    "qualifiers": (
+        "__kernel void f(__global const volatile float *restrict a, __global float *__restrict b, global void *c){}",
+        ("name: a, type: float, elements: n, access: read}", "name: b, type: float, elements: n, access: read_write}"),
+    ),
+    "macros": (
+        "#define REAL double\ntypedef unsigned int whole;\nkernel void f(global REAL *y, REAL a, whole n, half_t b) {}",
+        ("type: double, elements: n", "type: uint, value: n}  # CHECK: declared as whole", "CHECK: type of half_t"),
+    ),
+    "local": (
+        "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void f(global int *x) { local int t[64]; }",
+        ("work_groups: 64\n", "local_memory_bytes: 0  # CHECK"),
+    ),
+    "words": ("kernel void f(global int *in, int lambda) {}", ("sizes: {lambda_: auto}  # CHECK", "value: lambda_}")),
+    "struct": (
+        "struct pair { int a, b; };\nkernel void f(global struct pair *x) {}",
+        ("stride: 4, access: read_write}  # CHECK: type and stride of struct pair",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_drafts_are_valid_and_mark_their_guesses(tmp_path: Path, name: str) -> None:
+    """The first kernel that can be described; comments name the others."""
+    text, parts = DRAFTS[name]
+    source = tmp_path / f"{name}.cl"
+    source.write_text(text)
+    written = draft(source)
+    source.with_suffix(".yaml").write_text(written)
+
+    assert load_kernels([source.with_suffix(".yaml")])
+    for part in parts:
+        assert part in written
+
+
+@pytest.mark.parametrize("part", ["#define a ", "typedef a ", "local a ", "} ", "/* ", "a(", "kernel ", " "])
+@pytest.mark.parametrize("start", ["#define a", "typedef a", ""])
+def test_long_sources_are_read_in_little_time(start: str, part: str) -> None:
+    """Their length is limited, but patterns must not look at each part again and again."""
+    text = f"kernel void f(global real *x) {{}}\n{start}{part * (200_000 // len(part))}"
+    before = process_time()
+
+    assert number_type("real", text) == "real"
+    assert signatures(text)
+    assert process_time() - before < 10
+
+
+def test_a_required_work_group_is_that_of_its_kernel(tmp_path: Path) -> None:
+    """Another one would fail on the device."""
+    first, second = signatures(
+        "kernel void a(global int *x) {}\n__attribute__((reqd_work_group_size(16, 4, 1))) kernel void b(global int *x);"
+    )
+    assert (first.work_group, second.work_group) == ((), (16, 4, 1))
+
+    source = tmp_path / "required.cl"
+    source.write_text(DRAFTS["local"][0])
+    file = source.with_suffix(".yaml")
+    for wrong in ("work_groups: 32", "work_groups: [64, 128]", "work_groups: auto"):
+        file.write_text(draft(source).replace("work_groups: 64", wrong))
+        with pytest.raises(InputError, match=r"required.yaml:.*work_groups: f has reqd_work_group_size 64; write 64"):
+            load_kernels([file])
+
+
+def test_a_vector_by_value_has_one_number_in_all_its_parts(backend: OpenCLBackend, tmp_path: Path) -> None:
+    """Expressions see it as an array."""
+    source = tmp_path / "scale.cl"
+    source.write_text("kernel void scale(global float *y, float2 ab) { y[get_global_id(0)] *= ab.x + ab.y; }")
+    file = source.with_suffix(".yaml")
+    file.write_text(draft(source).replace("value: 1.0", "value: 3").replace("# expect", "expect"))
+    file.write_text(re.sub(r"expect:.*", 'expect: {y: "y * (ab[0] + ab[1])"}', file.read_text()))
+    (workload,) = load_kernels([file])
+
+    assert verify(backend, workload, np.random.default_rng(5)).passed
 
 
 def test_a_draft_describes_structures_by_their_numbers(tmp_path: Path) -> None:
@@ -912,6 +1055,16 @@ def test_the_readme_shows_the_example() -> None:
     readme = (Path(__file__).parents[1] / "README.md").read_text()
 
     assert SAXPY.read_text().partition("\n")[2] in readme
+
+
+def test_the_readme_lists_all_functions_with_their_arguments() -> None:
+    """Those of the code, in its order; an error message has the same form."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    listed = readme.partition("These are the functions of expressions:\n\n")[2].partition("\n\n")[0]
+
+    assert " ".join(listed.split()) == ", ".join(known_functions())
+    with pytest.raises(ExpressionError, match=re.escape("write sum(array, axis=None)")):
+        evaluate("sum()", {})
 
 
 def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

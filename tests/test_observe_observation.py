@@ -130,6 +130,24 @@ def test_the_best_work_group_is_the_peak(metric: Metric, best: float) -> None:
     assert peak.ci_low < peak.value < peak.ci_high
 
 
+def test_the_interval_of_the_best_work_group_is_that_of_its_point() -> None:
+    """Times that jump between two values have small steps, but an uncertain median."""
+    steady = measurement(RATE, "work_group", [64.0, 128.0], lambda x: 1e-3 * x)
+    jumping = tuple(
+        point.model_copy(
+            update={"samples_s": tuple(t * (2 if 4 <= i < 10 else 1) for i, t in enumerate(point.samples_s))}
+        )
+        for point in steady.points
+    )
+    observation = observe(steady.model_copy(update={"points": jumping}))
+
+    assert observation is not None
+    (peak,) = observation.features
+    best = max(observation.points, key=lambda point: point.value)
+    assert (peak.value, peak.ci_low, peak.ci_high) == (best.value, best.ci_low, best.ci_high)
+    assert best.ci_high / best.ci_low > 1.5
+
+
 def test_few_samples_are_said_and_widen_the_intervals() -> None:
     """Two samples say nothing of their median; the scatter of all points does."""
     observation = observe(measurement(RATE, "working_set", SIZES, cached, samples=2, noise=0.03))

@@ -3,12 +3,12 @@
 import pytest
 
 from gpureport.records.features import Feature, Position
-from gpureport.records.finding import Finding, Verdict
+from gpureport.records.finding import Advice, Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
-from gpureport.report.run import answers
+from gpureport.report.run import answers, kernels
 from gpureport.report.run.curves import curves
 from gpureport.report.run.decisions import amount_of_work, working_set
 from gpureport.report.run.difference import compared, value_text
@@ -239,6 +239,41 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     assert first == f"Efficiency: Read bandwidth (read), {100 * share:.0f} % of the limit set by memory bandwidth."
     assert len(others) == passed
     assert all(text.startswith("More than 5 % faster than the limit: Read bandwidth (read).") for text in others)
+
+
+def own_kernel(share: float) -> Report:
+    """Return a report of a kernel of the user that reaches a *share* of its limit, with advice."""
+    report = one_kernel(share, 0.01)
+    info = report.workloads["memory/read"].model_copy(update={"described": True})
+    change = Advice(workload="memory/read", point="all", change="use vectors", gain=2.9)
+    return report.model_copy(update={"workloads": {**report.workloads, "memory/read": info}, "advice": (change,)})
+
+
+def test_a_kernel_that_exceeds_its_limit_is_not_limited_by_it() -> None:
+    """The description may declare more than the kernel needs."""
+    own = own_kernel(1.85)
+
+    (sentence,) = kernels.answers(own, curves(own))
+
+    assert "more than its lowest limit allows: memory bandwidth (185 % of this limit)" in sentence
+    assert "limited by" not in sentence
+
+
+@pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (0.93, True)])
+def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: float, explained: bool) -> None:
+    """Otherwise the nearest limit is named with its percentage, and predicted gains are doubted."""
+    own = own_kernel(share)
+
+    (sentence,) = kernels.answers(own, curves(own))
+
+    assert f"memory bandwidth ({100 * share:.0f} % of this limit)" in sentence
+    assert ("limited by" in sentence) is explained
+    assert ("use vectors: predicted 2.9" in sentence) is explained
+    assert ("No single limit of the model explains this rate" in sentence) is not explained
+    assert ("gains of changes are therefore uncertain" in sentence) is not explained
+    table = kernels.kernel_blocks(own, curves(own))[0].table
+    assert table
+    assert ("none; nearest: memory bandwidth" in table.rows[0]) is not explained
 
 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:

@@ -450,8 +450,8 @@ def kernel(
     if new or check:
         from gpureport.cli.kernels import check_kernels, draft_kernel
 
-        if bool(new) == bool(files):
-            raise InputError("kernel: give a description, or --new SOURCE without a description")
+        if bool(new) == bool(files) or (new and check):
+            raise InputError("kernel: give a description, or only --new SOURCE")
         return draft_kernel(new, force) if new else check_kernels(files or [])
     if not files:
         raise InputError("kernel: give the description of a kernel; `gpureport kernel --new SOURCE` drafts one")
@@ -636,12 +636,7 @@ def devices_new(
     blank: Annotated[bool, typer.Option("--empty", help="Write an empty entry to fill in; needs no device.")] = False,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            help="Start from the report of a run, with all values that it measured; needs no device.",
-            metavar="REPORT",
-            parser=path_of,
-        ),
+        _path("Start from the report of a run, with all values that it measured; needs no device.", "REPORT"),
     ] = None,
     no_measure: Annotated[
         bool, typer.Option("--no-measure", help="Only query the device; do not measure its caches and bandwidths.")

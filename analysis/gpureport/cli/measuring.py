@@ -29,6 +29,8 @@ from gpureport.report import Paper
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import load_sentences
+from gpureport.report.run.curves import curves
+from gpureport.report.run.kernels import answers
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import PresentDevice
@@ -233,7 +235,7 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             earlier.refuse_changes(plan, present)
         if kernels:
             with ProgressBar("checking results") as bar:
-                refuse_faulty(measurer, kernels, bar)
+                refuse_faulty(measurer, kernels, match.device, limits, bar)
         yield plan, measurer
 
 
@@ -283,6 +285,8 @@ def _summarise(report: Report, path: Path) -> None:
     print_findings(report.findings)
     print_unexpected(report.explanations)
     print_energy(report.energy)
+    for answer in answers(report, curves(report)):
+        note(answer)
     print_advice(report.advice)
     wrong = wrong_results(report)
     for name, info in report.workloads.items():

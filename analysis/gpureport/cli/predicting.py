@@ -1,6 +1,6 @@
 """``gpureport predict``: predictions for one device, or for several side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from gpureport.predict.contrast import contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
+from gpureport.records.report import described_families, workload_info
 from gpureport.report import Paper
 from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.spec.models import Device
@@ -52,6 +53,8 @@ class Forecast:
 
     device: Device
     predicted: tuple[Predicted, ...]
+    families: Mapping[str, str]
+    """Titles of the families of users' kernels, by identifier."""
 
     @property
     def predictions(self) -> tuple[Prediction, ...]:
@@ -128,7 +131,8 @@ def _devices(request: PredictionRequest) -> list[Device]:
 def _forecast(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> Forecast:
     limits = limits_of(device, quick=quick)
     with ProgressBar(f"predicting {device.name}"):
-        return Forecast(device, tuple(p for w in workloads for p in predict_with_deviations(device, w, limits)))
+        predicted = tuple(p for w in workloads for p in predict_with_deviations(device, w, limits))
+    return Forecast(device, predicted, described_families(map(workload_info, workloads)))
 
 
 def _beside(number: int, forecasts: Sequence[Forecast]) -> Beside:
@@ -139,7 +143,7 @@ def _beside(number: int, forecasts: Sequence[Forecast]) -> Beside:
 
 
 def _side(number: int, forecast: Forecast) -> Side:
-    return Side(chr(ord("A") + number), forecast.device, forecast.predictions)
+    return Side(chr(ord("A") + number), forecast.device, forecast.predictions, forecast.families)
 
 
 def _print(forecasts: Sequence[Forecast], beside: Sequence[Beside], *, everything: bool) -> None:

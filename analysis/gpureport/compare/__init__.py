@@ -77,6 +77,7 @@ def compare(
             for name, run in first.items()
             for each in run.per_watt
         ),
+        families={family: title for run in first.values() for family, title in run.families.items()},
         curves=tuple(common_curves({name: run.curves for name, run in first.items()})) if len(first) <= FEW else (),
     )
 

@@ -25,6 +25,7 @@ from gpureport.records.report import (
     Publication,
     Report,
     RunSettings,
+    WorkloadInfo,
 )
 from gpureport.spec.models import Device
 
@@ -127,12 +128,6 @@ class FindingExcerpt(_SweepExcerpt):
     unit: Name
 
 
-class WorkloadExcerpt(_RecordExcerpt):
-    """From a :class:`~gpureport.records.report.WorkloadInfo`."""
-
-    counting: str = ""
-
-
 class Excerpt(_RecordExcerpt):
     """From a :class:`~gpureport.records.report.Report`."""
 
@@ -145,7 +140,7 @@ class Excerpt(_RecordExcerpt):
     machine: Machine | None
     publication: Publication | None = None
     settings: RunSettings = RunSettings()
-    workloads: Table[Name, WorkloadExcerpt] = Field(default_factory=dict)
+    workloads: Table[Name, WorkloadInfo] = Field(default_factory=dict)
     predictions: Annotated[
         Many[Annotated[PredictionExcerpt | CalibratedExcerpt, Field(discriminator="kind")]], PREDICTIONS_ONCE
     ] = ()

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from gpureport.records.keys import Axis, Metric, Record, SweepKey
 from gpureport.records.levels import Level
-from gpureport.records.quantities import Compact, Rough
+from gpureport.records.quantities import Compact, Name, Rough, Table
 
 SCHEMA_VERSION = 3
 # History of the format.
@@ -190,5 +190,7 @@ class Comparison(Record):
     """Relative difference below which none is significant."""
     per_watt: tuple[PowerStanding, ...] = ()
     """In the order of the machines; none for machines without a known power."""
+    families: Table[Name, Name] = Field(default_factory=dict)
+    """Titles of the families of users' kernels, by identifier."""
     curves: tuple[MachineCurve, ...] = Field(default=(), exclude=True)
     """Of a few machines, for the charts of the page; the reports have them, so ``comparison.json`` does not."""

@@ -1,7 +1,7 @@
 """Data that a comparison keeps of each run: hundreds fit into memory, while one report takes tens of megabytes."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpureport.compare.conditions import facts, origin
@@ -12,7 +12,7 @@ from gpureport.compare.records import SweepCurve
 from gpureport.compare.samples import SweepSamples, samples_by_sweep
 from gpureport.compare.standings import BestPoints, best_points
 from gpureport.findings.whole_device import PerWatt, per_watt
-from gpureport.records.report import Report
+from gpureport.records.report import Report, described_families
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Run:
         samples: by sweep.
         curves: over sizes.
         per_watt: performance per watt.
+        families: titles of the families of users' kernels, by identifier.
     """
 
     device: str
@@ -44,6 +45,7 @@ class Run:
     samples: Mapping[str, SweepSamples]
     curves: tuple[SweepCurve, ...] = ()
     per_watt: tuple[PerWatt, ...] = ()
+    families: Mapping[str, str] = field(default_factory=dict)
 
 
 def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
@@ -62,6 +64,7 @@ def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
         samples=samples_by_sweep(kept.measurements),
         curves=sweep_curves(kept),
         per_watt=per_watt(read.device, read.energy),
+        families=described_families(read.workloads.values()),
     )
 
 

@@ -29,12 +29,14 @@ class Work:
         label: last words that the labels of the metrics share: ``bandwidth``.
         regime: one of :data:`~gpureport.compare.standings.REGIMES`; empty for separate cases.
         contests: one or more; all values have one unit.
+        title: of the family of a user's kernel; else empty.
     """
 
     family: str
     label: str
     regime: str
     contests: tuple[Contest, ...]
+    title: str = ""
 
     @property
     def unit(self) -> str:
@@ -75,7 +77,13 @@ def works(comparison: Comparison) -> tuple[Work, ...]:
             found.setdefault((family, contest.metric.kind, contest.metric.unit, regime), []).append(contest)
     order = {family: number for number, family in enumerate(families(comparison))}
     return tuple(
-        Work(family, _common_label([c.metric.label for c in found[key]]), regime, tuple(found[key]))
+        Work(
+            family,
+            _common_label([c.metric.label for c in found[key]]),
+            regime,
+            tuple(found[key]),
+            comparison.families.get(family, ""),
+        )
         for key in sorted(found, key=lambda key: (order[key[0]], key[1], (*REGIMES, "").index(key[3])))
         for family, *_, regime in (key,)
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gpureport.findings.instruction_counts import differences, instruction_counts
+from gpureport.findings.instruction_counts import differences, instruction_counts, unclassified
 from gpureport.predict.traffic import requested_bytes
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.keys import PointKey
@@ -69,7 +69,7 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
     reason = _incomparable(code, demand)
     loaded, stored = (None, None) if reason else (code.loaded_bytes, code.stored_bytes)
     instructions = instruction_counts(code, demand)
-    different = differences(instructions)
+    different = differences(instructions, unclassified(demand))
     agreements = {None} if loaded is None or stored is None else {_agrees(loaded, loads), _agrees(stored, stores)}
     return CodeEvidence(
         workload=name,

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from gpureport.errors import InputError
-from gpureport.inputs import is_there, read_text
+from gpureport.inputs import FileError, is_there, read_text
 from gpureport.kernel_files.description import ArgumentFields, KernelFields, is_type, steps_of, variants_of
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import Signature, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.spec.mistakes import mistakes, suggestion
-from gpureport.spec.reading import read_file
+from gpureport.spec.reading import Document, read_file
 from gpureport.text import quoted
 from gpureport.workloads import all_workloads
 
@@ -100,19 +100,17 @@ def _load(file: Path) -> Sequence[KernelFileWorkload]:
         what = "is the source of a kernel; give its YAML description (`gpureport kernel --new` drafts it)"
         raise InputError(f"{file}: {what}")
     document = read_file(file, KernelFields)
-    fields = document.get()
     try:
-        found = list(_workloads(fields, file.parent, {}))
+        return list(_workloads(document.get(), file.parent, {}, document))
     except FieldError as error:
-        raise InputError(str(document.problem(error.field, error.message, "error"))) from None
-    results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
-    for workload in found:
-        workload.place = str(document.problem(results, workload.title, "error"))
-    return found
+        raise FieldError(error.field, error.message, document) from None
 
 
 def _workloads(
-    fields: KernelFields, folder: Path, arrays: Mapping[str, NDArray[np.generic]]
+    fields: KernelFields,
+    folder: Path,
+    arrays: Mapping[str, NDArray[np.generic]],
+    document: Document[KernelFields] | None = None,
 ) -> Iterator[KernelFileWorkload]:
     declared = _declared(fields, folder)
     family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
@@ -120,7 +118,7 @@ def _workloads(
         raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
     for name, each in variants_of(fields).items():
         title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
-        yield KernelFileWorkload(each, family, name, title, folder, arrays, declared[each.kernel])
+        yield KernelFileWorkload(each, family, name, title, folder, arrays, declared[each.kernel], document)
 
 
 def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
@@ -132,7 +130,10 @@ def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
     path = folder / fields.source
     if not is_there(path):
         raise FieldError("source", f"there is no file {quoted(str(path))}")
-    declared = {each.name: each for each in signatures(read_text(path))}
+    try:
+        declared = {each.name: each for each in signatures(read_text(path))}
+    except FileError as error:
+        raise FieldError("source", str(error)) from None
     if not declared:
         raise FieldError("source", f"{path.name} is not OpenCL C with a kernel; no function in it is marked `kernel`")
     for name, each in variants_of(fields).items():

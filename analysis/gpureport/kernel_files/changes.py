@@ -29,13 +29,15 @@ def changed_demands(
 
     def changed(updates: Mapping[str, Mapping[str, object]]) -> Formulas:
         arguments = (each.model_copy(update=updates.get(each.name, {})) for each in fields.arguments)
-        return Formulas(fields.model_copy(update={"arguments": tuple(arguments)}), formulas.arrays)
+        return Formulas(
+            fields.model_copy(update={"arguments": tuple(arguments)}), formulas.arrays, document=formulas.document
+        )
 
     together = {each.name: _stored_together(each) for each in fields.arguments if _is_record(each)}
     for argument in fields.arguments:
         if argument.name in together:
-            used, record = _used_bytes(argument), argument.element_bytes * argument.stride
-            what = f"store the used {used} of {record} bytes of {argument.name} together (structure of arrays)"
+            used = f"the used {argument.accessed_bytes} of {argument.record_bytes} bytes of {argument.name}"
+            what = f"store {used} together (structure of arrays)"
             yield what, changed({argument.name: together[argument.name]})
         for what, update in _in_order(argument, grid.last_sector_bytes(device)):
             yield what, changed({argument.name: update})
@@ -56,16 +58,12 @@ def changed_demands(
 
 def _is_record(argument: ArgumentFields) -> bool:
     """Return whether a work-item uses a part of a record only."""
-    return argument.elements is not None and _used_bytes(argument) < argument.element_bytes * argument.stride
-
-
-def _used_bytes(argument: ArgumentFields) -> int:
-    return argument.used_bytes or argument.element_bytes
+    return argument.elements is not None and argument.accessed_bytes < argument.record_bytes
 
 
 def _stored_together(argument: ArgumentFields) -> dict[str, object]:
     """Return the fields of an array of the used bytes only. Work-items access at most as much at a time as before."""
-    used, size = _used_bytes(argument), argument.element_bytes
+    used, size = argument.accessed_bytes, argument.element_bytes
     return {
         "stride": 1,
         "used_bytes": None,
@@ -80,7 +78,7 @@ def _in_order(argument: ArgumentFields, sector_bytes: int) -> Iterator[tuple[str
         yield f"let neighbouring work-items access neighbouring elements of {argument.name}", {"run": None}
     if argument.gather:
         passes = f"({argument.gather}) * {argument.stride} / ({argument.elements})"
-        sectors = max(1.0, sector_bytes / (argument.element_bytes * argument.stride))
+        sectors = max(1.0, sector_bytes / argument.record_bytes)
         update: dict[str, object] = {"gather": None, "passes": passes, "outer_passes": f"min(1, {passes} * {sectors})"}
         yield f"access {argument.name} in order (for example by sorting)", update
 

@@ -1,6 +1,6 @@
 """The demand of a described kernel: declared accesses and operations, completed by assumptions."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
 from gpureport.kernel_files.expressions import Value
@@ -14,8 +14,8 @@ from gpureport.workloads.model import Demand, Parameters
 
 _INSTRUCTIONS = 6.0
 """Assumed instructions of a work-item besides its accesses and declared operations: index, bound, end."""
-_ACCESS_INSTRUCTIONS = 3.0
-"""Assumed instructions of an access: address and the access itself."""
+_ADDRESS_INSTRUCTIONS = 2.0
+"""Assumed instructions of an access besides the access itself: its address."""
 _OVERLAPPING_CYCLES = 16.0
 """Length of chains that out-of-order execution of a CPU overlaps (assumed)."""
 _UNROLLED = 4
@@ -52,20 +52,23 @@ def _compiled_operations(code: MachineCode | None, loads: float) -> dict[str, fl
     """
     if code is None or code.form != "PTX" or code.calls or (code.loops and not (code.loop and code.loop.outside)):
         return {}
-    found: dict[str, float] = {}
-    parts = [(code.loop.outside, 1.0), (code.loop.counts, _iterations(code.loop, loads))] if code.loop else []
-    for counts, times in parts or [(code.counts, 1.0)]:
-        for kind in counts.keys() & _CLASSES.keys():
-            found[_CLASSES[kind]] = found.get(_CLASSES[kind], 0.0) + counts[kind] * times
-    return found
+    parts = [(code.counts, 1.0)]
+    if code.loop:
+        parts = [(code.loop.outside, 1.0), (code.loop.counts, _iterations(code.loop, loads))]
+    return _summed(
+        (_CLASSES[kind], count * times) for counts, times in parts for kind, count in counts.items() if kind in _CLASSES
+    )
 
 
 def _listed(counts: Mapping[str, float], listed: Collection[str]) -> dict[str, float]:
     """Return *counts* by the classes that an architecture has *listed*; those without a known rate stay as they are."""
+    return _summed((listed_class(name, listed), count) for name, count in counts.items())
+
+
+def _summed(counts: Iterable[tuple[str, float]]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for name, count in counts.items():
-        known = listed_class(name, listed)
-        found[known] = found.get(known, 0.0) + count
+    for name, count in counts:
+        found[name] = found.get(name, 0.0) + count
     return found
 
 
@@ -81,15 +84,17 @@ def demand_of(
 ) -> Demand:
     """Return the demand of one dispatch.
 
-    Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*; otherwise
-    only the instructions around accesses are assumed. Compilers for CPUs are assumed not to vectorise kernels whose
-    source, of this *signature*, has loops or several conditions. One condition, such as a guard, becomes a mask.
+    Accesses are the declared ones. Operations are declared, or those of a work-item in its compiled *code*. The latter
+    contains instructions for indices, addresses and bounds; otherwise they are assumed, besides declared operations.
+    Compilers for CPUs are assumed not to vectorise kernels whose source, of this *signature*, has loops or several
+    conditions. One condition, such as a guard, becomes a mask.
     """
     fields, names, traffic = formulas.fields, formulas.names(parameters), Traffic(formulas, parameters, device)
     local, items, wanted = formulas.local_size(parameters), prod(formulas.global_size(parameters)), prod(traffic.wanted)
-    compiled = _compiled_operations(code, sum(traffic.loads)).items()
     operations = formulas.counts("operations", fields.operations, parameters)
-    operations = operations or {name: count * wanted for name, count in compiled}
+    around = _INSTRUCTIONS * items + _ADDRESS_INSTRUCTIONS * traffic.accesses
+    if not operations and (compiled := _compiled_operations(code, sum(traffic.loads))):
+        operations, around = {name: count * wanted for name, count in compiled.items()}, 0.0
     chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
     if device.is_cpu:
         if _waits_in_turn(chain, device):
@@ -98,7 +103,6 @@ def demand_of(
     if in_local := formulas.amount("local_atomics", fields.local_atomics, names):
         operations["local"] = operations.get("local", 0.0) + in_local
     rates = device.architecture.rates_per_cycle
-    around = _INSTRUCTIONS * items + _ACCESS_INSTRUCTIONS * traffic.accesses
     return Demand(
         work_items=items,
         work_group=local,
@@ -106,7 +110,7 @@ def demand_of(
         operations={
             **_listed(operations, rates),
             "memory": traffic.accesses,
-            "instruction": around + sum(operations.values()),
+            "instruction": around + traffic.accesses + sum(operations.values()),
         },
         chain=_listed(chain, device.architecture.latency_cycles),
         memory_chain=_memory_chain(formulas, traffic, code, loops=signature.loops),

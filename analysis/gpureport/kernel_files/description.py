@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from keyword import iskeyword
 from math import prod
 from typing import Annotated, Literal, Self
 
@@ -30,6 +31,8 @@ _TYPE = re.compile(r"([a-z]+)(2|4|8|16)?")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"\s*2\s*\^\s*(\d{1,2})\s*\.\.\s*2\s*\^\s*(\d{1,2})\s*")
 _MOST_EXPONENT = 40
+MOST_SIZE = 2**_MOST_EXPONENT
+"""Largest value of a size."""
 RESERVED = ("local_x", "local_y", "local_z")
 """Names of the work-group's dimensions in expressions."""
 
@@ -48,18 +51,30 @@ def _one_line(value: object) -> object:
 
 def _size(value: object) -> object:
     """Refuse what is no number, expression, ``auto``, range, or list of sizes."""
-    if isinstance(value, str) and ".." in value and not _RANGE.fullmatch(value):
-        raise ValueError(f"{quoted(value)} is not a range; write it like 2^10..2^20")
-    listed = isinstance(value, list | tuple)
-    if isinstance(value, list | tuple) and not (value and all(map(_is_positive, value))):
-        raise ValueError("must be a list of whole numbers of at least 1")
-    if not listed and (isinstance(value, bool) or not isinstance(value, str | int | float)):
+    if isinstance(value, str) and ".." in value:
+        _check_range(value)
+    if isinstance(value, list | tuple):
+        if not (value and all(map(_is_positive, value))):
+            raise ValueError("must be a list of whole numbers of at least 1")
+    elif isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("must be auto, a range such as 2^10..2^20, a list of sizes, a number or an expression")
     return value
 
 
+def _check_range(text: str) -> None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{quoted(text)} is not a range; write it like 2^10..2^20")
+    low, high = int(match[1]), int(match[2])
+    if high > _MOST_EXPONENT:
+        raise ValueError(f"{quoted(text)} exceeds the largest size, 2^{_MOST_EXPONENT}")
+    if low >= high:
+        correction = f"[{2**low}] for this size" if low == high else f"2^{high}..2^{low}"
+        raise ValueError(f"{quoted(text)} does not end above its start; write {correction}")
+
+
 def _is_positive(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1 << _MOST_EXPONENT
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_SIZE
 
 
 def _work_groups(value: object) -> object:
@@ -75,6 +90,12 @@ def _identifier(text: str) -> str:
     if not _IDENTIFIER.fullmatch(text) or text in RESERVED:
         raise ValueError(f"{quoted(text)} is not a name of OpenCL C that is free")
     return text
+
+
+def _readable(text: str) -> str:
+    if iskeyword(text):
+        raise ValueError(f"{quoted(text)} is a word of Python, which expressions cannot contain; write {text}_")
+    return _identifier(text)
 
 
 def is_type(text: str) -> bool:
@@ -105,6 +126,8 @@ Title = Annotated[Name, BeforeValidator(_one_line, json_schema_input_type=Name)]
 Formula = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float)]
 """An expression of sizes, or a number."""
 Identifier = Annotated[str, AfterValidator(_identifier)]
+Readable = Annotated[str, AfterValidator(_readable)]
+"""A name that expressions contain."""
 OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
 Class = Literal[
     "fp32",
@@ -182,8 +205,8 @@ class ArgumentFields(Strict):
         given = [name for name in ("elements", "value", "local") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError("needs exactly one of elements (a buffer), value (a scalar) and local (local memory)")
-        if self.used_bytes is not None and self.used_bytes > self.element_bytes * self.stride:
-            raise ValueError(f"used_bytes exceeds the record, which has {self.element_bytes * self.stride} bytes")
+        if self.accessed_bytes > self.record_bytes:
+            raise ValueError(f"used_bytes exceeds the record, which has {self.record_bytes} bytes")
         return self
 
     @property
@@ -208,6 +231,16 @@ class ArgumentFields(Strict):
     def element_bytes(self) -> int:
         """Bytes of one element; a vector of three is not supported."""
         return self.dtype.itemsize * self.lanes
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes from one record to the next."""
+        return self.element_bytes * self.stride
+
+    @property
+    def accessed_bytes(self) -> int:
+        """Bytes of each record that are accessed."""
+        return self.used_bytes or self.element_bytes
 
 
 class WorkFields(Strict):
@@ -239,7 +272,7 @@ class VariantFields(Strict):
         return value
 
 
-Positive = Annotated[int, Field(ge=1, le=1 << _MOST_EXPONENT)]
+Positive = Annotated[int, Field(ge=1, le=MOST_SIZE)]
 _Groups = Literal["auto"] | Positive | tuple[Positive, ...] | tuple[tuple[Positive, ...], ...]
 WorkGroups = Annotated[_Groups, BeforeValidator(_work_groups, json_schema_input_type=_Groups)]
 _Sizes = Formula | tuple[Positive, ...]
@@ -273,7 +306,7 @@ class KernelFields(Strict):
     """OpenCL C file, relative to the description."""
     kernel: Identifier
     """Function in ``source``."""
-    sizes: dict[Identifier, Size]
+    sizes: dict[Readable, Size]
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
     """The swept size is a multiple of this."""
@@ -287,10 +320,10 @@ class KernelFields(Strict):
     work: WorkFields
     expect: dict[Identifier, str] | None = None
     """Expected contents of buffers after one dispatch, as NumPy expressions of their initial contents."""
-    let: dict[Identifier, str] = Field(default_factory=dict)
+    let: dict[Readable, str] = Field(default_factory=dict)
     """Names for parts of these expressions, in this order."""
     expect_from: str | None = None
-    """``file.py:function``, which returns them; it receives all arguments and sizes by name."""
+    """``module:function`` or ``file.py:function``, which returns them; it receives all arguments and sizes by name."""
     tolerance: Annotated[float, Field(ge=0, le=1)] | None = None
     """Largest relative difference; default: 1e-5 for float, 1e-12 for double, 0 for integers."""
     build_options: str = ""
@@ -351,8 +384,7 @@ def range_of(value: str | tuple[int, ...]) -> tuple[int, int] | None:
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
-    low, high = int(match[1]), min(_MOST_EXPONENT, int(match[2]))
-    return 2 ** min(low, high), 2 ** max(low, high)
+    return 2 ** int(match[1]), 2 ** int(match[2])
 
 
 def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:

@@ -140,17 +140,27 @@ def _check_names(tree: ast.Expr, values: Mapping[str, Value], functions: Mapping
                 f"there is no {what} {quoted(node.id)}; there are {', '.join(sorted(known)) or 'none'}"
             )
     for call in calls:
-        expected = signature(functions[_name(call)])
+        name = _name(call)
         try:
-            expected.bind(*call.args, **{str(each.arg): each.value for each in call.keywords})
+            signature(functions[name]).bind(*call.args, **{str(each.arg): each.value for each in call.keywords})
         except TypeError:
-            written = ", ".join(map(_written, expected.parameters.values()))
-            what = f"{quoted(_name(call))} cannot have these arguments; write {_name(call)}({written})"
+            what = f"{quoted(name)} cannot have these arguments; write {_signature(name, functions[name])}"
             raise ExpressionError(what) from None
 
 
+def known_functions() -> tuple[str, ...]:
+    """Return the functions of all expressions, such as ``sum(array, axis=None)``."""
+    return tuple(_signature(name, function) for name, function in _FUNCTIONS.items())
+
+
+def _signature(name: str, function: Function) -> str:
+    return f"{name}({', '.join(map(_written, signature(function).parameters.values()))})"
+
+
 def _written(parameter: Parameter) -> str:
-    return f"{parameter.name}, ..." if parameter.kind is Parameter.VAR_POSITIONAL else parameter.name
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return f"{parameter.name}, ..."
+    return parameter.name if parameter.default is Parameter.empty else f"{parameter.name}={parameter.default}"
 
 
 def _add_arrays(handlers: dict[type[ast.AST], Function]) -> None:
@@ -305,15 +315,15 @@ _OPERATORS: Mapping[type[ast.AST], Function] = {
 }
 
 
-def _arange(start: float, stop: float | None = None, step: float = 1, /) -> NDArray[np.generic]:
+def _arange(start: float, /, stop: float | None = None, step: float = 1) -> NDArray[np.generic]:
     first, end = (0, start) if stop is None else (start, stop)
     _check_elements((float(end) - float(first)) / float(step))
     return np.arange(first, end, step)
 
 
 def _filled(value: float) -> Function:
-    def fill(*shape: int) -> NDArray[np.float64]:
-        lengths = tuple(map(index, shape))
+    def fill(*length: int) -> NDArray[np.float64]:
+        lengths = tuple(map(index, length))
         _broadcast(lengths)
         return np.full(lengths, value)
 
@@ -329,8 +339,8 @@ def _repeated(function: Function) -> Function:
     return repeat
 
 
-def _reshape(array: Value, /, *shape: int) -> NDArray[np.generic]:
-    return np.reshape(array, tuple(map(index, shape)))
+def _reshape(array: Value, /, *length: int) -> NDArray[np.generic]:
+    return np.reshape(array, tuple(map(index, length)))
 
 
 def _where(condition: Value, a: Value, b: Value, /) -> NDArray[np.generic]:
@@ -354,8 +364,8 @@ def _transpose(array: Value, /, axes: Any = None) -> NDArray[np.generic]:  # noq
 
 
 def _extreme(of_array: Function, of_numbers: Function) -> Function:
-    def extreme(value: Value, /, *others: Value) -> Any:  # noqa: ANN401
-        return of_numbers(value, *others) if others else of_array(value)
+    def extreme(value: Value, /, *other: Value) -> Any:  # noqa: ANN401
+        return of_numbers(value, *other) if other else of_array(value)
 
     return extreme
 

@@ -1,6 +1,7 @@
 """Sizes and amounts of a described kernel: its expressions, evaluated at the parameters of a point."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from math import ceil
 from typing import Any
@@ -11,40 +12,62 @@ from numpy.typing import NDArray
 from gpureport.errors import InputError
 from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, steps_of
 from gpureport.kernel_files.expressions import ExpressionError, Value, number, whole
+from gpureport.spec.reading import Document
 from gpureport.workloads.model import Parameters
 
 
 class FieldError(InputError):
     """A problem of one field of the description."""
 
-    def __init__(self, field: str, message: str) -> None:
-        """Describe a problem of the *field* at a dotted path."""
-        super().__init__(field, message)
-        self.field, self.message = field, message
+    def __init__(self, field: str, message: str, document: Document[KernelFields] | None = None) -> None:
+        """Describe a problem of the *field* at a dotted path, in the file of *document*."""
+        super().__init__(field, message, document)
+        self.field, self.message, self.document = field, message, document
 
     def __str__(self) -> str:
-        """Field and problem."""
-        return f"{self.field}: {self.message}"
+        """File and line, if known, field and problem."""
+        if self.document is None:
+            return f"{self.field}: {self.message}"
+        return str(self.document.problem(self.field, self.message, "error"))
 
 
 class Formulas:
     """The expressions of a description. All methods raise a :class:`FieldError` if one is invalid."""
 
-    def __init__(self, fields: KernelFields, arrays: Mapping[str, NDArray[np.generic]], prefix: str = "") -> None:
+    def __init__(
+        self,
+        fields: KernelFields,
+        arrays: Mapping[str, NDArray[np.generic]],
+        prefix: str = "",
+        document: Document[KernelFields] | None = None,
+    ) -> None:
         """Evaluate the expressions of *fields*.
 
         Args:
             fields: of a kernel.
             arrays: replace the initial contents of buffers, by name.
             prefix: of the kernel's fields in the description.
+            document: the file of the description, if it has one.
         """
-        self.fields, self.arrays, self.prefix = fields, arrays, prefix
+        self.fields, self.arrays, self.prefix, self.document = fields, arrays, prefix, document
+
+    def error(self, field: str, message: str) -> FieldError:
+        """Return a problem of a *field* of this kernel."""
+        return FieldError(self.prefix + field, message, self.document)
+
+    @contextmanager
+    def of_field(self, field: str) -> Iterator[None]:
+        """Raise problems of expressions as those of a *field*."""
+        try:
+            yield
+        except ExpressionError as error:
+            raise self.error(field, str(error)) from None
 
     @cached_property
     def steps(self) -> "tuple[Formulas, ...]":
         """The kernel, and those after it in the sequence."""
         following = enumerate(steps_of(self.fields))
-        return (self, *(Formulas(fields, self.arrays, f"sequence.{i}.") for i, fields in following))
+        return (self, *(Formulas(fields, self.arrays, f"sequence.{i}.", self.document) for i, fields in following))
 
     @cached_property
     def buffers(self) -> tuple[ArgumentFields, ...]:
@@ -62,23 +85,19 @@ class Formulas:
 
     def whole(self, field: str, text: str, names: Mapping[str, Value]) -> int:
         """Evaluate an expression of a *field* whose value is a whole number."""
-        try:
+        with self.of_field(field):
             return whole(text, names)
-        except ExpressionError as error:
-            raise FieldError(self.prefix + field, str(error)) from None
 
     def number(self, field: str, text: str, names: Mapping[str, Value]) -> float:
         """Evaluate an expression of a *field* whose value is a number."""
-        try:
+        with self.of_field(field):
             return number(text, names)
-        except ExpressionError as error:
-            raise FieldError(self.prefix + field, str(error)) from None
 
     def amount(self, field: str, text: str, names: Mapping[str, Value]) -> float:
         """Evaluate an expression of a *field* whose value is a number of at least zero."""
         value = self.number(field, text, names)
         if value < 0:
-            raise FieldError(self.prefix + field, f"is {value:g}; it must not be negative")
+            raise self.error(field, f"is {value:g}; it must not be negative")
         return value
 
     def amount_of(self, argument: ArgumentFields, field: str, names: Mapping[str, Value]) -> float:
@@ -96,7 +115,7 @@ class Formulas:
         field = f"arguments.{self.fields.arguments.index(argument)}.elements"
         count = self.whole(field, argument.elements or "0", names)
         if count == 0:
-            raise FieldError(self.prefix + field, "is 0; a buffer needs at least one element")
+            raise self.error(field, "is 0; a buffer needs at least one element")
         return count
 
     def nbytes(self, parameters: Parameters) -> dict[str, int]:
@@ -108,16 +127,20 @@ class Formulas:
                 found[each.buffer_name] = max(size, found.get(each.buffer_name, size))
         return found
 
+    def wanted(self, names: Mapping[str, Value]) -> tuple[int, ...]:
+        """Return the work-items in each dimension, as described."""
+        sizes = enumerate(self.fields.global_size)
+        return tuple(self.whole(f"global_size.{i}", each, names) for i, each in sizes)
+
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
-        names, local = self.names(parameters), self.local_size(parameters)
-        wanted = [self.whole(f"global_size.{i}", each, names) for i, each in enumerate(self.fields.global_size)]
+        wanted, local = self.wanted(self.names(parameters)), self.local_size(parameters)
         if not all(wanted):
-            raise FieldError(f"{self.prefix}global_size", "a dimension has no work-items")
+            raise self.error("global_size", "a dimension has no work-items")
         if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):
             shape, items = " x ".join(map(str, local)), " x ".join(map(str, wanted))
-            raise FieldError(
-                f"{self.prefix}global_size",
+            raise self.error(
+                "global_size",
                 f"{items} work-items do not divide into work-groups of {shape}; change the sizes or work_groups, or "
                 "write `guarded: true` if the kernel ignores work-items beyond global_size",
             )
@@ -131,7 +154,7 @@ class Formulas:
         """Return the units of work of one dispatch."""
         amount = self.number("work.amount", self.fields.work.amount, self.names(parameters))
         if amount <= 0:
-            raise FieldError("work.amount", f"is {amount:g}; it must be positive")
+            raise self.error("work.amount", f"is {amount:g}; it must be positive")
         return amount
 
     def local_memory_bytes(self, parameters: Parameters) -> int:

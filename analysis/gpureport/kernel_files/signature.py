@@ -17,10 +17,19 @@ from gpureport.kernel_files.description import SCALARS
 Kind = Literal["buffer", "scalar", "local", "other"]
 
 _SKIPPED = re.compile(  # comments, directives, text
-    r"""/\*.*?\*/ | //[^\n]* | ^[ \t]*\#(?:[^\n\\]|\\.)* | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'?""",
+    r"""/\*.*?(?:\*/|\Z) | //[^\n]* | ^[ \t]*\#(?:[^\n\\]|\\.)* | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'?""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
 _KERNEL = re.compile(r"\b(?:__)?kernel\b")
+_REQUIRED = re.compile(r"\breqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+_WORDS = r"(\w+(?:[ ]\w+){0,3}?)"
+_ALIAS = re.compile(
+    rf"^[ \t]*\#[ \t]*define[ \t]+(\w+)[ \t]+{_WORDS}[ \t]*$ | \btypedef\s+{_WORDS}\s+(\w+)\s*;",
+    re.MULTILINE | re.VERBOSE,
+)
+_LOCAL_ARRAY = re.compile(r"\b(?:__)?local\s+\w[^;(){}*]{0,200}\[")
+_MOST_ALIASES = 8
+"""Macros and types that name each other in turn."""
 _ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 _NAME = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -52,12 +61,14 @@ class Parameter:
         type: of its elements as in descriptions; for types of the file itself their name.
         kind: what the description of an argument must contain; ``other`` for images and samplers.
         constant: whether the kernel cannot write it.
+        small: whether it is in constant memory, which is small.
     """
 
     name: str
     type: str
     kind: Kind
     constant: bool
+    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,8 @@ class Signature:
         dimensions: largest dimension of ``get_global_id`` in the kernel and up to the next one, plus one.
         loops: whether this part contains a loop.
         conditions: whether it contains more than one simple condition, so that work-items may take different paths.
+        work_group: the dimensions of ``reqd_work_group_size``, if they are numbers; else empty.
+        declares_local: whether it declares arrays in local memory.
     """
 
     name: str
@@ -79,32 +92,51 @@ class Signature:
     dimensions: int
     loops: bool = False
     conditions: bool = False
+    work_group: tuple[int, ...] = ()
+    declares_local: bool = False
 
 
 def signatures(text: str) -> tuple[Signature, ...]:
     """Return the kernels of an OpenCL C file, in its order; none if it contains no kernel."""
-    code = _ATTRIBUTE.sub(_blank, _SKIPPED.sub(_blank, text))
+    attributed = _SKIPPED.sub(_blank, text)
+    code = _ATTRIBUTE.sub(_blank, attributed)
     starts = [match.end() for match in _KERNEL.finditer(code)]
     parts = pairwise([*starts, len(code)])
-    return tuple(found for start, end in parts if (found := _signature(code, start, end)) is not None)
+    return tuple(found for start, end in parts if (found := _signature(code, start, end, attributed)) is not None)
+
+
+def number_type(name: str, text: str) -> str:
+    """Return the type of numbers that a macro or a ``typedef`` of an OpenCL C file *names*; another name unchanged."""
+    aliases = {match[1] or match[4]: match[2] or match[3] for match in _ALIAS.finditer(text)}
+    found = name
+    for _ in range(_MOST_ALIASES):
+        found = aliases.get(found, found)
+        found = _LONG_NAMES.get(found, found)
+    return found if found in _TYPES else name
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Replace text by a space and its line breaks, so that lines keep their numbers."""
-    return " " + "\n" * match[0].count("\n")
+    """Replace text by spaces and its line breaks, so that everything else keeps its place."""
+    return re.sub(r"[^\n]", " ", match[0])
 
 
-def _signature(code: str, start: int, end: int) -> Signature | None:
+def _signature(code: str, start: int, end: int, attributed: str) -> Signature | None:
+    """Return the kernel whose declaration starts there; *attributed* is the same code with its attributes."""
     match = _NAME.search(code, start, end)
     if match is None:
         return None
+    before = max(code.rfind(character, 0, start) for character in "};") + 1
+    required = _REQUIRED.search(attributed, before, match.start())
     parts, after = _parts(code, match.end())
     used = re.findall(r"\bget_global_id\s*\(\s*([012])\s*\)", code[after:end])
     line = code.count("\n", 0, match.start()) + 1
     body = code[after:end]
     loops = re.search(r"\b(?:for|while)\b", body) is not None
     conditions = len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", body)) > 1
-    return Signature(match[1], line, _parameters(parts), 1 + max(map(int, used), default=0), loops, conditions)
+    dimensions = 1 + max(map(int, used), default=0)
+    group = tuple(map(int, required.groups())) if required else ()
+    local = _LOCAL_ARRAY.search(body) is not None
+    return Signature(match[1], line, _parameters(parts), dimensions, loops, conditions, group, local)
 
 
 def _parts(code: str, start: int) -> tuple[list[str], int]:
@@ -149,11 +181,16 @@ def _parameter(part: str, declared: Any) -> Parameter:  # noqa: ANN401 - pycpars
     words = [word.removeprefix("__") for word in _WORD.findall(part)]
     pointer = isinstance(declared.type, c_ast.PtrDecl | c_ast.ArrayDecl)
     inner = declared.type.type if pointer else declared.type
-    simple = isinstance(inner, c_ast.TypeDecl) and isinstance(inner.type, c_ast.IdentifierType)
-    names = " ".join(inner.type.names) if simple else ""
+    simple = isinstance(inner, c_ast.TypeDecl)
+    names = _type_name(inner.type) if simple else ""
     space = next((_SPACES[word] for word in words if word in _SPACES), "other" if pointer else "scalar")
     kind: Any = space if pointer else "scalar"
     if "image" in names or names == "sampler_t" or not simple:
         kind = "other"
-    constant = "constant" in words or (simple and "const" in inner.quals)
-    return Parameter(declared.name or "", _LONG_NAMES.get(names, names), kind, constant)
+    small = "constant" in words
+    constant = small or (simple and "const" in inner.quals)
+    return Parameter(declared.name or "", _LONG_NAMES.get(names, names), kind, constant, small)
+
+
+def _type_name(declared: Any) -> str:  # noqa: ANN401 - pycparser has no types
+    return " ".join(declared.names) if isinstance(declared, c_ast.IdentifierType) else f"struct {declared.name}"

@@ -35,8 +35,7 @@ class Traffic:
     @cached_property
     def wanted(self) -> tuple[int, ...]:
         """Work-items in each dimension, without those that only fill work-groups."""
-        sizes = self.formulas.fields.global_size
-        return tuple(self.formulas.whole(f"global_size.{i}", each, self.names) for i, each in enumerate(sizes))
+        return self.formulas.wanted(self.names)
 
     @cached_property
     def gathered(self) -> float:
@@ -147,8 +146,7 @@ class Traffic:
         return float(self.device.architecture.wave_size) if argument.uniform and not self.device.is_cpu else 1.0
 
     def _streams(self, argument: ArgumentFields) -> tuple[Stream, ...]:
-        record = argument.element_bytes * argument.stride
-        used = min(record, argument.used_bytes or argument.element_bytes)
+        record, used = argument.record_bytes, argument.accessed_bytes
         count = self.formulas.elements(argument, self.names) / argument.stride
         passes, outer = self._passes(argument)
         if argument.gather:
@@ -220,11 +218,11 @@ class Traffic:
         if len(local) == 1 or otherwise or self.device.is_cpu:
             return None
         items, group = (self.wanted[0], prod(self.wanted[1:])), (local[0], prod(local[1:]))
-        return Tiling(self.device, items, group, argument.element_bytes * argument.stride, 1)
+        return Tiling(self.device, items, group, argument.record_bytes, 1)
 
     def _shifted(self, argument: ArgumentFields) -> bool:
         """Return whether the rows of an array start anywhere in a sector."""
-        pitch = self.wanted[0] * argument.element_bytes * argument.stride
+        pitch = self.wanted[0] * argument.record_bytes
         return len(self.wanted) > 1 and pitch % grid.last_sector_bytes(self.device) != 0
 
     def _lines_by_row(self, argument: ArgumentFields, tiling: Tiling) -> float:
@@ -241,6 +239,6 @@ class Traffic:
         line = max((cache.line_bytes for cache in self.device.caches), default=self.device.memory.access_bytes)
         run = self._run(argument)
         tiling = self._tiling(argument)
-        record = argument.element_bytes * argument.stride
-        touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * run * record / line)
+        apart = run * argument.record_bytes
+        touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * apart / line)
         return max(1.0, touched / max(1.0, lanes * argument.element_bytes / line))

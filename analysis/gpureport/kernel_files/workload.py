@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
 from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelFields, range_of
+from gpureport.kernel_files.description import MOST_SIZE, RESERVED, ArgumentFields, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.signature import Signature
 from gpureport.records.keys import Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.spec.reading import Document
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
@@ -37,7 +38,6 @@ _LEAST_BYTES = 2**16
 _FAR = 16
 """Largest working set of a GPU's sweep, as a multiple of the last cache; half of it on a CPU and for a quick run."""
 _MOST_SKIPPED_BYTES = 2**18
-_MOST_SIZE = 2**40
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 """Approximate sizes of all buffers at which results are checked."""
 _MOST_CHECKED_BYTES = 2**31
@@ -49,9 +49,10 @@ _SHAPES_3D = ((64, 1, 1), (256, 1, 1), (32, 4, 1), (64, 4, 1), (8, 8, 4), (16, 4
 _TOLERANCES = {"f2": 1e-2, "f4": 1e-5, "f8": 1e-12}
 
 
+_DECLARED = "Operations are declared. Instructions for indices, addresses and bounds are assumed."
 _ASSUMED = (
-    "Operations are assumed from the accesses. Calibrated predictions count those of the compiled code, if it is PTX "
-    "in which all loops load from global memory."
+    "Operations are assumed from the accesses. Calibrated predictions count all instructions of the compiled code "
+    "instead, if it is PTX in which all loops load from global memory."
 )
 
 
@@ -72,6 +73,7 @@ class KernelFileWorkload(Workload):
         folder: Path,
         arrays: Mapping[str, NDArray[np.generic]],
         signature: Signature,
+        document: Document[KernelFields] | None,
     ) -> None:
         """Describe one variant.
 
@@ -83,15 +85,18 @@ class KernelFileWorkload(Workload):
             folder: of the files that the fields name.
             arrays: contents of buffers by name, in place of those that the fields describe.
             signature: of the kernel in its source.
+            document: the file of the description, if it has one.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
-        self.formulas = Formulas(fields, arrays)
+        self.formulas = Formulas(fields, arrays, document=document)
         self.verification_dispatches = max(1, len(fields.sequence) + 1)
         self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
         self.source = str(self.folder / fields.source)
         self.title = title
+        results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
+        self.place = str(self.formulas.error(results, title)) if document else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
         self.signature = signature
         self.tolerance = self._tolerance()
@@ -106,7 +111,7 @@ class KernelFileWorkload(Workload):
     def _description(self) -> str:
         fields = self.fields
         traffic = "Memory traffic is declared in its description."
-        operations = "Operations are declared." if fields.operations else _ASSUMED
+        operations = _DECLARED if fields.operations else _ASSUMED
         if fields.memory_chain is None and self.signature.loops:
             operations += " Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
         checked = "" if self.is_verified else " Its results are not verified."
@@ -125,7 +130,7 @@ class KernelFileWorkload(Workload):
         parameters = self.verification()[0]
         if (nbytes := sum(self.formulas.nbytes(parameters).values())) > _MOST_CHECKED_BYTES:
             what = f"the smallest needs {format_bytes(nbytes)}, at which results cannot be checked; add a smaller one"
-            raise FieldError("sizes", what)
+            raise self.formulas.error("sizes", what)
         job = self.job(parameters, np.random.default_rng(0))
         self.expected(parameters, job, 1)
 
@@ -135,12 +140,17 @@ class KernelFileWorkload(Workload):
             for name in given:
                 if name not in buffers:
                     what = f"there is no buffer {name!r}; there are {', '.join(sorted(buffers)) or 'none'}"
-                    raise FieldError(f"{field}.{name}" if field == "expect" else field, what)
+                    raise self.formulas.error(f"{field}.{name}" if field == "expect" else field, what)
         dimensions = len(fields.global_size)
         for shape in self._written_shapes():
             if len(shape) != dimensions:
                 what = f"{list(shape)} has {len(shape)} dimensions, and global_size has {dimensions}"
-                raise FieldError("work_groups", what)
+                raise self.formulas.error("work_groups", what)
+        required = self.signature.work_group[:dimensions]
+        if required and self._written_shapes() != (required,):
+            only = list(required) if dimensions > 1 else required[0]
+            what = f"{fields.kernel} has reqd_work_group_size {' x '.join(map(str, required))}; write {only}"
+            raise self.formulas.error("work_groups", what)
 
     @property
     def is_verified(self) -> bool:
@@ -172,7 +182,7 @@ class KernelFileWorkload(Workload):
             return sum(sizes.values()) <= nbytes and self._computable(sizes)
 
         high = 1
-        while unit * high < _MOST_SIZE and fits(2 * high):
+        while unit * high < MOST_SIZE and fits(2 * high):
             high *= 2
         low, high = high, 2 * high
         while high - low > 1:
@@ -212,12 +222,11 @@ class KernelFileWorkload(Workload):
             FieldError: the device supports none of the work-groups or sizes.
         """
         shape, shapes = self._shape(), self._shapes(device, limits)
-        if not shapes:
-            raise FieldError(
-                "work_groups", f"exceed the {limits.max_work_group} work-items that {device.name} supports"
-            )
         if prod(shape) > limits.max_work_group:
-            shape = shapes[0] if self._written_shapes() else (limits.max_work_group, *(1 for _ in shape[1:]))
+            if self._written_shapes():
+                largest = f"{limits.max_work_group} work-items of the largest work-group of {device.name}"
+                raise self.formulas.error("work_groups", f"{' x '.join(map(str, shape))} exceeds the {largest}")
+            shape = (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
         points = [self._with(value, shape) for value in values]
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
@@ -225,10 +234,11 @@ class KernelFileWorkload(Workload):
         possible = self._from_the_first_octave(list(self._possible(points, limits)), coarse)
         sizes = Sweep("size", grid.WORKING_SET, tuple(possible), title, coarse)
         if not sizes.points:
-            raise FieldError("sizes", f"none fits into the memory of {device.name}")
+            raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
         if most and (needed := self.formulas.local_memory_bytes(sizes.points[0])) > most:
-            raise FieldError("local_memory_bytes", f"are {needed}; a compute unit of {device.name} has {most:.0f}")
+            what = f"{needed} B are more than the {most:.0f} B of a compute unit of {device.name}"
+            raise self.formulas.error("local_memory_bytes", what)
         found = (sizes, self._work_groups(device, limits, shapes)) if len(shapes) > 1 else (sizes,)
         return tuple(sweep for sweep in found if sweep.points)
 
@@ -288,7 +298,7 @@ class KernelFileWorkload(Workload):
         elif written is not None:
             ends = range_of(written)
             most = min(4 * grid.last_cache_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
-            value = min(self._value_of(most, self._shape()), ends[1] if ends else _MOST_SIZE)
+            value = min(self._value_of(most, self._shape()), ends[1] if ends else MOST_SIZE)
             least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple() == 0 else 0
         points = [point for shape in shapes if self._divides(point := self._with(value, shape))]
@@ -426,8 +436,11 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
     names = [argument.name for argument in step.fields.arguments]
     for position, argument in enumerate(step.fields.arguments):
         if argument.name in names[:position]:
-            field = f"{step.prefix}arguments.{position}.name"
-            raise FieldError(field, f"{argument.name!r} is the name of two arguments")
+            raise step.error(f"arguments.{position}.name", f"{argument.name!r} is the name of two arguments")
+        dimensions = len(step.fields.global_size)
+        if argument.pattern and len(argument.pattern.stencil) != dimensions:
+            what = f"has {len(argument.pattern.stencil)} dimensions, and global_size has {dimensions}"
+            raise step.error(f"arguments.{position}.pattern", what)
         argument_value(step, position, argument, parameters, {})
     step.global_size(parameters)
     step.counts("operations", step.fields.operations, parameters)

@@ -7,6 +7,7 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
+from gpureport.spec.models import Device
 from gpureport.workloads.grid import WORKING_SET
 from gpureport.workloads.model import Limits, Sweep, Workload
 
@@ -30,13 +31,17 @@ def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> 
     return f"{place}: {checked.skipped}" if checked.failed or wrong or missing else None
 
 
-def refuse_faulty(measurer: Measurer, workloads: Iterable[Workload], progress: Progress) -> None:
-    """Check workloads, each as :func:`check_kernel` does.
+def refuse_faulty(
+    measurer: Measurer, workloads: Iterable[Workload], device: Device, limits: Limits, progress: Progress
+) -> None:
+    """Check whether workloads fit a device, and each of them as :func:`check_kernel` does.
 
     Raises:
-        InputError: one does not build, cannot be launched, or gives wrong results.
+        InputError: one does not fit within the *limits* of *device*, does not build, cannot be launched, or gives wrong
+            results.
         DeviceError: the device was lost.
     """
     for workload in workloads:
+        workload.sweeps(device, limits)
         if problem := check_kernel(measurer, workload, progress):
             raise InputError(problem)

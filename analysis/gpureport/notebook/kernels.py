@@ -64,10 +64,11 @@ class Kernel:
         """
         silent = _Silent()
         with choose_working(device).measurer as measurer:
-            refuse_faulty(measurer, self._workloads, silent)
             limits = run_limits(measurer.device, free_memory_bytes(measurer.device), quick=quick)
+            match = own_database().match(measurer.device)
+            refuse_faulty(measurer, self._workloads, match.device, limits, silent)
             plan = Plan(
-                match=own_database().match(measurer.device),
+                match=match,
                 workloads=(*select(calibrating(self._workloads)), *self._workloads),
                 settings=SweepSettings(limits, seed=seed, longest_point_s=longest_point_s(quick=quick)),
                 requested=RunSettings(quick=quick, seed=seed),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from gpureport.observe.cliffs import cliffs, levels, replicated
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import LEAST_DROP, beside, staircase
-from gpureport.observe.statistics import NORMAL_95, Estimate
+from gpureport.observe.statistics import Estimate
 from gpureport.observe.tapers import flattens, taper
 from gpureport.observe.transfers import saturation_of_transfers
 from gpureport.records.features import CurveFeature, Feature, Position
@@ -86,7 +86,7 @@ def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tupl
 def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
     """Return the features of a curve, and sentences about missing features."""
     if axis.quantity == "work_group":
-        return (_peak(metric, curve),) if len(curve.values) else (), ()
+        return peak_features(metric, [Estimate(float(value)) for value in curve.values]), ()
     sizes = curve.work_items if axis.quantity == "work_items" else curve.working_set
     size, first = np.unique(sizes, return_index=True)
     if len(size) < FEWEST_POINTS:
@@ -238,12 +238,11 @@ def _plateau_features(
     return features
 
 
-def _peak(metric: Metric, curve: Curve) -> CurveFeature:
-    """Return the best point of a sweep of work-group shapes."""
-    best = int(np.argmax(curve.values) if metric.kind == "rate" else np.argmin(curve.values))
-    value, error = float(curve.values[best]), float(np.exp(NORMAL_95 * curve.noise[best]))
-    estimate = Estimate(value, value / error, value * error) if error > 1.0 else Estimate(value)
-    return _feature("rate", "peak", DEVICE, estimate, metric.value_unit)
+def peak_features(metric: Metric, points: Sequence[Estimate]) -> tuple[CurveFeature, ...]:
+    """Return the best of the *points* of a search over work-group shapes, with its interval; none without points."""
+    order = max if metric.kind == "rate" else min
+    best = order(points, key=lambda point: point.value, default=None)
+    return (_feature("rate", "peak", DEVICE, best, metric.value_unit),) if best else ()
 
 
 def _in_metric(metric: Metric, rate: Estimate) -> Estimate:

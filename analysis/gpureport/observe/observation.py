@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.observe.features import Curve, case_features, curve_features
+from gpureport.observe.features import Curve, case_features, curve_features, peak_features
 from gpureport.observe.statistics import (
     ENOUGH_SAMPLES,
     NORMAL_95,
@@ -61,9 +61,11 @@ def observe(measurement: Measurement) -> Observation | None:
         for point, part, error, share in zip(points, samples, noise, np.minimum(tick, 1.0), strict=True)
     )
     missing: tuple[str, ...] = ()
+    estimates = [Estimate(p.value, p.ci_low, p.ci_high) for p in observed]
     if measurement.axis.quantity == "case":
-        estimates = ((p.point.label, Estimate(p.value, p.ci_low, p.ci_high)) for p in observed)
-        features = case_features(measurement.metric, estimates)
+        features = case_features(measurement.metric, zip((p.point.label for p in observed), estimates, strict=True))
+    elif measurement.axis.quantity == "work_group":
+        features = peak_features(measurement.metric, estimates)
     else:
         items = np.array([float(point.point.work_items) for point in points])
         curve = Curve(items, np.array([point.point.working_set_bytes for point in points]), values, times, noise)

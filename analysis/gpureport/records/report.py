@@ -1,7 +1,7 @@
 """The report document: predictions, measurements and findings of one run, as one versioned JSON file."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
@@ -127,6 +127,16 @@ class WorkloadInfo(Record):
     """Whether it is a kernel of the user."""
     restarted: str = ""
     """How the driver process ended before a new process continued the workload; empty: one process measured all."""
+
+    @property
+    def family_title(self) -> str:
+        """Title without the end that names one of several variants of a user's kernel."""
+        return self.title.removesuffix(f", {self.variant.replace('_', ' ')}")
+
+
+def described_families(workloads: Iterable[WorkloadInfo]) -> dict[str, str]:
+    """Return the titles of the families of users' kernels, by their identifiers."""
+    return {info.family: info.family_title for info in workloads if info.described}
 
 
 def workload_info(workload: "Workload", skipped: str | None = None, restarted: str = "") -> WorkloadInfo:

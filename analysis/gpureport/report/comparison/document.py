@@ -199,7 +199,9 @@ def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> It
     cautioned = frozenset(machine.name for machine in comparison.machines if machine.cautions)
     blocks = [HeatBlock(headings[what], names, predicted, cautioned) for what, names in columns.items()]
     baseline = comparison.baseline if len(columns) > 1 else None
-    by_family = [list(_map_rows(found, tuple(columns), baseline)) for found in families(comparison).values()]
+    by_family = [
+        list(_map_rows(found, tuple(columns), baseline, comparison.families)) for found in families(comparison).values()
+    ]
     parts: list[list[HeatRow]] = [[]]
     for own in by_family:
         if parts[-1] and printed_rows([*parts[-1], *own]) > MOST_ROWS:
@@ -232,10 +234,12 @@ def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tupl
     )
 
 
-def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str | None) -> Iterator[HeatRow]:
+def _map_rows(
+    contests: Sequence[Contest], whats: Sequence[What], baseline: str | None, own: Mapping[str, str]
+) -> Iterator[HeatRow]:
     """Yield a row for each workload and regime; separate cases of a workload share a row, as their mean.
 
-    If *baseline* is given, its column has the speed instead of the ratio.
+    If *baseline* is given, its column has the speed instead of the ratio. *own* are the titles of users' kernels.
     """
     by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in contests)
     for (workload, regime), found in by_row.items():
@@ -245,7 +249,7 @@ def _map_rows(contests: Sequence[Contest], whats: Sequence[What], baseline: str 
             detail = short_regime(regime) if regime else cases
             texts = _baseline_text(found, baseline) if baseline else {}
             family, _, variant = workload.partition("/")
-            yield HeatRow(variant, detail, cells, texts, family_title(family))
+            yield HeatRow(variant, detail, cells, texts, family_title(family, own))
 
 
 def _baseline_text(contests: Sequence[Contest], baseline: str) -> dict[str, str]:
@@ -285,7 +289,7 @@ def _curves(comparison: Comparison) -> Iterator[Picture]:
             seen = {curve.observed for curves in ordered for curve in curves}
             marks = " Dots: observed. Dashed: predicted." if len(seen) > 1 else ""
             marks += f" Below: values / those of {comparison.baseline}." if base_of(ordered[0], names) else ""
-            caption = f"{family_title(family)}, {sweep.replace('_', ' ')}.{marks}"
+            caption = f"{family_title(family, comparison.families)}, {sweep.replace('_', ' ')}.{marks}"
             yield Picture(partial(machine_figure, ordered, names), caption, machine_charts(ordered, names))
 
 

@@ -187,7 +187,7 @@ def _standings_table(comparison: Comparison, family: str, contests: Sequence[Con
     measured = [name for name in names if any(s.efficiency for c in contests for s in c.standings if s.machine == name)]
     shown = measured if len(names) <= _MOST_WITH_EFFICIENCY else []
     columns = (
-        family_title(family),
+        family_title(family, comparison.families),
         "data in",
         *short.values(),
         *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
@@ -234,7 +234,7 @@ def _leaders_table(family: str, contests: Sequence[Contest], comparison: Compari
     having = (c for c in contests if any(s.to_baseline for s in c.standings))
     by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in having)
     rows = tuple(_leaders_row(found, comparison) for found in by_row.values())
-    return Table((family_title(family), "data in", *_END_COLUMNS), rows, _END_NUMBERS)
+    return Table((family_title(family, comparison.families), "data in", *_END_COLUMNS), rows, _END_NUMBERS)
 
 
 def _leaders_row(contests: Sequence[Contest], comparison: Comparison) -> tuple[str, ...]:

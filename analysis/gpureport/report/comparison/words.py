@@ -30,10 +30,10 @@ def title(comparison: Comparison) -> str:
 
 def work_name(work: Work) -> str:
     """Return the name of a kind of work without the place of its data: ``Particles``, ``Memory bandwidth``."""
-    name = family_title(work.family)
+    name = family_title(work.family, {work.family: work.title})
     if work.family in APPLIED:
         return name
-    of = name.removesuffix("s").replace("-", " ")
+    of = work.title or name.removesuffix("s").replace("-", " ")
     label = work.label if of.lower() in work.label.replace("-", " ") else f"{of} {work.label}"
     return f"{label[0].upper()}{label[1:]}"
 

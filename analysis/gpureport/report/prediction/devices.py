@@ -115,7 +115,7 @@ def _figures(first: Side, other: Side, drawn: Sequence[Contrast]) -> tuple[Pictu
     return tuple(
         Picture(
             partial(machine_figure, part, names),
-            f"{family_title(family)}, {sweep.replace('_', ' ')}; {marks}.",
+            f"{family_title(family, first.families)}, {sweep.replace('_', ' ')}; {marks}.",
             machine_charts(part, names),
         )
         for (family, sweep, *_), sweeps in kinds.items()

@@ -1,7 +1,7 @@
 """Tables that compare the predictions of several devices."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log, sqrt
 
@@ -27,6 +27,8 @@ class Side:
     letter: str
     device: Device
     predictions: Sequence[Prediction]
+    families: Mapping[str, str] = field(default_factory=dict)
+    """Titles of the families of users' kernels, by identifier."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, level_of, specified_values
 from gpureport.report.run.decisions import amount_of_work, most_frequent, working_set
 from gpureport.report.run.difference import compared, value_text
-from gpureport.report.run.limits import Limit, limits
+from gpureport.report.run.limits import EXCEEDED, Limit, limits
 from gpureport.report.text.words import agreement, kernel_name, listed, shortlist
 from gpureport.units import format_percent
 
@@ -130,5 +130,4 @@ def _exceeded(report: Report, seen: Iterable[Limit]) -> list[str]:
         return []
     more = f"; and {len(names) - 3} more" if len(names) > 3 else ""
     faster = f"More than {format_percent(ABOVE_CEILING - 1)} faster than the limit: {'; '.join(names[:3])}{more}."
-    reason = "The limit is higher than the model assumes, or the kernel needs less of the limiting resource."
-    return [f"{faster} {reason}"]
+    return [f"{faster} {EXCEEDED}"]

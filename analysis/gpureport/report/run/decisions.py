@@ -455,7 +455,7 @@ def _reached(known: Iterable[Limit], figures: Iterable[KeyFigure], device_bandwi
 
 def _efficiency(known: Sequence[Limit]) -> str:
     """Give the median efficiency, unless it shows that the limits are too low."""
-    middle = median(limit.predicted_share if limit.share is None else limit.share for limit in known)
+    middle = median(limit.efficiency for limit in known)
     if middle > ABOVE_CEILING:
         return ""
     reach = "reach" if known[0].observed else "are predicted to reach"

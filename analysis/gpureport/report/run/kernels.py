@@ -7,7 +7,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report
 from gpureport.report.run.curves import CurveRecords
-from gpureport.report.run.limits import Limit, limits
+from gpureport.report.run.limits import EXCEEDED, Limit, limits
 from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import kernel_name
@@ -36,16 +36,20 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
 
 
 def _answer(report: Report, limit: Limit) -> str:
-    share = limit.predicted_share if limit.share is None else limit.share
     value = limit.observed.value if limit.observed else limit.predicted.value
     reaches = "reaches" if limit.observed else "is predicted to reach"
-    rate, limiting = format_value(value, limit.unit), ceiling_text(limit.bottleneck)
     text = (
-        f"{kernel_name(report, limit.key)} {reaches} {rate} at {limit.predicted.point.label}, limited by {limiting} "
-        f"({_share(share)} of this limit)."
+        f"{kernel_name(report, limit.key)} {reaches} {format_value(value, limit.unit)} at {limit.predicted.point.label}"
     )
+    share = f"{ceiling_text(limit.bottleneck)} ({_share(limit.efficiency)} of this limit)"
+    if limit.passed:
+        return f"{text}. This is more than its lowest limit allows: {share}. {EXCEEDED}"
     best = next((each for each in report.advice if each.workload == limit.key.workload), None)
-    return f"{text} To make it faster, {best.change}: predicted {_gain(best)}." if best else text
+    if not limit.is_explained:
+        doubt = " The predicted gains of changes are therefore uncertain." if best else ""
+        return f"{text}. No single limit of the model explains this rate; the nearest one is {share}.{doubt}"
+    advised = f" To make it faster, {best.change}: predicted {_gain(best)}." if best else ""
+    return f"{text}, limited by {share}.{advised}"
 
 
 def _share(share: float) -> str:
@@ -80,12 +84,11 @@ def kernel_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
 
 def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> tuple[str, ...]:
     curves = [curve for curve in own if curve.key.workload == limit.key.workload]
-    share = limit.predicted_share if limit.share is None else limit.share
     return (
         kernel_name(report, limit.key),
         format_value(limit.observed.value if limit.observed else limit.predicted.value, limit.unit),
-        ceiling_text(limit.bottleneck),
-        _share(share),
+        f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_text(limit.bottleneck)}",
+        _share(limit.efficiency),
         ", ".join(map(_cliff, _features(curves, "midpoint"))) or UNKNOWN,
         next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),
         next((_best(curve) for curve in curves if curve.is_work_group), UNKNOWN),

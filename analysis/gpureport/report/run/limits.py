@@ -12,6 +12,9 @@ from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
 from gpureport.units import format_interval, format_percent, format_predicted
 
 _SIZES = ("working_set", "work_items")
+EXCEEDED = "The limit is higher than the model assumes, or the kernel needs less of the limiting resource."
+_EXPLAINED = 0.5
+"""Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,16 @@ class Limit:
     def share(self) -> float | None:
         """Observed efficiency."""
         return self.ceiling_s / self.observed.time_s if self.observed else None
+
+    @property
+    def efficiency(self) -> float:
+        """Observed efficiency; without an observation, the predicted one."""
+        return self.predicted_share if self.share is None else self.share
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether the bottleneck explains most of the time."""
+        return self.efficiency >= _EXPLAINED
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice
@@ -10,7 +10,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
-from gpureport.records.report import Report, WorkloadInfo
+from gpureport.records.report import Report, WorkloadInfo, described_families
 from gpureport.report.figures.style import shorten
 from gpureport.report.run.curves import Group
 from gpureport.text import sentence
@@ -171,7 +171,7 @@ def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
     """
     info = report.workloads.get(f"{key.family}/{key.variant}")
     title = re.split(r" against |, shared by ", info.title)[0] if info else family_name(report, key.family)
-    if info and info.described and title.endswith(_variant_part(key)):
+    if info and info.described and info.title != info.family_title:
         return shorten(title, _LONG_NAME)
     return f"{shorten(title, _LONG_NAME)} ({key.variant})"
 
@@ -181,19 +181,18 @@ def family_name(report: Report, family: str) -> str:
 
     A user's kernel has the title of its description.
     """
-    members = [info for info in report.workloads.values() if info.family == family]
-    own = {info.title.removesuffix(_variant_part(info)) for info in members if info.described}
-    return own.pop() if len(own) == 1 else _common_title(family, [info.title for info in members])
+    infos = report.workloads.values()
+    own = described_families(infos).get(family)
+    return own or _common_title(family, [info.title for info in infos if info.family == family])
 
 
-def _variant_part(info: SweepKey | WorkloadInfo) -> str:
-    """Return the end of the title of one of several variants of a user's kernel."""
-    return f", {info.variant.replace('_', ' ')}"
+def family_title(family: str, own: Mapping[str, str]) -> str:
+    """Name a family of the present workloads as :func:`family_name` does; *own* are the titles of users' kernels."""
+    return own.get(family) or _present_title(family)
 
 
 @cache
-def family_title(family: str) -> str:
-    """Name a family of the present workloads, as :func:`family_name` does."""
+def _present_title(family: str) -> str:
     return _common_title(family, [workload.title for workload in all_workloads() if workload.family == family])
 
 
