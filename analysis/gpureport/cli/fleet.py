@@ -230,7 +230,7 @@ def report_fleet(request: FleetRequest) -> int:
             print_text(text)
         if fleet.few_peers:
             print_text(RESERVATION)
-        for each in fleet.over_time[:_MOST_SENTENCES]:
+        for each in fleet.changes[:_MOST_SENTENCES]:
             print_text(each.sentence)
         for text in fleet.models[:_MOST_SENTENCES]:
             print_text(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpureport.errors import InputError
-from gpureport.fleet.causes import affected, percent, place, reasons
+from gpureport.fleet.causes import affected, percent, place, reasons, typical
 from gpureport.fleet.peers import (
     FALSE_DISCOVERIES,
     FEWEST_PEERS,
@@ -31,6 +31,7 @@ from gpureport.fleet.peers import (
 from gpureport.fleet.schema import Row
 from gpureport.fleet.store import Store
 from gpureport.observe.statistics import Floats
+from gpureport.report.text.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +43,8 @@ RESERVATION = (
     f"With fewer than {_MANY} devices of a model, their usual spread is not known well: an outlier can be healthy."
 )
 _MOST_PEERS = 500  # whose conditions are compared
-_SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
+_SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
 _LEAST_WIDTH = 1e-9  # of an interval of ln(speed)
-_LEAST_DAY = 0.01  # effect of a day that is reported
 _FEWEST_IN_STATE = 2  # runs before and after a change that is reported
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
 """What the runs of a group have in common. The length separates the two names, which may contain any text."""
@@ -138,21 +138,19 @@ class Outlier:
 
 
 @dataclass(frozen=True)
-class DayEffect:
-    """A day on which all devices of a model differed from other days; ``peers``: key of their group."""
-
-    peers: str
-    day: date
-    layers: Mapping[str, float]
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Change:
-    """A device without enough peers whose speed changed; ``peers``: key of its group."""
+    """A change of speed at a time.
+
+    Attributes:
+        peers: key of the group.
+        member: the device, which has too few peers; ``None``: most devices of the group changed together.
+        layers: effect on ln(speed) of each layer.
+        sentence: since when, how much, where, and which recorded conditions changed.
+    """
 
     peers: str
-    member: Member
+    member: Member | None
+    layers: Mapping[str, float]
     sentence: str
 
 
@@ -198,10 +196,12 @@ class Peers:
     @cached_property
     def rows(self) -> tuple[tuple[Row, ...], ...]:
         """Rows of the runs of each device in the order of time; missing values are ``None``."""
-        found: tuple[list[Row], ...] = tuple([] for _ in self.members)
-        for row in self.runs.to_dict("records"):
-            found[row["member"]].append({str(name): None if v != v else v for name, v in row.items()})
-        return tuple(map(tuple, found))
+        return tuple(self.rows_of(self.runs["member"] == member) for member in range(len(self.members)))
+
+    def rows_of(self, chosen: "Flags | pd.Series[bool]") -> tuple[Row, ...]:
+        """Return the rows of the *chosen* runs (runs,); missing values are ``None``."""
+        rows = self.runs[chosen].to_dict("records")
+        return tuple({str(name): None if v != v else v for name, v in row.items()} for row in rows)
 
     def since(self, member: int) -> datetime | None:
         """Return the start of a device's first run in its present state; ``None``: it never changed."""
@@ -255,8 +255,7 @@ class Fleet:
     Attributes:
         peers: devices by model.
         outliers: the most affected first; slower ones before faster ones.
-        days: effects of time.
-        changes: of devices that have too few peers.
+        changes: of whole models, then of devices that have too few peers.
         figures: key figures of each device, by model and device.
         models: sentences about models that differ from their prediction as a whole.
         minimum_effect: relative difference below which none is significant.
@@ -264,7 +263,6 @@ class Fleet:
 
     peers: tuple[Peers, ...]
     outliers: tuple[Outlier, ...]
-    days: tuple[DayEffect, ...]
     changes: tuple[Change, ...]
     figures: Figures
     models: tuple[str, ...] = ()
@@ -280,11 +278,6 @@ class Fleet:
         """Whether an outlier has too few peers for an estimate of how much healthy devices differ."""
         small = {each.key for each in self.peers if each.compared and len(each.members) < _MANY}
         return any(outlier.peers in small for outlier in self.outliers)
-
-    @property
-    def over_time(self) -> "tuple[DayEffect | Change, ...]":
-        """Effects of days, then changes of devices."""
-        return (*self.days, *self.changes)
 
     @property
     def runs(self) -> int:
@@ -323,8 +316,10 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     return Fleet(
         peers=every,
         outliers=tuple(sorted(found, key=lambda outlier: outlier.effect)),
-        days=tuple(day for each in every for day in _days(each)),
-        changes=tuple(c for each in every if not each.compared for c in _changes(each, minimum_effect)),
+        changes=(
+            *(change for each in every for change in _shifts(each, minimum_effect)),
+            *(change for each in every if not each.compared for change in _changes(each, minimum_effect)),
+        ),
         figures=_figures(figures, every),
         models=tuple(text for each in compared for text in _of_model(each, minimum_effect)),
         minimum_effect=minimum_effect,
@@ -483,14 +478,9 @@ def _outlier(
     peers: Peers, member: int, layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]], basis: str
 ) -> Outlier:
     device, since = peers.members[member], peers.since(member)
-    worst = max(layers.values(), key=abs, default=0.0)
-    single = abs(worst) < _SHARED * abs(sweeps[0][1])
-    effect = sweeps[0][1] if single else worst
+    effect, where = _affects(layers, sweeps)
     when = f" since {since:%Y-%m-%d %H:%M}" if since else ""
-    text = f"{device.label} is {percent(effect)} than {basis}{when}; this affects "
-    text += f"{sweeps[0][0].sweep} ({sweeps[0][0].layer}) only" if single else place(layers)
-    unaffected = [name for name in layers if name not in affected(layers)]
-    text += f", not {_listed(unaffected)}" if unaffected and not single else ""
+    text = f"{device.label} is {percent(effect)} than {basis}{when}; {where}"
     others = [rows[-1] for other, rows in enumerate(peers.rows) if other != member][:_MOST_PEERS]
     causes = list(reasons(peers.rows[member][-1], others)) if others else []
     recorded = others and peers.rows[member][-1]["driver"]
@@ -507,26 +497,43 @@ def _outlier(
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+def _affects(layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]]) -> tuple[float, str]:
+    """Return the effect on the most affected layer, or on a sweep if it alone is affected, and a clause about it."""
+    worst = max(layers.values(), key=abs, default=0.0)
+    part, effect = max(sweeps, key=lambda pair: abs(pair[1]))
+    if abs(worst) < _SHARED * abs(effect):
+        return effect, f"this affects {part.sweep} ({part.layer}) only"
+    unaffected = [name for name in layers if name not in affected(layers)]
+    others = f", not {listed(unaffected, 'or')}" if unaffected else ""
+    return worst, f"this affects {place(layers)}{others}"
 
 
-def _days(peers: Peers) -> Iterator[DayEffect]:
-    """Yield the days on which all devices differed from other days, or from the devices of other days."""
-    days_of = peers.runs.groupby("member")["day"].nunique()
-    for number, day in enumerate(peers.days):
-        layers = _by_layer(peers, peers.effects.days[number])
-        worst = max(layers.values(), key=abs, default=0.0)
-        if abs(worst) >= _LEAST_DAY:
-            runs = peers.runs[peers.runs["day"] == number]
-            driver, usual = runs["driver"].mode().iloc[0], peers.runs["driver"].mode().iloc[0]
-            why = f"; the driver was {driver}, on other days {usual}" if driver != usual else ""
-            text = f"On {day} all devices ({peers.title}) were {percent(worst)} than "
-            if days_of[runs["member"]].gt(1).any():
-                text += "on other days"
-            else:
-                text += "those of other days; none was measured on two days, so day and devices cannot be separated"
-            yield DayEffect(peers.key, day, layers, f"{text}; this affects {place(layers)}{why}.")
+def _shifts(peers: Peers, minimum_effect: float) -> Iterator[Change]:
+    """Yield the changes of most devices at the same time; the end of a short one is part of its sentence."""
+    shifts, period_of_run = peers.effects.shifts, peers.effects.period[peers.runs["day"]]
+    for period in range(1, len(shifts)):
+        effects = shifts[period] - shifts[period - 1]
+        returned = period > 1 and np.abs(shifts[period] - shifts[period - 2]).max() < _SHARED * np.abs(effects).max()
+        layers = _by_layer(peers, effects)
+        effect, where = _affects(layers, _known(peers, effects))
+        if returned or abs(effect) < log1p(minimum_effect):
+            continue
+        now, before = (period_of_run == period), (period_of_run == period - 1)
+        who = _who(peers, effects, now, before)
+        days = peers.runs["created_at"][now].dt.date
+        first, last = days.min(), days.max()
+        if period == len(shifts) - 1:
+            when, verb = f"Since {first}", "have been"
+        else:
+            when, verb = (f"On {first}" if first == last else f"From {first} to {last}"), "were"
+        rows, earlier = peers.rows_of(now), peers.rows_of(before)
+        why = "; ".join(reasons(typical(rows), earlier, "earlier runs", "their")) or "no recorded condition changed"
+        if who:
+            text = f"{when}, {who} ({peers.title}) {verb} {percent(effect)} than before; {where}"
+        else:
+            text = f"{when}, the devices ({peers.title}) {verb} {percent(effect)} than those measured before; {where}; "
+            text += "none was measured in both periods, so time and devices cannot be separated"
+        yield Change(peers.key, None, layers, f"{text}: {why}.")
 
 
 def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
@@ -537,21 +544,45 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         since = peers.since(number)
         if since is None or min(now.sum(), before.sum()) < _FEWEST_IN_STATE:
             continue
-        layers = _by_layer(peers, nanmedian(peers.values[now]) - nanmedian(peers.values[before]))
-        worst = max(layers.values(), key=abs, default=0.0)
-        if abs(worst) >= log1p(minimum_effect):
-            text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(worst)} than in "
-            text += f"earlier runs; this affects {place(layers)}"
+        effects = nanmedian(peers.values[now]) - nanmedian(peers.values[before])
+        layers = _by_layer(peers, effects)
+        effect, where = _affects(layers, _known(peers, effects))
+        if abs(effect) >= log1p(minimum_effect):
+            text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(effect)} than in "
             earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
             why = "; ".join(reasons(peers.rows[number][-1], earlier, "earlier runs"))
-            yield Change(peers.key, member, f"{text}{': ' if why else ''}{why}.")
+            yield Change(peers.key, member, layers, f"{text}earlier runs; {where}{': ' if why else ''}{why}.")
+
+
+def _known(peers: Peers, values: Floats) -> list[tuple[Part, float]]:
+    """Return the parts of sweeps that have one of *values* (parts,), with the value."""
+    return [(part, float(value)) for part, value in zip(peers.parts, values, strict=True) if not np.isnan(value)]
+
+
+def _who(peers: Peers, effects: Floats, now: Flags, before: Flags) -> str:
+    """Return how many devices share at least half of *effects* (parts,); empty if none was measured in both periods.
+
+    Args:
+        peers: group.
+        effects: of the change.
+        now: runs after it (runs,).
+        before: runs of the period before (runs,).
+    """
+    most = np.abs(effects) >= _SHARED * np.abs(effects).max()
+    member = peers.runs["member"].to_numpy()
+    shares = [
+        np.median((nanmedian(peers.values[now & own]) - nanmedian(peers.values[before & own]))[most] / effects[most])
+        for own in (member == number for number in np.intersect1d(member[now], member[before]))
+    ]
+    count, every = sum(share >= _SHARED for share in shares), len(peers.members)
+    return "" if not shares else f"all {every} devices" if count == every else f"{count} of {every} devices"
 
 
 def _by_layer(peers: Peers, values: Floats) -> dict[str, float]:
     """Return the median of *values* of parts (parts,) over the parts of each layer."""
-    known = [(part.layer, value) for part, value in zip(peers.parts, values, strict=True) if not np.isnan(value)]
-    every = layers_of([part for part in peers.parts if part.layer in dict(known)])
-    return {layer: float(np.median([value for own, value in known if own == layer])) for layer in every}
+    known = _known(peers, values)
+    every = layers_of([part for part, _ in known])
+    return {layer: float(np.median([value for part, value in known if part.layer == layer])) for layer in every}
 
 
 def _of_model(peers: Peers, minimum_effect: float) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import expm1
+from statistics import median
 
 from gpureport.fleet.schema import Row
 from gpureport.units import format_frequency
@@ -58,29 +59,47 @@ def _on_device(found: set[str], on_chip: set[str]) -> str:
     return " and ".join({CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found))
 
 
-def reasons(own: Row, peers: Sequence[Row], others: str = "its peers") -> Iterator[str]:
-    """Yield the recorded conditions of a run that differ from those of its peers, or of *others*; most direct first."""
+def reasons(own: Row, peers: Sequence[Row], others: str = "its peers", whose: str = "its") -> Iterator[str]:
+    """Yield the recorded conditions of a run that differ from those of its *peers*, most direct first.
+
+    Args:
+        own: the run, or the usual conditions of several.
+        peers: runs to compare with.
+        others: what the text calls them.
+        whose: pronoun of the device, or of several.
+    """
     usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
     clock = own["clock_hz"]
     if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := sorted(usual)[len(usual) // 2]):
         lower = 100 * (1 - clock / centre)
-        yield f"its clock was {format_frequency(clock)}, {lower:.2g} % below that of {others}"
+        yield f"{whose} clock was {format_frequency(clock)}, {lower:.2g} % below that of {others}"
     limits = _reasons(own) - {name for name, count in _common(peers).items() if 2 * count > len(peers)}
     if limits:
         yield f"the driver reported a limit of the clock: {', '.join(sorted(limits))}"
     load = own["others_utilisation"]
     if isinstance(load, float) and load >= _OTHERS:
-        yield f"other processes used up to {load:.0%} of it".replace("%", " %")
+        yield f"other processes used up to {load:.0%} of {'it' if whose == 'its' else 'them'}".replace("%", " %")
     steal = own["cpu_steal"]
     if isinstance(steal, float) and steal >= _STEAL:
         yield f"the hypervisor took {steal:.0%} of the processor time".replace("%", " %")
     for name, text in _FACTS.items():
         most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
         if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
-            yield f"its {text} is {own[name]}, that of {others} {most[0][0]}"
+            yield f"{whose} {text} was {own[name]}, that of {others} {most[0][0]}"
     warm, warmth = _celsius(own), sorted(t for row in peers if (t := _celsius(row)) is not None)
     if warm is not None and warmth and warm > warmth[len(warmth) // 2] + _WARMER_C:
-        yield f"its temperature was {warm:.0f} °C, that of {others} {warmth[len(warmth) // 2]:.0f} °C"
+        yield f"{whose} temperature was {warm:.0f} °C, that of {others} {warmth[len(warmth) // 2]:.0f} °C"
+
+
+def typical(runs: Sequence[Row]) -> Row:
+    """Return the usual conditions of *runs*: the median of numbers and temperatures, else the most common text."""
+    found: Row = {}
+    for name in ("clock_hz", "throttle_reasons", "others_utilisation", "cpu_steal", *_FACTS):
+        known = [row[name] for row in runs if row[name] is not None]
+        numbers = [value for value in known if isinstance(value, float)]
+        found[name] = median(numbers) if numbers else Counter(known).most_common(1)[0][0] if known else None
+    temperatures = [celsius for row in runs if (celsius := _celsius(row)) is not None]
+    return {**found, "temperature": f"{median(temperatures):.0f} °C" if temperatures else None}
 
 
 def percent(effect: float) -> str:

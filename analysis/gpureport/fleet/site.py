@@ -276,7 +276,7 @@ def _model(fleet: Fleet, number: int) -> Content:
     sentences = [o.sentence for o in _odd(fleet, peers).values()] or [normal]
     first, *others = fleet.figures[number]
     figures = _model_figures(fleet, number) if others else _device_figures(first, compared=False)
-    sentences += [each.sentence for each in fleet.over_time if each.peers == peers.key]
+    sentences += [each.sentence for each in fleet.changes if each.peers == peers.key]
     return _page(
         peers.title,
         f"{peers.model}: {_counted(len(peers.members), 'device')}, {_counted(len(peers.runs), 'run')}.",
