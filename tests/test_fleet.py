@@ -593,10 +593,19 @@ def test_reports_that_cannot_be_opened_have_no_link(report: str, run: StoredRun,
 def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     """Names are escaped, and the slow device fails."""
     root = ET.fromstring(junit(fleet))  # noqa: S314 - our own
-    lines = prometheus(fleet).splitlines()
 
-    assert (root.get("tests"), root.get("failures")) == ("8", "1")
-    assert [case.get("name") for case in root.iter("testcase") if len(case)] == [HOSTILE]
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("8", "1", "0")
+    (suite,) = root
+    assert {"name", "tests", "failures", "errors"} <= set(suite.keys())  # which Jenkins' schema requires
+    assert (suite.get("name"), suite.get("timestamp")) == (fleet.peers[0].title, "2026-11-06T10:00:00")
+    assert {case.get("classname") for case in suite} == {fleet.peers[0].title}
+    ((case, failure),) = ((case, case[0]) for case in suite if len(case))
+    assert (case.get("name"), failure.get("type")) == (HOSTILE, "slower")
+    assert failure.get("message") == fleet.outliers[0].sentence
+    lines = str(failure.text).splitlines()
+    assert len(lines) == len(fleet.outliers[0].sweeps)
+    assert all(re.fullmatch(r"\S+/\S+/\S+ \(\w+\): \N{MINUS SIGN}\d+(\.\d)? %", line) for line in lines)
+    lines = prometheus(fleet).splitlines()
     slow = [line for line in lines if line.startswith("gpureport_slow_device{")]
     assert [line[-1] for line in slow].count("1") == 1
     assert all(re.fullmatch(r'\w+\{(\w+="([^"\\]|\\.)*",?)+\} \S+', line) for line in lines if not line.startswith("#"))

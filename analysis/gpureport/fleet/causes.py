@@ -109,6 +109,11 @@ def percent(effect: float) -> str:
     return f"{100 * share:.{digits}f} % {'slower' if effect < 0 else 'faster'}"
 
 
+def as_percent(effect: float) -> str:
+    """Write an effect on ln(speed) with its sign: ``-4.8 %``."""
+    return f"{100 * expm1(effect):+.2g} %".replace("-", "\N{MINUS SIGN}")
+
+
 def _reasons(row: Row) -> set[str]:
     return {reason for reason in str(row["throttle_reasons"] or "").split(", ") if reason}
 

@@ -16,11 +16,11 @@ import numpy as np
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
 from gpureport.fleet.analysis import RESERVATION, Figure, Fleet, Outlier, Peers
+from gpureport.fleet.causes import as_percent
 from gpureport.fleet.figures import (
     MOST_LINES,
     Strip,
     Trend,
-    as_percent,
     percents,
     strip_figure,
     trend_figure,
