@@ -249,7 +249,27 @@ def test_long_and_empty_results_are_explained(fleet_store: Store, capsys: Captur
     assert "no rows" in capsys.readouterr().err
 
 
-def test_exports_have_all_rows(fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "command", [["list"], ["query", "SELECT 1"], ["report", "-o", "site"], ["export", "x.csv"]], ids=lambda c: c[0]
+)
+def test_a_mistyped_store_is_one_sentence(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Whether it does not exist, is a file or another folder; nothing is made."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for name, problem in (("stroe", "no such folder"), ("file", "is a file"), ("folder", "is no store")):
+        assert main(["fleet", *command, "--store", name]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{name}: " in line
+        assert problem in line
+    assert sorted(file.name for file in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_exports_have_all_rows(
+    fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     """In three formats, and as a frame."""
     monkeypatch.setenv("GPUREPORT_STORE", str(fleet_store.folder))
     files = [tmp_path / f"figures.{suffix}" for suffix in ("csv", "parquet", "json")]
@@ -263,6 +283,9 @@ def test_exports_have_all_rows(fleet_store: Store, tmp_path: Path, monkeypatch: 
         == len(json.loads(files[2].read_text()))
     )
     assert {"node", "name", "measured"} <= set(frame.columns)
+    capsys.readouterr()
+    assert main(["fleet", "export", str(files[0])]) == 2
+    assert " -o" not in capsys.readouterr().err
     assert main(["fleet", "export", str(tmp_path / "figures.xls")]) == 2
     assert main(["fleet", "export", str(tmp_path / "x.csv"), "--table", "nodes"]) == 2
 
@@ -668,9 +691,12 @@ def test_outliers_give_an_exit_code(fleet_store: Store, tmp_path: Path, capsys: 
     assert "1 of 8 devices" in capsys.readouterr().out
     assert main([*report, "--fail-on-outlier"]) == 3
     assert main([*report, "--fail-on-outlier", "--minimum-effect", "50"]) == 0
+    capsys.readouterr()
     assert main([*report, *written]) == 2
+    assert "--junit" in capsys.readouterr().err
     assert main([*report, "--prometheus", str(tmp_path / "p.prom")]) == 0
     assert main([*report, "--prometheus", str(tmp_path)]) == 2
+    assert "--prometheus" in capsys.readouterr().err
     assert main([*report, "--prometheus", str(tmp_path / "x"), "--junit", str(tmp_path / "x")]) == 2
 
 

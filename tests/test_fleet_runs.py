@@ -18,7 +18,7 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.fleet.engine.site_of_run import partition_name
 from gpureport.fleet.runs import NodeRun
-from gpureport.fleet.site_file import TEMPLATE, Site, read_site
+from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
 from gpureport.records.report import FILE_NAME
 
 REPORT = Path(__file__).parents[1] / "reports/pocl-xeon-16-cores" / FILE_NAME
@@ -60,7 +60,11 @@ def test_the_template_is_a_site(tmp_path: Path) -> None:
 
 @needs_reframe
 def test_sets_of_names_are_expanded() -> None:
-    site = Site(scheduler="slurm", nodes=("gpu[08-10]", "login.example.org"), options=("--partition=gpu",))
+    site = Site(
+        scheduler="slurm",
+        nodes=dict.fromkeys(["gpu[08-10]", "login.example.org"], NodeSettings()),
+        options=("--partition=gpu",),
+    )
     named = site.named()
     assert list(named) == ["gpu08", "gpu09", "gpu10", "login.example.org"]
     assert site.access("gpu08", named["gpu08"]) == ["--partition=gpu", "--nodelist=gpu08"]
@@ -71,21 +75,22 @@ def test_sets_of_names_are_expanded() -> None:
 @needs_reframe
 def test_a_node_gets_the_text_that_the_site_has() -> None:
     text = "NVIDIA H100 PCIe; echo $HOME"
-    site = Site(scheduler="local", nodes={"a": {"environment": {"NAME": text}}}, devices=(text,), workloads=("a b",))
-    assert shlex.split(" ".join(site.arguments("x")))[-5:] == ["--device", text, "--quick", "--workload", "a b"]
+    nodes = {"a": NodeSettings(environment={"NAME": text})}
+    site = Site(scheduler="local", nodes=nodes, devices=(text,), workloads=("memory",))
+    assert shlex.split(" ".join(site.arguments("x")))[-5:] == ["--device", text, "--quick", "--workload", "memory"]
     ((name, value),) = site.named()["a"].variables
     assert (name, shlex.split(value)) == ("NAME", [text])
 
 
 @needs_reframe
 def test_jobs_over_ssh_end() -> None:
-    site = Site(scheduler="ssh", nodes=("a",), options=("-oConnectTimeout=3",), time_limit_minutes=7)
+    site = Site(scheduler="ssh", nodes={"a": NodeSettings()}, options=("-oConnectTimeout=3",), time_limit_minutes=7)
     (name, settings), *_ = site.named().items()
     timeouts = [option for option in site.access(name, settings) if "ConnectTimeout" in option]
     assert timeouts[0] == "-oConnectTimeout=3"
     assert site.executable.startswith("timeout ")
     assert " 7m " in site.executable
-    assert Site(scheduler="slurm", nodes=("a",)).executable == "gpureport"
+    assert Site(scheduler="slurm", nodes={"a": NodeSettings()}).executable == "gpureport"
 
 
 @needs_reframe
@@ -118,7 +123,12 @@ def test_the_message_of_ssh_is_the_reason(tmp_path: Path) -> None:
         ("scheduler: slurm\nnodes: [a]\nnode_option: -w a\n", "fleet.yaml:3: node_option"),
         ("scheduler: slurm\nnodes: [a]\nnode_option: '-w {node'\n", "fleet.yaml:3: node_option"),
         ("scheduler: slurm\nnodes: [a]\nnode_option: '-w {node.real}'\n", "fleet.yaml:3: node_option"),
-        ("scheduler: local\nnodes: {a: {environment: {'A=1;B': x}}}\n", "fleet.yaml:2: nodes"),
+        ("scheduler: local\nnodes: {a: {environment: {'A=1;B': x}}}\n", "fleet.yaml:2: nodes.a.environment"),
+        ("scheduler: local\nnodes:\n  a: {enviroment: {}}\n", "fleet.yaml:3: nodes.a.enviroment: unknown field"),
+        ("scheduler: local\nnodes:\n  a: {}\n  b: {options: x}\n", "fleet.yaml:4: nodes.b.options: must be a list"),
+        ("scheduler: local\nnodes: [{a: b}]\n", "fleet.yaml:2: nodes: must be a list of names"),
+        ("scheduler: local\nnodes: 3\n", "fleet.yaml:2: nodes: must be a list of names"),
+        ("scheduler: local\nnodes: [a]\nworkloads: [nope]\n", "fleet.yaml:3: workloads: no workload is called 'nope'"),
     ],
 )
 def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -> None:
@@ -170,6 +180,29 @@ def test_failures_are_named_if_all_reports_are_left_out(
     printed = capsys.readouterr()
     assert str(wrong) in printed.err
     assert "--node bad" in printed.out
+
+
+@needs_reframe
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_reasons_of_failures_are_always_shown(
+    columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = f"the file system of /{'long/' * 30}path is full; free 2 GB, then measure the node again"
+    monkeypatch.setattr(
+        import_module("gpureport.fleet.runs"), "run_nodes", lambda *_: [NodeRun("bad", reason, tmp_path, 0, 2)]
+    )
+    monkeypatch.setenv("COLUMNS", columns)
+    site = write_site(tmp_path / "site", "scheduler: local\nnodes: [bad]\n")
+    assert main(["fleet", "run", str(site)]) == 1
+    words = "".join(capsys.readouterr().out.split())
+    assert "measurethenodeagain" in words
+    assert "long/" * 30 in words
+
+
+def test_messages_name_the_option_that_was_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = write_site(tmp_path / "site", TEMPLATE)
+    assert main(["fleet", "init", str(site)]) == 2
+    assert " -o" not in capsys.readouterr().err
 
 
 @needs_reframe

@@ -182,7 +182,7 @@ def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int
     options = _FORMATS.get(file.suffix.lower())
     if options is None:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
-    with writing([file], force=force):
+    with writing([file], force=force, option=""):
         write_file(file, opened(folder).export(table, options))
     print_line(f"Written: {file}")
     return 0
@@ -223,7 +223,8 @@ def report_fleet(request: FleetRequest) -> int:
     if request.junit and request.junit == request.prometheus:
         raise InputError(f"--junit and --prometheus: both are {request.junit}; choose two files")
     kept, replaced = ([*filter(None, each)] for each in ((*files, request.junit), (request.prometheus,)))
-    with writing(kept, force=request.force, replaced=replaced):
+    options = {file: name for file, name in ((request.junit, "--junit"), (request.prometheus, "--prometheus")) if file}
+    with writing(kept, force=request.force, option=options, replaced=replaced):
         with ProgressBar("comparing the devices"):
             fleet = analyse(opened(request.store), request.minimum_effect / 100)
         for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):

@@ -45,7 +45,7 @@ _MAD_EFFICIENCY = 0.37
 _ENOUGH = 10
 """Devices whose own variance is never taken to be smaller, only larger."""
 _FEWEST_TOGETHER = 5  # devices, of which most must change at the same time, if a model has so many
-_LIMIT = 4.0  # standard errors of an effect of time
+_LIMIT = 2.0  # standard errors of the effect of a period on a part; the period itself is significant
 _ROUNDS = 10  # of the median polish
 _PENALTY = 12.0  # of a change, in variances of a run
 _FEWEST_STEPS = 5  # between runs, to estimate their noise: one change among them has no weight
