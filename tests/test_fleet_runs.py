@@ -4,13 +4,16 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from socket import socket
+from time import sleep
 
 import pytest
 
@@ -42,6 +45,13 @@ def write_site(folder: Path, text: str) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "fleet.yaml").write_text(text)
     return folder
+
+
+def real(link: Path) -> Path | None:
+    """Return where a link points to; ``None`` for processes that have ended."""
+    with suppress(OSError):
+        return link.readlink()
+    return None
 
 
 def gpureport(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -164,6 +174,30 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     unknown = gpureport("fleet", "run", site, "--node", "other")
     assert unknown.returncode == 2
     assert "has no node 'other'" in unknown.stderr
+
+
+@needs_reframe
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_local_jobs(number: signal.Signals, tmp_path: Path) -> None:
+    command = tmp_path / "node"
+    command.write_text(NODE.replace("{report}", str(REPORT)))
+    command.chmod(0o755)
+    nodes = "{fast: {}, slow: {environment: {NODE_STATE: slow}}}"
+    site = write_site(tmp_path / "site", f"scheduler: local\ncommand: {command}\nnodes: {nodes}\n")
+    line = [sys.executable, "-m", "gpureport", "fleet", "run", str(site), "-o", str(tmp_path / "runs")]
+    stages = tmp_path / "runs/reframe/stage/fleet"
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        for _ in range(600):
+            sleep(0.1)
+            logs = [file.read_text() for file in stages.glob("fast/default/Devices/*.out")]
+            if list(stages.glob("slow/default/Devices/measured/*")) and any("all devices" in log for log in logs):
+                break
+        run.send_signal(number)
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 130, errors
+    assert "all jobs were ended" in errors
+    assert (tmp_path / "runs/fast/0-device" / FILE_NAME).exists()
+    assert not [file for file in Path("/proc").glob("[0-9]*/cwd") if str(tmp_path) in str(real(file))]
 
 
 @needs_reframe

@@ -2,15 +2,17 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gpureport.errors import GpuReportError, InputError
+from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import move_folder
 from gpureport.fleet.engine.site_of_run import FILE_VARIABLE, NODES_VARIABLE, OUTPUT, partition_name
 from gpureport.fleet.node import FAILED
@@ -54,6 +56,7 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
 
     Raises:
         GpuReportError: ReFrame did not start, or could not write its results.
+        InterruptionError: by the keyboard or a signal.
     """
     folder.mkdir(parents=True)
     command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "--run"]
@@ -65,15 +68,47 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
     if not sys.stderr.isatty():
         command.append("--nocolor")
     given = {FILE_VARIABLE: str(file.absolute()), NODES_VARIABLE: ",".join(nodes)}
-    done = subprocess.run(command, cwd=folder, env=os.environ | given, stdout=sys.stderr, check=False)  # noqa: S603
+    exit_code = _reframe(command, folder, os.environ | given)
     try:
         results = json.loads((folder / _REPORT).read_text())
     except (OSError, ValueError):
+        if exit_code == InterruptionError.exit_code:
+            raise InterruptionError("interrupted before any job ended") from None
         raise GpuReportError(
-            f"{folder}: ReFrame ended with exit code {done.returncode} before it had results; "
-            f"see {folder / 'reframe.log'}"
+            f"{folder}: ReFrame ended with exit code {exit_code} before it had results; see {folder / 'reframe.log'}"
         ) from None
-    return list(_collected(results, nodes, folder))
+    runs = list(_collected(results, nodes, folder))
+    if exit_code == InterruptionError.exit_code:
+        raise InterruptionError(f"interrupted; all jobs were ended; finished reports and all logs are in {folder}")
+    return runs
+
+
+def _reframe(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
+    """Run ReFrame and return its exit code; 130 if a signal to this program made ReFrame end or cancel all jobs.
+
+    ReFrame gets a session of its own, as its jobs do, and therefore one signal, not also that of the terminal.
+    """
+    with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        reframe = subprocess.Popen(  # noqa: S603
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True
+        )
+        try:
+            return reframe.wait()
+        except KeyboardInterrupt:
+            reframe.terminate()
+            reframe.wait()
+            return InterruptionError.exit_code
+
+
+@contextmanager
+def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
+    """Treat *signals* like an interruption from the keyboard."""
+    earlier = [(each, signal.signal(each, signal.default_int_handler)) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in earlier:
+            signal.signal(each, handler)
 
 
 Case = dict[str, Any]
