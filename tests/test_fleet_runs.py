@@ -14,11 +14,12 @@ from pathlib import Path
 from shutil import which
 from socket import socket
 from time import sleep
+from types import SimpleNamespace
 
 import pytest
 
 from gpureport.cli import main
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.fleet.engine.site_of_run import partition_name
 from gpureport.fleet.runs import NodeRun
 from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
@@ -231,6 +232,23 @@ def test_reasons_of_failures_are_always_shown(
     words = "".join(capsys.readouterr().out.split())
     assert "measurethenodeagain" in words
     assert "long/" * 30 in words
+
+
+@needs_reframe
+def test_a_full_disk_is_named_and_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_results(_: object, folder: Path, __: object) -> int:
+        measured = folder / "reframe/stage/fleet/a/default/Devices/measured/0-device"
+        measured.mkdir(parents=True)
+        (measured / FILE_NAME).touch()
+        return 1
+
+    runs = import_module("gpureport.fleet.runs")
+    monkeypatch.setattr(runs, "_reframe", without_results)
+    monkeypatch.setattr(runs, "disk_usage", lambda _: SimpleNamespace(free=0))
+    site = write_site(tmp_path / "site", "scheduler: local\nnodes: [a]\n")
+    with pytest.raises(GpuReportError, match="disk is full"):
+        runs.run_nodes(read_site(site), site / "fleet.yaml", ["a"], tmp_path / "runs")
+    assert (tmp_path / "runs/a/0-device" / FILE_NAME).exists()
 
 
 def test_messages_name_the_option_that_was_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

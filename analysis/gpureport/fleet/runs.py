@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 from gpureport.errors import GpuReportError, InputError, InterruptionError
@@ -22,6 +23,7 @@ from gpureport.records.report import FILE_NAME as REPORT
 _ENGINE = Path(__file__).parent / "engine"
 _REPORT = "reframe.json"
 _MOST_REASON = 300
+_LEAST_FREE = 100_000  # bytes of a disk that is not full
 
 
 @dataclass(frozen=True)
@@ -69,18 +71,18 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
         command.append("--nocolor")
     given = {FILE_VARIABLE: str(file.absolute()), NODES_VARIABLE: ",".join(nodes)}
     exit_code = _reframe(command, folder, os.environ | given)
+    for number, node in enumerate(nodes):
+        for device in sorted(folder.glob(f"reframe/stage/*/{partition_name(node, number)}/*/*/{OUTPUT}/*/")):
+            move_folder(device, folder / node / device.name)
+    if exit_code == InterruptionError.exit_code:
+        raise InterruptionError(f"interrupted; all jobs were ended; reports and logs are in {folder}")
     try:
         results = json.loads((folder / _REPORT).read_text())
     except (OSError, ValueError):
-        if exit_code == InterruptionError.exit_code:
-            raise InterruptionError("interrupted before any job ended") from None
-        raise GpuReportError(
-            f"{folder}: ReFrame ended with exit code {exit_code} before it had results; see {folder / 'reframe.log'}"
-        ) from None
-    runs = list(_collected(results, nodes, folder))
-    if exit_code == InterruptionError.exit_code:
-        raise InterruptionError(f"interrupted; all jobs were ended; finished reports and all logs are in {folder}")
-    return runs
+        full = disk_usage(folder).free < _LEAST_FREE
+        why = "the disk is full; free some space, then run again" if full else f"see {folder / 'reframe.log'}"
+        raise GpuReportError(f"{folder}: ReFrame ended without results (exit code {exit_code}); {why}") from None
+    return list(_collected(results, nodes, folder))
 
 
 def _reframe(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
@@ -116,13 +118,10 @@ Case = dict[str, Any]
 
 
 def _collected(results: dict[str, Any], nodes: Sequence[str], folder: Path) -> Iterator[NodeRun]:
-    """Yield what came of each node; its reports are moved to its folder."""
+    """Yield what came of each node."""
     cases: list[Case] = [case for run in results["runs"] for case in run["testcases"]]
     for number, node in enumerate(nodes):
         own = [case for case in cases if case["partition"] == partition_name(node, number)]
-        for case in own:
-            for device in Path(case["stagedir"] or ".", OUTPUT).glob("*/"):
-                move_folder(device, folder / node / device.name)
         found = len(list((folder / node).glob(f"*/{REPORT}")))
         yield NodeRun(node, _reason(own[-1]) if own else "ReFrame ran no job", folder / node, found, len(own))
 
