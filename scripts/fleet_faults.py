@@ -223,14 +223,14 @@ def main(
         missed |= alarms > FALSE_ALARMS or any(share < DETECTED for share, _ in found.values())
     what = f"Healthy devices differ by {spread:.3g} %" if spread else f"One device slowed by {slower:.3g} %"
     print_table(what, ("peers", "fault", "found", "other outliers"), rows, right=[2, 3])
-    rows = []
+    shown: list[tuple[str, ...]] = []
     for factor in (1.0, 5.0):
         changed = [histories(noise, runs, healthy, factor=factor) for runs in HISTORIES]
         step = histories(noise, 20, healthy, step=slower, factor=factor)
-        rows.append((f"{factor:.3g} x", *(f"{share:.1%}" for share in changed), f"{step:.0%}"))
+        shown.append((f"{factor:.3g} x", *(f"{share:.1%}" for share in changed), f"{step:.0%}"))
         missed |= max(changed) > FALSE_ALARMS or step < DETECTED
     columns = ("noise", *(f"{runs} runs" for runs in HISTORIES), f"found: {slower:.3g} % after 10 runs")
-    print_table("Healthy histories with a change point", columns, rows, right=range(1, len(columns)))
+    print_table("Healthy histories with a change point", columns, shown, right=range(1, len(columns)))
     print_text("A target is missed." if missed else "All targets are met.")
     raise typer.Exit(int(missed))
 

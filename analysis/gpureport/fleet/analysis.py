@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from math import copysign, log1p
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,11 +82,13 @@ GROUP BY numbers.number, common.part
 """  # noqa: S608
 """Deviation of each run, by its number in the order of time, from the medians of the points of each part."""
 _FIGURES = f"""
-SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
-    arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
-FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 GROUP BY ALL ORDER BY name, key, node, pci_address
+SELECT *, median(measured) OVER (PARTITION BY key, name) AS usual FROM (
+    SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
+        arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
+    FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 GROUP BY ALL
+) ORDER BY name, key, node, pci_address
 """  # noqa: S608 - no input
-"""Key figures of the last run of each device."""
+"""Key figures of the last run of each device, with the medians of its model."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,6 @@ class Peers:
         values: ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured.
         predicted: ln(median speed / predicted speed) (parts,).
         widths: half-widths of the predictions' 95 % intervals of ln(speed) (parts,).
-        days: that have runs.
         effects: of devices and days.
         layers: effect of each device on each layer (devices,).
     """
@@ -184,7 +184,6 @@ class Peers:
     values: Floats
     predicted: Floats
     widths: Floats
-    days: tuple[date, ...]
     effects: Effects
     layers: Mapping[str, Floats]
 
@@ -326,21 +325,20 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     )
 
 
-def _figures(rows: Sequence[tuple[str, str, str, str, str, float, float | None]], every: Sequence[Peers]) -> Figures:
-    """Return the key figures of devices, with the medians of their models."""
+def _figures(
+    rows: Sequence[tuple[str, str, str, str, str, float, float | None, float]], every: Sequence[Peers]
+) -> Figures:
+    """Return the key figures of devices."""
     place = {
         (each.key, device.node, device.pci_address): (number, member)
         for number, each in enumerate(every)
         for member, device in enumerate(each.members)
     }
-    known = [(place[row[:3]], row[3:]) for row in rows if row[:3] in place]
-    measured: dict[tuple[int, str], list[float]] = {}
-    for (number, _), (name, _, value, _) in known:
-        measured.setdefault((number, name), []).append(value)
-    usual = {key: median(values) for key, values in measured.items()}
     found: list[tuple[list[Figure], ...]] = [tuple([] for _ in each.members) for each in every]
-    for (number, member), (name, unit, value, predicted) in known:
-        found[number][member].append(Figure(name, unit, value, predicted, usual[number, name]))
+    for row in rows:
+        if row[:3] in place:
+            number, member = place[row[:3]]
+            found[number][member].append(Figure(*row[3:]))
     return tuple(tuple(map(tuple, members)) for members in found)
 
 
@@ -367,12 +365,12 @@ def _title(runs: "pd.DataFrame", several: "pd.DataFrame") -> str:
 
 def _peers(key: str, title: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Peers:
     members, member = _members(runs)
-    days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
+    day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)[1].ravel()
     matrix = np.full((len(runs), len(parts)), np.nan)
     rows = np.searchsorted(runs.index.to_numpy(), values["number"])
     matrix[rows, np.searchsorted(parts["part"].to_numpy(), values["part"])] = values["deviation"]
     named = tuple(Part(*pair) for pair in zip(parts["sweep"], parts["layer"], strict=True))
-    found = effects(matrix, member, day.ravel(), named)
+    found = effects(matrix, member, day, named)
     first = runs.iloc[0]
     return Peers(
         key=key,
@@ -380,12 +378,11 @@ def _peers(key: str, title: str, runs: "pd.DataFrame", parts: "pd.DataFrame", va
         model=str(first["model"]),
         quick=bool(first["quick"]),
         members=members,
-        runs=runs.assign(member=member, day=day.ravel()).reset_index(drop=True),
+        runs=runs.assign(member=member, day=day).reset_index(drop=True),
         parts=named,
         values=matrix,
         predicted=parts["centre"].to_numpy(float),
         widths=parts["width"].to_numpy(float),
-        days=tuple(days),
         effects=found,
         layers=layer_effects(found.devices, found.errors, named),
     )

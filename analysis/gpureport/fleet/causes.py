@@ -7,7 +7,8 @@ from math import expm1
 from statistics import median
 
 from gpureport.fleet.schema import Row
-from gpureport.units import format_frequency
+from gpureport.report.text.words import listed
+from gpureport.units import format_change, format_frequency, format_percent
 
 MEMORY, CLOCK = "memory", "clock"
 _OF_HOST = {"launch": "the launch of kernels", "link": "the link to the host"}
@@ -39,7 +40,7 @@ def place(layers: Mapping[str, float]) -> str:
     every = affected(layers)
     found = set(every) - set(_OF_HOST)
     if every and not found:
-        return " and ".join(_OF_HOST[name] for name in sorted(every))
+        return listed([_OF_HOST[name] for name in sorted(every)])
     on_device = _on_device(found, set(layers) - {MEMORY, *_OF_HOST})
     return f"{on_device} and {_OF_HOST['link']}" if "link" in every else on_device  # the launch follows the clock
 
@@ -55,8 +56,8 @@ def _on_device(found: set[str], on_chip: set[str]) -> str:
     if found == {CLOCK}:
         return "the compute units"
     if MEMORY not in found and CLOCK not in found:
-        return f"the {' and '.join(sorted(found))} {'cache' if len(found) == 1 else 'caches'}"
-    return " and ".join({CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found))
+        return f"the {listed(sorted(found))} {'cache' if len(found) == 1 else 'caches'}"
+    return listed([{CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found)])
 
 
 def reasons(own: Row, peers: Sequence[Row], others: str = "its peers", whose: str = "its") -> Iterator[str]:
@@ -70,7 +71,7 @@ def reasons(own: Row, peers: Sequence[Row], others: str = "its peers", whose: st
     """
     usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
     clock = own["clock_hz"]
-    if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := sorted(usual)[len(usual) // 2]):
+    if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := median(usual)):
         lower = 100 * (1 - clock / centre)
         yield f"{whose} clock was {format_frequency(clock)}, {lower:.2g} % below that of {others}"
     limits = _reasons(own) - {name for name, count in _common(peers).items() if 2 * count > len(peers)}
@@ -78,17 +79,17 @@ def reasons(own: Row, peers: Sequence[Row], others: str = "its peers", whose: st
         yield f"the driver reported a limit of the clock: {', '.join(sorted(limits))}"
     load = own["others_utilisation"]
     if isinstance(load, float) and load >= _OTHERS:
-        yield f"other processes used up to {load:.0%} of {'it' if whose == 'its' else 'them'}".replace("%", " %")
+        yield f"other processes used up to {format_percent(load)} of {'it' if whose == 'its' else 'them'}"
     steal = own["cpu_steal"]
     if isinstance(steal, float) and steal >= _STEAL:
-        yield f"the hypervisor took {steal:.0%} of the processor time".replace("%", " %")
+        yield f"the hypervisor took {format_percent(steal)} of the processor time"
     for name, text in _FACTS.items():
         most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
         if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
             yield f"{whose} {text} was {own[name]}, that of {others} {most[0][0]}"
-    warm, warmth = _celsius(own), sorted(t for row in peers if (t := _celsius(row)) is not None)
-    if warm is not None and warmth and warm > warmth[len(warmth) // 2] + _WARMER_C:
-        yield f"{whose} temperature was {warm:.0f} °C, that of {others} {warmth[len(warmth) // 2]:.0f} °C"
+    warm, warmth = _celsius(own), [celsius for row in peers if (celsius := _celsius(row)) is not None]
+    if warm is not None and warmth and warm > (centre := median(warmth)) + _WARMER_C:
+        yield f"{whose} temperature was {warm:.0f} °C, that of {others} {centre:.0f} °C"
 
 
 def typical(runs: Sequence[Row]) -> Row:
@@ -105,13 +106,17 @@ def typical(runs: Sequence[Row]) -> Row:
 def percent(effect: float) -> str:
     """Write an effect on ln(speed) as ``5 % slower`` or ``3 % faster``."""
     share = abs(expm1(effect))
-    digits = 1 if share < 0.0995 else 0
-    return f"{100 * share:.{digits}f} % {'slower' if effect < 0 else 'faster'}"
+    return f"{format_percent(share, _digits(share))} {'slower' if effect < 0 else 'faster'}"
 
 
 def as_percent(effect: float) -> str:
     """Write an effect on ln(speed) with its sign: ``-4.8 %``."""
-    return f"{100 * expm1(effect):+.2g} %".replace("-", "\N{MINUS SIGN}")
+    share = expm1(effect)
+    return format_change(share, _digits(share))
+
+
+def _digits(share: float) -> int:
+    return 1 if abs(share) < 0.0995 else 0
 
 
 def _reasons(row: Row) -> set[str]:
