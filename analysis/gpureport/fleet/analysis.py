@@ -195,10 +195,13 @@ class Peers:
     @cached_property
     def rows(self) -> tuple[tuple[Row, ...], ...]:
         """Rows of the runs of each device in the order of time; missing values are ``None``."""
-        return tuple(self.rows_of(self.runs["member"] == member) for member in range(len(self.members)))
+        found: tuple[list[Row], ...] = tuple([] for _ in self.members)
+        for member, row in zip(self.runs["member"], self.rows_of(np.ones(len(self.runs), bool)), strict=True):
+            found[member].append(row)
+        return tuple(map(tuple, found))
 
-    def rows_of(self, chosen: "Flags | pd.Series[bool]") -> tuple[Row, ...]:
-        """Return the rows of the *chosen* runs (runs,); missing values are ``None``."""
+    def rows_of(self, chosen: Flags) -> tuple[Row, ...]:
+        """Return the rows of the *chosen* runs (runs,) in the order of time; missing values are ``None``."""
         rows = self.runs[chosen].to_dict("records")
         return tuple({str(name): None if v != v else v for name, v in row.items()} for row in rows)
 
@@ -513,24 +516,40 @@ def _shifts(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         returned = period > 1 and np.abs(shifts[period] - shifts[period - 2]).max() < _SHARED * np.abs(effects).max()
         layers = _by_layer(peers, effects)
         effect, where = _affects(layers, _known(peers, effects))
-        if returned or abs(effect) < log1p(minimum_effect):
+        if returned or not effects.any() or abs(effect) < log1p(minimum_effect):
             continue
         now, before = (period_of_run == period), (period_of_run == period - 1)
-        who = _who(peers, effects, now, before)
+        shares = _shares(peers, effects, now, before)
+        changed = sum(share >= _SHARED for share in shares)
+        if shares and 2 * changed <= len(shares):
+            continue
+        every, rows, earlier = len(peers.members), peers.rows_of(now), peers.rows_of(before)
+        who = f"{changed} of {every}" if shares and changed < every else f"all {every}" if shares else "the"
         days = peers.runs["created_at"][now].dt.date
         first, last = days.min(), days.max()
-        if period == len(shifts) - 1:
-            when, verb = f"Since {first}", "have been"
-        else:
-            when, verb = (f"On {first}" if first == last else f"From {first} to {last}"), "were"
-        rows, earlier = peers.rows_of(now), peers.rows_of(before)
+        when = f"Since {first}" if now[-1] else f"On {first}" if first == last else f"From {first} to {last}"
+        verb = "have been" if now[-1] else "were"
+        text = f"{when}, {who} devices ({peers.title}) {verb} {percent(effect)} than before; {where}"
+        if not shares:
+            text += "; none was measured both before and after, so time and devices cannot be separated"
         why = "; ".join(reasons(typical(rows), earlier, "earlier runs", "their")) or "no recorded condition changed"
-        if who:
-            text = f"{when}, {who} ({peers.title}) {verb} {percent(effect)} than before; {where}"
-        else:
-            text = f"{when}, the devices ({peers.title}) {verb} {percent(effect)} than those measured before; {where}; "
-            text += "none was measured in both periods, so time and devices cannot be separated"
         yield Change(peers.key, None, layers, f"{text}: {why}.")
+
+
+def _shares(peers: Peers, effects: Floats, now: Flags, before: Flags) -> list[float]:
+    """Return the share of *effects* that each device shows which was measured in both periods.
+
+    Args:
+        peers: group.
+        effects: of the change (parts,); at least half as large as the largest: those that count.
+        now: runs after it (runs,).
+        before: runs of the period before (runs,).
+    """
+    most = np.abs(effects) >= _SHARED * np.abs(effects).max()
+    member = peers.runs["member"].to_numpy()
+    own = [(now & (member == n), before & (member == n)) for n in np.intersect1d(member[now], member[before])]
+    found = [nanmedian(peers.values[after]) - nanmedian(peers.values[earlier]) for after, earlier in own]
+    return [float(np.nanmedian(each[most] / effects[most])) for each in found if not np.isnan(each[most]).all()]
 
 
 def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
@@ -542,8 +561,8 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         if since is None or min(now.sum(), before.sum()) < _FEWEST_IN_STATE:
             continue
         effects = nanmedian(peers.values[now]) - nanmedian(peers.values[before])
-        layers = _by_layer(peers, effects)
-        effect, where = _affects(layers, _known(peers, effects))
+        layers, known = _by_layer(peers, effects), _known(peers, effects)
+        effect, where = _affects(layers, known) if known else (0.0, "")
         if abs(effect) >= log1p(minimum_effect):
             text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(effect)} than in "
             earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
@@ -554,25 +573,6 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
 def _known(peers: Peers, values: Floats) -> list[tuple[Part, float]]:
     """Return the parts of sweeps that have one of *values* (parts,), with the value."""
     return [(part, float(value)) for part, value in zip(peers.parts, values, strict=True) if not np.isnan(value)]
-
-
-def _who(peers: Peers, effects: Floats, now: Flags, before: Flags) -> str:
-    """Return how many devices share at least half of *effects* (parts,); empty if none was measured in both periods.
-
-    Args:
-        peers: group.
-        effects: of the change.
-        now: runs after it (runs,).
-        before: runs of the period before (runs,).
-    """
-    most = np.abs(effects) >= _SHARED * np.abs(effects).max()
-    member = peers.runs["member"].to_numpy()
-    shares = [
-        np.median((nanmedian(peers.values[now & own]) - nanmedian(peers.values[before & own]))[most] / effects[most])
-        for own in (member == number for number in np.intersect1d(member[now], member[before]))
-    ]
-    count, every = sum(share >= _SHARED for share in shares), len(peers.members)
-    return "" if not shares else f"all {every} devices" if count == every else f"{count} of {every} devices"
 
 
 def _by_layer(peers: Peers, values: Floats) -> dict[str, float]:
