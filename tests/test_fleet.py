@@ -30,6 +30,7 @@ from gpureport.fleet.site import content, write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.measure.backends.nvidia import remapped_rows
 from gpureport.observe.statistics import Estimate
+from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
 from tests.make_report import make_report
 
@@ -65,7 +66,7 @@ def _saved(folder: Path, report: Report) -> Path:
     return folder
 
 
-def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | int) -> StoredRun:
+def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | float) -> StoredRun:
     """Return a run with other ids whose points and key figures are faster by *log_speed*."""
     rng = np.random.default_rng([ord(letter) for letter in name])
 
@@ -192,6 +193,26 @@ def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path:
 
     assert [each.sentence for each in found.outliers] == [each.sentence for each in fleet.outliers]
     assert found.runs == fleet.runs
+
+
+def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
+    """As the share of its time between the first and the last reading."""
+    machine = REPORT.machine
+    assert machine
+    cpu = machine.model_copy(update={"opencl": machine.opencl.model_copy(update={"kind": "cpu"})})
+    readings = tuple(
+        Reading(
+            at_s=at, measuring=True, cpu_busy_total_s=0.9 * at, cpu_own_total_s=0.3 * at, cpu_steal_total_s=0.1 * at
+        )
+        for at in (0.0, 5.0, 10.0)
+    )
+    conditions = (Conditions(workload="memory/read", readings=readings),)
+    report = REPORT.model_copy(update={"machine": cpu, "conditions": conditions})
+
+    (row,) = read_run(_saved(tmp_path, report), "node").rows["runs"]
+
+    assert row["others_utilisation"] == pytest.approx(0.6)
+    assert row["cpu_steal"] == pytest.approx(0.1)
 
 
 def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -> None:
@@ -464,6 +485,14 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
     assert found[0].member.node == "bad"
     assert found[0].slower
     assert all(outlier.basis == "its prediction" for outlier in found)
+    assert "peers" not in found[0].sentence
+
+
+def test_load_by_others_is_a_reason_also_without_peers(run: StoredRun, tmp_path: Path) -> None:
+    """Of a single device that is slower than its prediction."""
+    Store(tmp_path).add(_varied(run, "run", "node", 1, -1.5, others_utilisation=0.8))
+
+    assert "other processes used up to 80 % of it" in analyse(Store(tmp_path)).outliers[0].sentence
 
 
 def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Path) -> None:

@@ -482,9 +482,10 @@ def _outlier(
     when = f" since {since:%Y-%m-%d %H:%M}" if since else ""
     text = f"{device.label} is {percent(effect)} than {basis}{when}; {where}"
     others = [rows[-1] for other, rows in enumerate(peers.rows) if other != member][:_MOST_PEERS]
-    causes = list(reasons(peers.rows[member][-1], others)) if others else []
-    recorded = others and peers.rows[member][-1]["driver"]
-    why = "; ".join(causes) or ("no recorded condition differs from its peers" if recorded else "")
+    own = peers.rows[member][-1]
+    why = "; ".join(reasons(own, others))
+    if not why and peers.compared and own["driver"]:
+        why = "no recorded condition differs from its peers"
     return Outlier(
         member=device,
         peers=peers.key,
