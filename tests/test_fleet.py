@@ -444,10 +444,12 @@ def test_recorded_conditions_are_reasons() -> None:
     own = {**usual, "clock_hz": 1.8e9, "throttle_reasons": "power cap", "others_utilisation": 0.4, "ecc": "off"}
     own |= {"temperature": "80 °C", "remapped_rows": "3 (1 uncorrectable)"}
 
-    found = " ".join(reasons(own, [usual] * 5))
+    found = " ".join(reasons(-0.05, own, [usual] * 5))
 
     assert [text in found for text in ("9.1 %", "power cap", "40 %", "ECC was off", "80 °C", "3 (1 un")] == [True] * 6
-    assert list(reasons(usual, [usual] * 5)) == []
+    assert list(reasons(-0.05, usual, [usual] * 5)) == []
+    faster = " ".join(reasons(0.05, own, [usual] * 5))
+    assert [text in faster for text in ("power cap", "40 %", "ECC was off")] == [False, False, True]
 
 
 def test_remapped_rows_are_written_with_their_flags() -> None:
@@ -492,7 +494,10 @@ def test_load_by_others_is_a_reason_also_without_peers(run: StoredRun, tmp_path:
     """Of a single device that is slower than its prediction."""
     Store(tmp_path).add(_varied(run, "run", "node", 1, -1.5, others_utilisation=0.8))
 
-    assert "other processes used up to 80 % of it" in analyse(Store(tmp_path)).outliers[0].sentence
+    found = analyse(Store(tmp_path))
+
+    assert "other processes used up to 80 % of it" in found.outliers[0].sentence
+    assert "1 of 1 devices" in found.reservations[0]
 
 
 def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ class FleetRequest:
 def report_fleet(request: FleetRequest) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.cli.rendering import print_written
-    from gpureport.fleet.analysis import RESERVATION, analyse
+    from gpureport.fleet.analysis import analyse
     from gpureport.fleet.exports import junit, prometheus
     from gpureport.fleet.site import NAME, conclusion, write_site
     from gpureport.report.render import documents
@@ -226,8 +226,8 @@ def report_fleet(request: FleetRequest) -> int:
             fleet = analyse(opened(request.store), request.minimum_effect / 100)
         for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):
             print_text(text)
-        if fleet.few_peers:
-            print_text(RESERVATION)
+        for text in fleet.reservations:
+            print_text(text)
         for each in fleet.changes[:_MOST_SENTENCES]:
             print_text(each.sentence)
         for text in fleet.models[:_MOST_SENTENCES]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpureport.errors import InputError
-from gpureport.fleet.causes import affected, percent, place, reasons, typical
+from gpureport.fleet.causes import affected, others_share, percent, place, reasons, typical
 from gpureport.fleet.peers import (
     FALSE_DISCOVERIES,
     FEWEST_PEERS,
@@ -282,6 +282,16 @@ class Fleet:
         return any(outlier.peers in small for outlier in self.outliers)
 
     @property
+    def reservations(self) -> tuple[str, ...]:
+        """Sentences about the limits of the result."""
+        loaded = sum(others_share(rows[-1]) is not None for each in self.peers for rows in each.rows)
+        text = (
+            f"Other processes used {loaded} of {sum(len(each.members) for each in self.peers)} devices in their last "
+        )
+        text += "run: measure idle devices. Differences may come from this load."
+        return (*((RESERVATION,) if self.few_peers else ()), *((text,) if loaded else ()))
+
+    @property
     def runs(self) -> int:
         """Number of runs."""
         return sum(len(each.runs) for each in self.peers)
@@ -483,7 +493,7 @@ def _outlier(
     text = f"{device.label} is {percent(effect)} than {basis}{when}; {where}"
     others = [rows[-1] for other, rows in enumerate(peers.rows) if other != member][:_MOST_PEERS]
     own = peers.rows[member][-1]
-    why = "; ".join(reasons(own, others))
+    why = "; ".join(reasons(effect, own, others))
     if not why and peers.compared and own["driver"]:
         why = "no recorded condition differs from its peers"
     return Outlier(
@@ -533,7 +543,10 @@ def _shifts(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         text = f"{when}, {who} devices ({peers.title}) {verb} {percent(effect)} than before; {where}"
         if not shares:
             text += "; none was measured both before and after, so time and devices cannot be separated"
-        why = "; ".join(reasons(typical(rows), earlier, "earlier runs", "their")) or "no recorded condition changed"
+        why = (
+            "; ".join(reasons(effect, typical(rows), earlier, "earlier runs", "their"))
+            or "no recorded condition changed"
+        )
         yield Change(peers.key, None, layers, f"{text}: {why}.")
 
 
@@ -567,7 +580,7 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         if abs(effect) >= log1p(minimum_effect):
             text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(effect)} than in "
             earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
-            why = "; ".join(reasons(peers.rows[number][-1], earlier, "earlier runs"))
+            why = "; ".join(reasons(effect, peers.rows[number][-1], earlier, "earlier runs"))
             yield Change(peers.key, member, layers, f"{text}earlier runs; {where}{': ' if why else ''}{why}.")
 
 

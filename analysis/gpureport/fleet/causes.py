@@ -60,15 +60,27 @@ def _on_device(found: set[str], on_chip: set[str]) -> str:
     return listed([{CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found)])
 
 
-def reasons(own: Row, peers: Sequence[Row], others: str = "its peers", whose: str = "its") -> Iterator[str]:
+def reasons(
+    effect: float, own: Row, peers: Sequence[Row], others: str = "its peers", whose: str = "its"
+) -> Iterator[str]:
     """Yield the recorded conditions of a run that differ from those of its *peers*, most direct first.
 
     Args:
+        effect: on ln(speed); load, low clocks and heat are no reasons to be faster.
         own: the run, or the usual conditions of several.
         peers: runs to compare with.
         others: what the text calls them.
         whose: pronoun of the device, or of several.
     """
+    if effect < 0:
+        yield from _burdens(own, peers, others, whose)
+    for name, text in _FACTS.items():
+        most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
+        if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
+            yield f"{whose} {text} was {own[name]}, that of {others} {most[0][0]}"
+
+
+def _burdens(own: Row, peers: Sequence[Row], others: str, whose: str) -> Iterator[str]:
     usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
     clock = own["clock_hz"]
     if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := median(usual)):
@@ -77,19 +89,20 @@ def reasons(own: Row, peers: Sequence[Row], others: str = "its peers", whose: st
     limits = _reasons(own) - {name for name, count in _common(peers).items() if 2 * count > len(peers)}
     if limits:
         yield f"the driver reported a limit of the clock: {', '.join(sorted(limits))}"
-    load = own["others_utilisation"]
-    if isinstance(load, float) and load >= _OTHERS:
+    if (load := others_share(own)) is not None:
         yield f"other processes used up to {format_percent(load)} of {'it' if whose == 'its' else 'them'}"
     steal = own["cpu_steal"]
     if isinstance(steal, float) and steal >= _STEAL:
         yield f"the hypervisor took {format_percent(steal)} of the processor time"
-    for name, text in _FACTS.items():
-        most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
-        if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
-            yield f"{whose} {text} was {own[name]}, that of {others} {most[0][0]}"
     warm, warmth = _celsius(own), [celsius for row in peers if (celsius := _celsius(row)) is not None]
     if warm is not None and warmth and warm > (centre := median(warmth)) + _WARMER_C:
         yield f"{whose} temperature was {warm:.0f} °C, that of {others} {centre:.0f} °C"
+
+
+def others_share(run: Row) -> float | None:
+    """Return the share of a device that other processes used, if it matters."""
+    load = run["others_utilisation"]
+    return load if isinstance(load, float) and load >= _OTHERS else None
 
 
 def typical(runs: Sequence[Row]) -> Row:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
-from gpureport.fleet.analysis import RESERVATION, Figure, Fleet, Outlier, Peers
+from gpureport.fleet.analysis import Figure, Fleet, Outlier, Peers
 from gpureport.fleet.causes import as_percent
 from gpureport.fleet.figures import (
     MOST_LINES,
@@ -92,7 +92,7 @@ def content(fleet: Fleet) -> Content:
         "counted": f"{counted(fleet.runs, 'run')} of {counted(fleet.devices, 'device')}",
         "period": " to ".join(dict.fromkeys((f"{first:{_DAY}}", f"{last:{_DAY}}"))),
         "conclusion": conclusion(fleet),
-        "reservation": RESERVATION if fleet.few_peers else "",
+        "reservation": " ".join(fleet.reservations),
         "shown": outliers[:_MOST_SENTENCES],
         "hidden": max(len(outliers) - _MOST_SENTENCES, 0),
         "bases": {_basis(each) for each in fleet.peers},
