@@ -284,11 +284,10 @@ class Fleet:
     @property
     def reservations(self) -> tuple[str, ...]:
         """Sentences about the limits of the result."""
-        loaded = sum(others_share(rows[-1]) is not None for each in self.peers for rows in each.rows)
-        text = (
-            f"Other processes used {loaded} of {sum(len(each.members) for each in self.peers)} devices in their last "
-        )
-        text += "run: measure idle devices. Differences may come from this load."
+        last = [rows[-1] for each in self.peers for rows in each.rows]
+        loaded = sum(others_share(row) is not None for row in last)
+        text = f"Other processes used {loaded} of {len(last)} devices during their last run; this load alone can make "
+        text += "devices differ."
         return (*((RESERVATION,) if self.few_peers else ()), *((text,) if loaded else ()))
 
     @property
@@ -543,11 +542,8 @@ def _shifts(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         text = f"{when}, {who} devices ({peers.title}) {verb} {percent(effect)} than before; {where}"
         if not shares:
             text += "; none was measured both before and after, so time and devices cannot be separated"
-        why = (
-            "; ".join(reasons(effect, typical(rows), earlier, "earlier runs", "their"))
-            or "no recorded condition changed"
-        )
-        yield Change(peers.key, None, layers, f"{text}: {why}.")
+        why = "; ".join(reasons(effect, typical(rows), earlier, "earlier runs", "their"))
+        yield Change(peers.key, None, layers, f"{text}: {why or 'no recorded condition changed'}.")
 
 
 def _shares(peers: Peers, effects: Floats, now: Flags, before: Flags) -> list[float]:
