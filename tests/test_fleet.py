@@ -500,6 +500,22 @@ def test_load_by_others_is_a_reason_also_without_peers(run: StoredRun, tmp_path:
     assert "1 of 1 devices" in found.reservations[0]
 
 
+@pytest.mark.parametrize(("width", "found"), [(1.0001, ["node2"]), (1.1, [])])
+def test_noise_within_runs_is_no_difference_between_devices(
+    width: float, found: list[str], run: StoredRun, tmp_path: Path
+) -> None:
+    """As on a CPU with other load: 5 % are no outlier if the intervals of points are twice as wide."""
+    for number in range(3):
+        varied = _varied(run, f"run{number}", f"node{number}", 1, -0.05 * (number == 2))
+        points = tuple(
+            {**row, "measured_low": float(row["measured"]) / width, "measured_high": float(row["measured"]) * width}  # type: ignore[arg-type]
+            for row in varied.rows["points"]
+        )
+        Store(tmp_path).add(StoredRun(varied.run, {**varied.rows, "points": points}))
+
+    assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == found
+
+
 def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Path) -> None:
     """A device at 1.2 times the half-width of its 95 % interval is none among ten; one at four times is."""
     for number in range(10):

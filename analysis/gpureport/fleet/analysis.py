@@ -51,17 +51,20 @@ _OWN = f"""
 SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
     CAST(CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS FLOAT) AS predicted,
-    CAST(ln(predicted_high / predicted) AS FLOAT) AS width
+    CAST(ln(predicted_high / predicted) AS FLOAT) AS width,
+    CASE WHEN measured_low > 0 AND measured_high >= measured_low THEN ln(measured_high / measured_low) / 3.92 END
+        AS noise
 FROM points WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
     AND predicted_high BETWEEN predicted AND 1e60
 """  # noqa: S608 - no input
 _POINTS = f"""
 CREATE TEMP TABLE common AS
 WITH sizes AS (SELECT {_KEY} AS peers, count(*) AS runs FROM runs GROUP BY peers)
-SELECT peers, sweep, point, layer, measured, predicted, width, dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
+SELECT peers, sweep, point, layer, measured, predicted, width, noise,
+    dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
 FROM (
     SELECT peers, sweep, point, mode(layer) AS layer, median(measured) AS measured, median(predicted) AS predicted,
-        median(width) AS width, count(*) AS found
+        median(width) AS width, median(noise) AS noise, count(*) AS found
     FROM ({_OWN}) GROUP BY peers, sweep, point
 ) JOIN sizes USING (peers) WHERE 2 * found > runs
 """  # noqa: S608
@@ -71,7 +74,8 @@ All runs of a model are compared with one prediction, the median: predictions ch
 the clock that a device reports.
 """
 _PARTS = """
-SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median(width) AS width
+SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median(width) AS width,
+    coalesce(median(noise), 0) AS noise
 FROM common GROUP BY peers, sweep, layer, part ORDER BY part
 """
 _VALUES = f"""
@@ -382,7 +386,7 @@ def _peers(key: str, title: str, runs: "pd.DataFrame", parts: "pd.DataFrame", va
     rows = np.searchsorted(runs.index.to_numpy(), values["number"])
     matrix[rows, np.searchsorted(parts["part"].to_numpy(), values["part"])] = values["deviation"]
     named = tuple(Part(*pair) for pair in zip(parts["sweep"], parts["layer"], strict=True))
-    found = effects(matrix, member, day, named)
+    found = effects(matrix, member, day, named, parts["noise"].to_numpy(float))
     first = runs.iloc[0]
     return Peers(
         key=key,

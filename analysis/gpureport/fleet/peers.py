@@ -91,7 +91,9 @@ class Effects:
     present: Flags
 
 
-def effects(values: Floats, device: Indices, day: Indices, parts: Sequence[Part]) -> Effects:
+def effects(
+    values: Floats, device: Indices, day: Indices, parts: Sequence[Part], noise: Floats | float = 0.0
+) -> Effects:
     """Separate the effects of devices and of time, and test those of devices.
 
     A period's effect is the median over its devices, if there are enough of them and it is significant. A
@@ -104,8 +106,9 @@ def effects(values: Floats, device: Indices, day: Indices, parts: Sequence[Part]
         device: index of the device of each run, 0 … devices - 1.
         day: index of the day of each run, 0 … days - 1.
         parts: of sweeps.
+        noise: standard error of a point within a run; runs are assumed to differ by no less (parts,).
     """
-    assumed = np.array([part.run_to_run for part in parts])
+    assumed = np.maximum([part.run_to_run for part in parts], noise)
     values = values - _medians(_medians(values, device), np.zeros(device.max() + 1, np.intp))[0]
     period = _periods(values, device, day, assumed, parts)
     shifts = _shifts(values, device, period[day], assumed)
