@@ -5,7 +5,8 @@ is drawn from the differences between four quick runs of one NVIDIA H200 (``test
 November 2026): for each sweep of a run, a random combination of the deviations of its points, once for the run and once
 for the device. The effect of a fault on each point is predicted with a changed device: slower memory, clock, cache, or
 everything. With ``--spread``, healthy devices differ by a constant factor besides, and healthy fleets only are tried.
-Exit code 1 if a target is missed.
+A second table has the share of histories of one device in which a change point is found, with this noise and with five
+times as much. Exit code 1 if a target is missed.
 """
 
 import json
@@ -30,6 +31,8 @@ DETECTED = 0.95
 """Required share of fleets in which the slowed device is found."""
 FALSE_ALARMS = 0.05
 """Largest share of healthy fleets with an outlier."""
+HISTORIES = (10, 30, 100)
+"""Runs of the histories of one device."""
 DATA = Path(__file__).parents[1] / "tests" / "data" / "h200_run_deviations.json"
 DEVICE = "nvidia/h200_sxm"
 
@@ -145,9 +148,14 @@ def slowdowns(noise: Noise, percent: float) -> dict[str, Floats]:
     return found
 
 
+def by_part(noise: Noise, points: Floats) -> Floats:
+    """Return the median of the points of each part (runs, parts)."""
+    return np.stack([np.median(points[:, noise.part == i], axis=1) for i in range(len(noise.parts))], axis=1)
+
+
 def outliers(noise: Noise, points: Floats) -> set[int]:
     """Return the devices with a significant effect; each has one run (devices, points)."""
-    values = np.stack([np.median(points[:, noise.part == i], axis=1) for i in range(len(noise.parts))], axis=1)
+    values = by_part(noise, points)
     devices = np.arange(len(values))
     found = effects(values, devices, np.zeros_like(devices), noise.parts)
     (flags,) = significant([found.p_values], [found.devices], MINIMUM_EFFECT)
@@ -180,6 +188,22 @@ def shares(
     return found
 
 
+def histories(noise: Noise, runs: int, trials: int, *, step: float = 0.0, factor: float = 1.0) -> float:
+    """Return the share of histories of one device, of *runs* runs each, with a change point.
+
+    With a *step* in percent after ten runs, a change counts only if it is found there. The variation between runs is
+    *factor* times the noise.
+    """
+    found, device = 0, np.zeros(runs, np.intp)
+    expected = np.arange(runs) >= (10 if step else 0)
+    for seed in range(trials):
+        points = factor * drawn(noise, runs, np.random.default_rng(seed))
+        points[10:] -= np.log1p(step / 100)
+        present = effects(by_part(noise, points), device, device, noise.parts).present
+        found += np.array_equal(present, expected) == bool(step)
+    return found / trials
+
+
 def main(
     trials: Annotated[int, typer.Option(help="Fleets for each fault.", min=1)] = 20,
     healthy: Annotated[int, typer.Option(help="Healthy fleets.", min=1)] = 200,
@@ -199,6 +223,14 @@ def main(
         missed |= alarms > FALSE_ALARMS or any(share < DETECTED for share, _ in found.values())
     what = f"Healthy devices differ by {spread:.3g} %" if spread else f"One device slowed by {slower:.3g} %"
     print_table(what, ("peers", "fault", "found", "other outliers"), rows, right=[2, 3])
+    shown: list[tuple[str, ...]] = []
+    for factor in (1.0, 5.0):
+        changed = [histories(noise, runs, healthy, factor=factor) for runs in HISTORIES]
+        step = histories(noise, 20, healthy, step=slower, factor=factor)
+        shown.append((f"{factor:.3g} x", *(f"{share:.1%}" for share in changed), f"{step:.0%}"))
+        missed |= max(changed) > FALSE_ALARMS or step < DETECTED
+    columns = ("noise", *(f"{runs} runs" for runs in HISTORIES), f"found: {slower:.3g} % after 10 runs")
+    print_table("Healthy histories with a change point", columns, shown, right=range(1, len(columns)))
     print_text("A target is missed." if missed else "All targets are met.")
     raise typer.Exit(int(missed))
 

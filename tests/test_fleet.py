@@ -30,6 +30,7 @@ from gpureport.fleet.site import content, write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.measure.backends.nvidia import remapped_rows
 from gpureport.observe.statistics import Estimate
+from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
 from tests.make_report import make_report
 
@@ -65,7 +66,7 @@ def _saved(folder: Path, report: Report) -> Path:
     return folder
 
 
-def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | int) -> StoredRun:
+def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | float) -> StoredRun:
     """Return a run with other ids whose points and key figures are faster by *log_speed*."""
     rng = np.random.default_rng([ord(letter) for letter in name])
 
@@ -194,6 +195,26 @@ def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path:
     assert found.runs == fleet.runs
 
 
+def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
+    """As the share of its time between the first and the last reading."""
+    machine = REPORT.machine
+    assert machine
+    cpu = machine.model_copy(update={"opencl": machine.opencl.model_copy(update={"kind": "cpu"})})
+    readings = tuple(
+        Reading(
+            at_s=at, measuring=True, cpu_busy_total_s=0.9 * at, cpu_own_total_s=0.3 * at, cpu_steal_total_s=0.1 * at
+        )
+        for at in (0.0, 5.0, 10.0)
+    )
+    conditions = (Conditions(workload="memory/read", readings=readings),)
+    report = REPORT.model_copy(update={"machine": cpu, "conditions": conditions})
+
+    (row,) = read_run(_saved(tmp_path, report), "node").rows["runs"]
+
+    assert row["others_utilisation"] == pytest.approx(0.6)
+    assert row["cpu_steal"] == pytest.approx(0.1)
+
+
 def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -> None:
     """The others are added, and the exit code says it."""
     good, bad = _saved(tmp_path / "good", _report(1)), tmp_path / "bad"
@@ -249,7 +270,27 @@ def test_long_and_empty_results_are_explained(fleet_store: Store, capsys: Captur
     assert "no rows" in capsys.readouterr().err
 
 
-def test_exports_have_all_rows(fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "command", [["list"], ["query", "SELECT 1"], ["report", "-o", "site"], ["export", "x.csv"]], ids=lambda c: c[0]
+)
+def test_a_mistyped_store_is_one_sentence(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Whether it does not exist, is a file or another folder; nothing is made."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for name, problem in (("stroe", "no such folder"), ("file", "is a file"), ("folder", "is no store")):
+        assert main(["fleet", *command, "--store", name]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{name}: " in line
+        assert problem in line
+    assert sorted(file.name for file in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_exports_have_all_rows(
+    fleet_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     """In three formats, and as a frame."""
     monkeypatch.setenv("GPUREPORT_STORE", str(fleet_store.folder))
     files = [tmp_path / f"figures.{suffix}" for suffix in ("csv", "parquet", "json")]
@@ -263,6 +304,9 @@ def test_exports_have_all_rows(fleet_store: Store, tmp_path: Path, monkeypatch: 
         == len(json.loads(files[2].read_text()))
     )
     assert {"node", "name", "measured"} <= set(frame.columns)
+    capsys.readouterr()
+    assert main(["fleet", "export", str(files[0])]) == 2
+    assert " -o" not in capsys.readouterr().err
     assert main(["fleet", "export", str(tmp_path / "figures.xls")]) == 2
     assert main(["fleet", "export", str(tmp_path / "x.csv"), "--table", "nodes"]) == 2
 
@@ -286,14 +330,16 @@ def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
 def test_a_slow_device_is_found_with_its_start(fleet: Fleet) -> None:
     """The day on which all were slower is no fault of a device."""
     (outlier,) = fleet.outliers
-    (day,) = fleet.days
+    (change,) = fleet.changes
 
     assert outlier.member.node == HOSTILE
     assert outlier.effect == pytest.approx(-0.06, abs=0.004)
     assert outlier.since == pd.Timestamp(2026, 11, 4, 10)
     assert "500 W" in outlier.sentence
-    assert (day.day.day, max(day.layers.values(), key=abs)) == (3, pytest.approx(-0.04, abs=0.004))
-    assert "driver was 2" in day.sentence
+    assert change.member is None
+    assert max(change.layers.values(), key=abs) == pytest.approx(-0.04, abs=0.004)
+    assert "On 2026-11-03, all 8 devices" in change.sentence
+    assert "driver was 2" in change.sentence
 
 
 def test_effects_of_days_and_devices_are_separated() -> None:
@@ -310,8 +356,9 @@ def test_effects_of_days_and_devices_are_separated() -> None:
 
     assert np.flatnonzero(flags.any(axis=1)).tolist() == [5]
     assert found.devices[5] == pytest.approx(-0.05, abs=0.002)
-    assert found.days[2] == pytest.approx(-0.03, abs=0.002)
-    assert np.abs(np.delete(found.days, 2, axis=0)).max() == 0
+    assert found.period.tolist() == [0, 0, 1, 2, 2, 2]
+    assert found.shifts[1] == pytest.approx(-0.03, abs=0.002)
+    assert np.abs(found.shifts[[0, 2]]).max() == 0
 
 
 def test_a_run_that_lacks_a_layer_changes_nothing_for_others() -> None:
@@ -334,9 +381,21 @@ def test_changes_are_dated() -> None:
     rng = np.random.default_rng(1)
     noise = rng.normal(0, 1, (30, 1))
 
-    assert changes(noise, 1.0) == []
-    assert changes(noise + 8 * (np.arange(30) >= 21)[:, None], 1.0) == [21]
-    assert changes(noise[:1], 1.0) == []
+    one = np.ones(1)
+
+    assert changes(noise, one) == []
+    assert changes(noise + 8 * (np.arange(30) >= 21)[:, None], one) == [21]
+    assert changes(noise[:1], one) == []
+
+
+@pytest.mark.parametrize("factor", [1.0, 5.0])
+def test_healthy_histories_have_no_change(faults: Any, factor: float) -> None:
+    """At most one in twenty, whatever the noise of the device; a step of 5 % after ten runs is found."""
+    noise = faults.load_noise()
+    shares = {runs: faults.histories(noise, runs, 40, factor=factor) for runs in (10, 30, 100)}
+
+    assert max(shares.values()) <= 0.05
+    assert faults.histories(noise, 20, 20, step=5.0, factor=factor) >= 0.95
 
 
 def test_faults_are_found_and_healthy_fleets_have_none(faults: Any) -> None:
@@ -385,10 +444,12 @@ def test_recorded_conditions_are_reasons() -> None:
     own = {**usual, "clock_hz": 1.8e9, "throttle_reasons": "power cap", "others_utilisation": 0.4, "ecc": "off"}
     own |= {"temperature": "80 °C", "remapped_rows": "3 (1 uncorrectable)"}
 
-    found = " ".join(reasons(own, [usual] * 5))
+    found = " ".join(reasons(-0.05, own, [usual] * 5))
 
-    assert [text in found for text in ("9.1 %", "power cap", "40 %", "ECC is off", "80 °C", "3 (1 un")] == [True] * 6
-    assert list(reasons(usual, [usual] * 5)) == []
+    assert [text in found for text in ("9.1 %", "power cap", "40 %", "ECC was off", "80 °C", "3 (1 un")] == [True] * 6
+    assert list(reasons(-0.05, usual, [usual] * 5)) == []
+    faster = " ".join(reasons(0.05, own, [usual] * 5))
+    assert [text in faster for text in ("power cap", "40 %", "ECC was off")] == [False, False, True]
 
 
 def test_remapped_rows_are_written_with_their_flags() -> None:
@@ -426,6 +487,33 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
     assert found[0].member.node == "bad"
     assert found[0].slower
     assert all(outlier.basis == "its prediction" for outlier in found)
+    assert "peers" not in found[0].sentence
+
+
+def test_load_by_others_is_a_reason_also_without_peers(run: StoredRun, tmp_path: Path) -> None:
+    """Of a single device that is slower than its prediction."""
+    Store(tmp_path).add(_varied(run, "run", "node", 1, -1.5, others_utilisation=0.8))
+
+    found = analyse(Store(tmp_path))
+
+    assert "other processes used up to 80 % of it" in found.outliers[0].sentence
+    assert "1 of 1 devices" in found.reservations[0]
+
+
+@pytest.mark.parametrize(("width", "found"), [(1.0001, ["node2"]), (1.1, [])])
+def test_noise_within_runs_is_no_difference_between_devices(
+    width: float, found: list[str], run: StoredRun, tmp_path: Path
+) -> None:
+    """As on a CPU with other load: 5 % are no outlier if the intervals of points are twice as wide."""
+    for number in range(3):
+        varied = _varied(run, f"run{number}", f"node{number}", 1, -0.05 * (number == 2))
+        points = tuple(
+            {**row, "measured_low": float(row["measured"]) / width, "measured_high": float(row["measured"]) * width}  # type: ignore[arg-type]
+            for row in varied.rows["points"]
+        )
+        Store(tmp_path).add(StoredRun(varied.run, {**varied.rows, "points": points}))
+
+    assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == found
 
 
 def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Path) -> None:
@@ -446,16 +534,76 @@ def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Pa
     assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == ["node2"]
 
 
+@pytest.mark.parametrize("nodes", [3, 8])
+def test_a_change_of_all_devices_has_a_date_and_a_cause(
+    nodes: int, run: StoredRun, tmp_path: Path, capsys: Captured
+) -> None:
+    """Apart from that of one device; both the terminal and the documents say it in a sentence."""
+    store = Store(tmp_path / "store")
+    for day in range(1, 9):
+        for node in range(nodes):
+            later, slow = -0.05 * (day >= 5), -0.08 * (node == 1 and day >= 7)
+            facts = {"driver": "580.2" if later else "570.1", "power_limit": "500 W" if slow else "700 W"}
+            store.add(_varied(run, f"run{node}on{day}", f"node{node}", day, later + slow, **facts))
+
+    found = analyse(store)
+    (change,) = found.changes
+
+    layers = {name: effect for name, effect in change.layers.items() if name != "launch"}  # varies
+    assert layers == pytest.approx(dict.fromkeys(layers, -0.05), abs=0.004)
+    assert change.sentence.startswith(f"Since 2026-11-05, all {nodes} devices")
+    assert re.search(r"(4\.[89]|5\.0) % slower.*580\.2.*570\.1", change.sentence)
+    assert "power limit" not in change.sentence
+    assert [outlier.member.node for outlier in found.outliers] == ["node1"]
+    assert found.outliers[0].effect == pytest.approx(-0.08, abs=0.006)
+    assert found.outliers[0].since == pd.Timestamp(2026, 11, 7, 10)
+    assert main(["fleet", "report", "--store", str(store.folder), "-o", str(tmp_path / "site")]) == 0
+    assert change.sentence in " ".join(capsys.readouterr().out.split())
+    pdf = " ".join(page.extract_text() for page in PdfReader(tmp_path / "site" / "fleet.pdf").pages)
+    pages = [" ".join((tmp_path / "site" / name).read_text().split()) for name in ("fleet.html", "model-0.html")]
+    for text in (" ".join(pdf.split()), *pages):
+        assert f"Since 2026-11-05, all {nodes} devices" in text.replace("\u200b", "").replace("<wbr>", "")
+
+
+def test_a_change_of_some_devices_is_no_change_of_all(run: StoredRun, tmp_path: Path) -> None:
+    """The sentence counts them; the others differ from the present state of the model."""
+    for day in range(1, 7):
+        for node in range(8):
+            effect = -0.06 * (day >= 4 and node < 6)
+            Store(tmp_path).add(_varied(run, f"run{node}on{day}", f"node{node}", day, effect))
+
+    (change,) = analyse(Store(tmp_path)).changes
+
+    assert "6 of 8 devices" in change.sentence
+    assert "no recorded condition changed" in change.sentence
+
+
+def test_a_change_is_found_if_few_devices_are_measured_on_a_day() -> None:
+    """Several days form a group; one slow device does not count as all."""
+    rng = np.random.default_rng(4)
+    parts = [Part(f"memory/read/{number}", "memory") for number in range(4)]
+    device, day = np.tile(np.arange(7), 8), np.arange(56)
+    values = rng.normal(0, 0.001, (56, 4)) - 0.05 * ((device == 2) & (day >= 21))[:, None]
+
+    assert effects(values, device, day, parts).period.max() == 0
+
+    found = effects(values - 0.05 * (day >= 28)[:, None], device, day, parts)
+
+    assert found.period.max() == 1
+    assert abs(int(np.argmax(found.period)) - 28) <= 4
+    assert found.shifts[1] - found.shifts[0] == pytest.approx(-0.05, abs=0.002)
+
+
 def test_a_day_of_other_devices_is_no_effect_of_the_day_alone(run: StoredRun, fleet: Fleet, tmp_path: Path) -> None:
     """If no device was measured on two days."""
     for node in range(14):
         late = node >= 8
         Store(tmp_path).add(_varied(run, f"run{node}", f"node{node}", 1 + late, -0.06 * late))
 
-    (day,) = analyse(Store(tmp_path)).days
+    (change,) = analyse(Store(tmp_path)).changes
 
-    assert "cannot be separated" in day.sentence
-    assert "cannot be separated" not in fleet.days[0].sentence
+    assert "cannot be separated" in change.sentence
+    assert "cannot be separated" not in fleet.changes[0].sentence
 
 
 def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
@@ -467,8 +615,9 @@ def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_p
 
     (change,) = analyse(Store(tmp_path / "changed")).changes
 
+    assert change.member
     assert (change.member.node, "2026-11-04" in change.sentence) == ("node", True)
-    assert "driver is 2" in change.sentence
+    assert "driver was 2" in change.sentence
     assert analyse(Store(tmp_path / "once")).changes == ()
 
 
@@ -517,10 +666,19 @@ def test_reports_that_cannot_be_opened_have_no_link(report: str, run: StoredRun,
 def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     """Names are escaped, and the slow device fails."""
     root = ET.fromstring(junit(fleet))  # noqa: S314 - our own
-    lines = prometheus(fleet).splitlines()
 
-    assert (root.get("tests"), root.get("failures")) == ("8", "1")
-    assert [case.get("name") for case in root.iter("testcase") if len(case)] == [HOSTILE]
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("8", "1", "0")
+    (suite,) = root
+    assert {"name", "tests", "failures", "errors"} <= set(suite.keys())  # which Jenkins' schema requires
+    assert (suite.get("name"), suite.get("timestamp")) == (fleet.peers[0].title, "2026-11-06T10:00:00")
+    assert {case.get("classname") for case in suite} == {fleet.peers[0].title}
+    ((case, failure),) = ((case, case[0]) for case in suite if len(case))
+    assert (case.get("name"), failure.get("type")) == (HOSTILE, "slower")
+    assert failure.get("message") == fleet.outliers[0].sentence
+    lines = str(failure.text).splitlines()
+    assert len(lines) == len(fleet.outliers[0].sweeps)
+    assert all(re.fullmatch(r"\S+/\S+/\S+ \(\w+\): \N{MINUS SIGN}\d+(\.\d)? %", line) for line in lines)
+    lines = prometheus(fleet).splitlines()
     slow = [line for line in lines if line.startswith("gpureport_slow_device{")]
     assert [line[-1] for line in slow].count("1") == 1
     assert all(re.fullmatch(r'\w+\{(\w+="([^"\\]|\\.)*",?)+\} \S+', line) for line in lines if not line.startswith("#"))
@@ -583,9 +741,12 @@ def test_outliers_give_an_exit_code(fleet_store: Store, tmp_path: Path, capsys: 
     assert "1 of 8 devices" in capsys.readouterr().out
     assert main([*report, "--fail-on-outlier"]) == 3
     assert main([*report, "--fail-on-outlier", "--minimum-effect", "50"]) == 0
+    capsys.readouterr()
     assert main([*report, *written]) == 2
+    assert "--junit" in capsys.readouterr().err
     assert main([*report, "--prometheus", str(tmp_path / "p.prom")]) == 0
     assert main([*report, "--prometheus", str(tmp_path)]) == 2
+    assert "--prometheus" in capsys.readouterr().err
     assert main([*report, "--prometheus", str(tmp_path / "x"), "--junit", str(tmp_path / "x")]) == 2
 
 

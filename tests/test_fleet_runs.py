@@ -4,21 +4,25 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from socket import socket
+from time import sleep
+from types import SimpleNamespace
 
 import pytest
 
 from gpureport.cli import main
-from gpureport.errors import InputError
+from gpureport.errors import GpuReportError, InputError
 from gpureport.fleet.engine.site_of_run import partition_name
 from gpureport.fleet.runs import NodeRun
-from gpureport.fleet.site_file import TEMPLATE, Site, read_site
+from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
 from gpureport.records.report import FILE_NAME
 
 REPORT = Path(__file__).parents[1] / "reports/pocl-xeon-16-cores" / FILE_NAME
@@ -44,6 +48,13 @@ def write_site(folder: Path, text: str) -> Path:
     return folder
 
 
+def real(link: Path) -> Path | None:
+    """Return where a link points to; ``None`` for processes that have ended."""
+    with suppress(OSError):
+        return link.readlink()
+    return None
+
+
 def gpureport(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "gpureport", *map(str, arguments)]
     environment = {**os.environ, **variables, "PYTHONWARNINGS": "ignore"}
@@ -60,7 +71,11 @@ def test_the_template_is_a_site(tmp_path: Path) -> None:
 
 @needs_reframe
 def test_sets_of_names_are_expanded() -> None:
-    site = Site(scheduler="slurm", nodes=("gpu[08-10]", "login.example.org"), options=("--partition=gpu",))
+    site = Site(
+        scheduler="slurm",
+        nodes=dict.fromkeys(["gpu[08-10]", "login.example.org"], NodeSettings()),
+        options=("--partition=gpu",),
+    )
     named = site.named()
     assert list(named) == ["gpu08", "gpu09", "gpu10", "login.example.org"]
     assert site.access("gpu08", named["gpu08"]) == ["--partition=gpu", "--nodelist=gpu08"]
@@ -71,21 +86,22 @@ def test_sets_of_names_are_expanded() -> None:
 @needs_reframe
 def test_a_node_gets_the_text_that_the_site_has() -> None:
     text = "NVIDIA H100 PCIe; echo $HOME"
-    site = Site(scheduler="local", nodes={"a": {"environment": {"NAME": text}}}, devices=(text,), workloads=("a b",))
-    assert shlex.split(" ".join(site.arguments("x")))[-5:] == ["--device", text, "--quick", "--workload", "a b"]
+    nodes = {"a": NodeSettings(environment={"NAME": text})}
+    site = Site(scheduler="local", nodes=nodes, devices=(text,), workloads=("memory",))
+    assert shlex.split(" ".join(site.arguments("x")))[-5:] == ["--device", text, "--quick", "--workload", "memory"]
     ((name, value),) = site.named()["a"].variables
     assert (name, shlex.split(value)) == ("NAME", [text])
 
 
 @needs_reframe
 def test_jobs_over_ssh_end() -> None:
-    site = Site(scheduler="ssh", nodes=("a",), options=("-oConnectTimeout=3",), time_limit_minutes=7)
+    site = Site(scheduler="ssh", nodes={"a": NodeSettings()}, options=("-oConnectTimeout=3",), time_limit_minutes=7)
     (name, settings), *_ = site.named().items()
     timeouts = [option for option in site.access(name, settings) if "ConnectTimeout" in option]
     assert timeouts[0] == "-oConnectTimeout=3"
     assert site.executable.startswith("timeout ")
     assert " 7m " in site.executable
-    assert Site(scheduler="slurm", nodes=("a",)).executable == "gpureport"
+    assert Site(scheduler="slurm", nodes={"a": NodeSettings()}).executable == "gpureport"
 
 
 @needs_reframe
@@ -118,7 +134,12 @@ def test_the_message_of_ssh_is_the_reason(tmp_path: Path) -> None:
         ("scheduler: slurm\nnodes: [a]\nnode_option: -w a\n", "fleet.yaml:3: node_option"),
         ("scheduler: slurm\nnodes: [a]\nnode_option: '-w {node'\n", "fleet.yaml:3: node_option"),
         ("scheduler: slurm\nnodes: [a]\nnode_option: '-w {node.real}'\n", "fleet.yaml:3: node_option"),
-        ("scheduler: local\nnodes: {a: {environment: {'A=1;B': x}}}\n", "fleet.yaml:2: nodes"),
+        ("scheduler: local\nnodes: {a: {environment: {'A=1;B': x}}}\n", "fleet.yaml:2: nodes.a.environment"),
+        ("scheduler: local\nnodes:\n  a: {enviroment: {}}\n", "fleet.yaml:3: nodes.a.enviroment: unknown field"),
+        ("scheduler: local\nnodes:\n  a: {}\n  b: {options: x}\n", "fleet.yaml:4: nodes.b.options: must be a list"),
+        ("scheduler: local\nnodes: [{a: b}]\n", "fleet.yaml:2: nodes: must be a list of names"),
+        ("scheduler: local\nnodes: 3\n", "fleet.yaml:2: nodes: must be a list of names"),
+        ("scheduler: local\nnodes: [a]\nworkloads: [nope]\n", "fleet.yaml:3: workloads: no workload is called 'nope'"),
     ],
 )
 def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -> None:
@@ -157,6 +178,30 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
 
 
 @needs_reframe
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_local_jobs(number: signal.Signals, tmp_path: Path) -> None:
+    command = tmp_path / "node"
+    command.write_text(NODE.replace("{report}", str(REPORT)))
+    command.chmod(0o755)
+    nodes = "{fast: {}, slow: {environment: {NODE_STATE: slow}}}"
+    site = write_site(tmp_path / "site", f"scheduler: local\ncommand: {command}\nnodes: {nodes}\n")
+    line = [sys.executable, "-m", "gpureport", "fleet", "run", str(site), "-o", str(tmp_path / "runs")]
+    stages = tmp_path / "runs/reframe/stage/fleet"
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        for _ in range(600):
+            sleep(0.1)
+            logs = [file.read_text() for file in stages.glob("fast/default/Devices/*.out")]
+            if list(stages.glob("slow/default/Devices/measured/*")) and any("all devices" in log for log in logs):
+                break
+        run.send_signal(number)
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 130, errors
+    assert "all jobs were ended" in errors
+    assert (tmp_path / "runs/fast/0-device" / FILE_NAME).exists()
+    assert not [file for file in Path("/proc").glob("[0-9]*/cwd") if str(tmp_path) in str(real(file))]
+
+
+@needs_reframe
 def test_failures_are_named_if_all_reports_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +215,46 @@ def test_failures_are_named_if_all_reports_are_left_out(
     printed = capsys.readouterr()
     assert str(wrong) in printed.err
     assert "--node bad" in printed.out
+
+
+@needs_reframe
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_reasons_of_failures_are_always_shown(
+    columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = f"the file system of /{'long/' * 30}path is full; free 2 GB, then measure the node again"
+    monkeypatch.setattr(
+        import_module("gpureport.fleet.runs"), "run_nodes", lambda *_: [NodeRun("bad", reason, tmp_path, 0, 2)]
+    )
+    monkeypatch.setenv("COLUMNS", columns)
+    site = write_site(tmp_path / "site", "scheduler: local\nnodes: [bad]\n")
+    assert main(["fleet", "run", str(site)]) == 1
+    words = "".join(capsys.readouterr().out.split())
+    assert "measurethenodeagain" in words
+    assert "long/" * 30 in words
+
+
+@needs_reframe
+def test_a_full_disk_is_named_and_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_results(_: object, folder: Path, __: object) -> int:
+        measured = folder / "reframe/stage/fleet/a/default/Devices/measured/0-device"
+        measured.mkdir(parents=True)
+        (measured / FILE_NAME).touch()
+        return 1
+
+    runs = import_module("gpureport.fleet.runs")
+    monkeypatch.setattr(runs, "_reframe", without_results)
+    monkeypatch.setattr(runs, "disk_usage", lambda _: SimpleNamespace(free=0))
+    site = write_site(tmp_path / "site", "scheduler: local\nnodes: [a]\n")
+    with pytest.raises(GpuReportError, match="disk is full"):
+        runs.run_nodes(read_site(site), site / "fleet.yaml", ["a"], tmp_path / "runs")
+    assert (tmp_path / "runs/a/0-device" / FILE_NAME).exists()
+
+
+def test_messages_name_the_option_that_was_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = write_site(tmp_path / "site", TEMPLATE)
+    assert main(["fleet", "init", str(site)]) == 2
+    assert " -o" not in capsys.readouterr().err
 
 
 @needs_reframe

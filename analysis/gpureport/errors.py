@@ -4,7 +4,8 @@
 
     GpuReportError            exit code 1: the command failed
     ├── InputError            exit code 2: an argument, a file or a field is invalid
-    └── DeviceError           exit code 1: the OpenCL runtime or the device failed
+    ├── DeviceError           exit code 1: the OpenCL runtime or the device failed
+    └── InterruptionError     exit code 130: the user stopped the command
 """
 
 
@@ -22,3 +23,9 @@ class InputError(GpuReportError):
 
 class DeviceError(GpuReportError):
     """A failure of the OpenCL runtime or the device: no platform, no memory, a kernel that does not build."""
+
+
+class InterruptionError(GpuReportError):
+    """The user stopped the command."""
+
+    exit_code = 130

@@ -47,6 +47,11 @@ def requirement(message: str) -> str:
     return f"must be {plain}" if plain else f"must {expected[1]}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things: ``1 run``, ``2 runs``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def quoted(text: str, most: int = 60) -> str:
     """Quote user input, cut to *most* characters."""
     return repr(shortened(text, most))

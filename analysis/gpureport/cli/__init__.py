@@ -8,10 +8,9 @@ from textwrap import fill
 from typing import NoReturn
 
 from gpureport.cli.streams import provide_streams
-from gpureport.errors import GpuReportError, InputError
+from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.memory import collect_rarely, limit_remark
 
-INTERRUPTED = 130
 _LONGEST_NAME = 120  # characters of a file name in an error message
 
 
@@ -36,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = InputError.exit_code if error.errno == errno.ENAMETOOLONG else GpuReportError.exit_code
         return _fail(f"{where}{error.strerror or error}{limit_remark()}", code)
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+        return _fail("interrupted", InterruptionError.exit_code)
 
 
 def _invoke(arguments: Sequence[str] | None) -> int:
@@ -62,7 +61,7 @@ def _invoke(arguments: Sequence[str] | None) -> int:
         elif subject.startswith("Invalid value for "):
             subject, problem = subject.removeprefix("Invalid value for ").replace("'", ""), requirement(problem)
         return _fail(": ".join(filter(None, (subject, problem))), error.exit_code)
-    if code == INTERRUPTED:
+    if code == InterruptionError.exit_code:
         raise KeyboardInterrupt  # typer replaced it by a silent exit
     return code if isinstance(code, int) else 0
 

@@ -12,7 +12,7 @@ from gpureport.errors import InputError
 from gpureport.spec.check import check_folder
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import DeviceMatch, PresentDevice
-from gpureport.text import quoted, sentence
+from gpureport.text import counted, quoted, sentence
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
 
 
@@ -127,7 +127,7 @@ def check_files(files: Sequence[Path], as_json: bool) -> int:
     for problem in problems:
         print_line(str(problem))
     counts = (sum(map(len, folders)), "file"), (len(wrong), "error"), (len(problems) - len(wrong), "warning")
-    print_line(", ".join(f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in counts))
+    print_line(", ".join(counted(number, noun) for number, noun in counts))
     return 2 if wrong else 0
 
 

@@ -17,6 +17,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there
 from gpureport.report import Paper
+from gpureport.text import counted
 
 if TYPE_CHECKING:
     from gpureport.fleet.store import Store
@@ -69,7 +70,7 @@ def add_runs(paths: Sequence[str], folder: Path | None, node: str | None) -> int
     store.pack()
     known = len(found) - len(problems) - len(new)
     already = f"; {known} already there" if known else ""
-    print_line(f"Added to {store.folder}: {_counted(len(new), 'run')}{already}")
+    print_line(f"Added to {store.folder}: {counted(len(new), 'run')}{already}")
     return 1 if problems else 0
 
 
@@ -127,7 +128,7 @@ def _added(store: "Store", report: tuple[Path, str]) -> _Addition:
 def list_nodes(folder: Path | None) -> int:
     """Print the nodes with their devices and runs."""
     columns, rows = opened(folder).rows(_NODES, sys.maxsize)
-    print_table(_counted(len(rows), "device"), columns, _texts(rows), right=[_RUNS])
+    print_table(counted(len(rows), "device"), columns, _texts(rows), right=[_RUNS])
     return 0
 
 
@@ -147,7 +148,7 @@ def query_runs(sql: str, folder: Path | None) -> int:
     texts = _texts(shown)
     if len(columns) > 1:
         numbers = [i for i in range(len(columns)) if all(_is_number(row[i]) for row in shown)]
-        print_table(f"First {_MOST_ROWS} rows" if more else _counted(len(rows), "row"), columns, texts, right=numbers)
+        print_table(f"First {_MOST_ROWS} rows" if more else counted(len(rows), "row"), columns, texts, right=numbers)
     for text in ((columns[0],), *texts) if len(columns) == 1 else ():
         print_line(text[0])
     if not rows:
@@ -155,10 +156,6 @@ def query_runs(sql: str, folder: Path | None) -> int:
     if more:
         note("There are more rows; use `gpureport fleet export` or LIMIT.")
     return 0
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _texts(rows: Iterable[Sequence[object]]) -> list[tuple[str, ...]]:
@@ -182,7 +179,7 @@ def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int
     options = _FORMATS.get(file.suffix.lower())
     if options is None:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
-    with writing([file], force=force):
+    with writing([file], force=force, option=""):
         write_file(file, opened(folder).export(table, options))
     print_line(f"Written: {file}")
     return 0
@@ -214,7 +211,7 @@ class FleetRequest:
 def report_fleet(request: FleetRequest) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.cli.rendering import print_written
-    from gpureport.fleet.analysis import RESERVATION, analyse
+    from gpureport.fleet.analysis import analyse
     from gpureport.fleet.exports import junit, prometheus
     from gpureport.fleet.site import NAME, conclusion, write_site
     from gpureport.report.render import documents
@@ -223,14 +220,15 @@ def report_fleet(request: FleetRequest) -> int:
     if request.junit and request.junit == request.prometheus:
         raise InputError(f"--junit and --prometheus: both are {request.junit}; choose two files")
     kept, replaced = ([*filter(None, each)] for each in ((*files, request.junit), (request.prometheus,)))
-    with writing(kept, force=request.force, replaced=replaced):
+    options = {file: name for file, name in ((request.junit, "--junit"), (request.prometheus, "--prometheus")) if file}
+    with writing(kept, force=request.force, option=options, replaced=replaced):
         with ProgressBar("comparing the devices"):
             fleet = analyse(opened(request.store), request.minimum_effect / 100)
         for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):
             print_text(text)
-        if fleet.few_peers:
-            print_text(RESERVATION)
-        for each in fleet.over_time[:_MOST_SENTENCES]:
+        for text in fleet.reservations:
+            print_text(text)
+        for each in fleet.changes[:_MOST_SENTENCES]:
             print_text(each.sentence)
         for text in fleet.models[:_MOST_SENTENCES]:
             print_text(text)

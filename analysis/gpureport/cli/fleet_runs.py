@@ -17,7 +17,7 @@ def write_site(folder: Path, force: bool) -> int:
     from gpureport.fleet.site_file import FILE_NAME, TEMPLATE
 
     file = folder / FILE_NAME
-    with writing([file], force=force):
+    with writing([file], force=force, option=""):
         write_file(file, TEMPLATE)
     print_line(f"Written: {file}")
     print_line(f"Fill in the nodes, then run `gpureport fleet run {shlex.quote(str(folder))}`.")
@@ -44,8 +44,11 @@ def run_fleet(path: Path, chosen: Sequence[str], store: Path | None, output: Pat
         raise InputError(f"{folder}: exists; choose another folder with -o")
     note(f"Measuring {len(nodes)} nodes with ReFrame; reports, logs and job scripts are kept in {folder}.")
     runs = run_nodes(site, file, nodes, folder)
-    rows = [(r.node, "failed" if r.reason else "measured", str(r.devices), str(r.attempts), r.reason) for r in runs]
-    print_table("Nodes", ("node", "result", "reports", "jobs", "reason"), rows, right=(2, 3))
+    rows = [
+        (run.node, f"failed: {run.reason}" if run.reason else "measured", str(run.devices), str(run.attempts))
+        for run in runs
+    ]
+    print_table("Nodes", ("node", "result", "reports", "jobs"), rows, right=(2, 3))
     found = [f"{run.node}={run.folder}" for run in runs if run.devices]
     left_out = 0
     if found and (store or configured()):

@@ -15,7 +15,7 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.cli.rendering import print_written, write_documents
 from gpureport.cli.summary import print_advice, print_energy, print_findings, print_unexpected
 from gpureport.cli.timing import print_timings
-from gpureport.errors import GpuReportError, InputError
+from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import is_there
 from gpureport.measure.checking import refuse_faulty
@@ -41,12 +41,6 @@ from gpureport.workloads.model import Workload
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
 _LONG_S = 100
-
-
-class InterruptionError(GpuReportError):
-    """The user stopped the run."""
-
-    exit_code = 130
 
 
 def report_everything(

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,26 +101,33 @@ def slug(name: str) -> str:
 
 
 @contextmanager
-def writing(files: Iterable[Path], *, force: bool, option: str = "-o", replaced: Iterable[Path] = ()) -> Iterator[None]:
+def writing(
+    files: Iterable[Path], *, force: bool, option: str | Mapping[Path, str] = "-o", replaced: Iterable[Path] = ()
+) -> Iterator[None]:
     """Create the folders of *files* and reserve the files until the caller has written them.
 
     The files *replaced* may exist also without *force*. Devices and pipes are not reserved. Error messages name the
-    *option* that selects the files.
+    *option* that selects all files, or each file (others: ``-o``); an empty one is an argument without a name.
 
     Raises:
         InputError: a folder cannot be made or written to, another command is writing there, or a file exists and
             *force* is not set.
     """
     files, replaced = ([file for file in each if not is_stream(file)] for each in (files, replaced))
-    for file in (*files, *replaced):
+    options = {file: option if isinstance(option, str) else option.get(file, "-o") for file in (*files, *replaced)}
+    for file, own in options.items():
         if file.is_dir():
-            raise InputError(f"{file}: is a folder; choose a file in it with {option}")
+            raise InputError(f"{file}: is a folder; choose a file in it{_with(own)}")
     with ExitStack() as reservations:
-        for path in dict.fromkeys(file.with_suffix(".lock") for file in (*files, *replaced)):
-            _reserve(path, reservations, option)
+        for path, own in {file.with_suffix(".lock"): own for file, own in options.items()}.items():
+            _reserve(path, reservations, own)
         for file in files:
-            _refuse_overwriting(file, force=force, option=option)
+            _refuse_overwriting(file, force=force, option=options[file])
         yield
+
+
+def _with(option: str) -> str:
+    return f" with {option}" if option else ""
 
 
 def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
@@ -138,7 +145,7 @@ def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error});"
     resumed = "copy the report to another folder, and resume the copy"
-    advice = resumed if option == "--resume" else f"choose another folder with {option}"
+    advice = resumed if option == "--resume" else f"choose another folder{_with(option)}"
     raise InputError(f"{folder}: {problem} {advice}")
 
 
@@ -152,4 +159,4 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 def _refuse_overwriting(path: Path, *, force: bool, option: str) -> None:
     """Raise if *path* exists and *force* is not set."""
     if path.exists() and not force:
-        raise InputError(f"{path}: already exists; use --force to overwrite it, or choose another place with {option}")
+        raise InputError(f"{path}: already exists; use --force to overwrite it, or choose another place{_with(option)}")

@@ -3,17 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from math import copysign, log1p
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpureport.errors import InputError
-from gpureport.fleet.causes import affected, percent, place, reasons
+from gpureport.fleet.causes import affected, others_share, percent, place, reasons, typical
 from gpureport.fleet.peers import (
     FALSE_DISCOVERIES,
     FEWEST_PEERS,
@@ -31,6 +30,7 @@ from gpureport.fleet.peers import (
 from gpureport.fleet.schema import Row
 from gpureport.fleet.store import Store
 from gpureport.observe.statistics import Floats
+from gpureport.report.text.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +42,8 @@ RESERVATION = (
     f"With fewer than {_MANY} devices of a model, their usual spread is not known well: an outlier can be healthy."
 )
 _MOST_PEERS = 500  # whose conditions are compared
-_SHARED = 0.5  # of the effect of the most affected sweep, which its layer must have
+_SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
 _LEAST_WIDTH = 1e-9  # of an interval of ln(speed)
-_LEAST_DAY = 0.01  # effect of a day that is reported
 _FEWEST_IN_STATE = 2  # runs before and after a change that is reported
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
 """What the runs of a group have in common. The length separates the two names, which may contain any text."""
@@ -52,17 +51,20 @@ _OWN = f"""
 SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
     CAST(CASE WHEN unit = 's' THEN -ln(predicted) ELSE ln(predicted) END AS FLOAT) AS predicted,
-    CAST(ln(predicted_high / predicted) AS FLOAT) AS width
+    CAST(ln(predicted_high / predicted) AS FLOAT) AS width,
+    CASE WHEN measured_low > 0 AND measured_high >= measured_low THEN ln(measured_high / measured_low) / 3.92 END
+        AS noise
 FROM points WHERE measured BETWEEN 1e-60 AND 1e60 AND predicted BETWEEN 1e-60 AND 1e60
     AND predicted_high BETWEEN predicted AND 1e60
 """  # noqa: S608 - no input
 _POINTS = f"""
 CREATE TEMP TABLE common AS
 WITH sizes AS (SELECT {_KEY} AS peers, count(*) AS runs FROM runs GROUP BY peers)
-SELECT peers, sweep, point, layer, measured, predicted, width, dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
+SELECT peers, sweep, point, layer, measured, predicted, width, noise,
+    dense_rank() OVER (ORDER BY peers, sweep, layer) AS part
 FROM (
     SELECT peers, sweep, point, mode(layer) AS layer, median(measured) AS measured, median(predicted) AS predicted,
-        median(width) AS width, count(*) AS found
+        median(width) AS width, median(noise) AS noise, count(*) AS found
     FROM ({_OWN}) GROUP BY peers, sweep, point
 ) JOIN sizes USING (peers) WHERE 2 * found > runs
 """  # noqa: S608
@@ -72,7 +74,8 @@ All runs of a model are compared with one prediction, the median: predictions ch
 the clock that a device reports.
 """
 _PARTS = """
-SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median(width) AS width
+SELECT peers, sweep, layer, part, median(measured - predicted) AS centre, median(width) AS width,
+    coalesce(median(noise), 0) AS noise
 FROM common GROUP BY peers, sweep, layer, part ORDER BY part
 """
 _VALUES = f"""
@@ -83,11 +86,13 @@ GROUP BY numbers.number, common.part
 """  # noqa: S608
 """Deviation of each run, by its number in the order of time, from the medians of the points of each part."""
 _FIGURES = f"""
-SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
-    arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
-FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 GROUP BY ALL ORDER BY name, key, node, pci_address
+SELECT *, median(measured) OVER (PARTITION BY key, name) AS usual FROM (
+    SELECT {_KEY} AS key, node, coalesce(pci_address, '') AS pci_address, name, arg_max(unit, created_at) AS unit,
+        arg_max(measured, created_at) AS measured, arg_max(predicted, created_at) AS predicted
+    FROM key_figures WHERE measured BETWEEN 1e-60 AND 1e60 GROUP BY ALL
+) ORDER BY name, key, node, pci_address
 """  # noqa: S608 - no input
-"""Key figures of the last run of each device."""
+"""Key figures of the last run of each device, with the medians of its model."""
 
 
 @dataclass(frozen=True)
@@ -138,21 +143,19 @@ class Outlier:
 
 
 @dataclass(frozen=True)
-class DayEffect:
-    """A day on which all devices of a model differed from other days; ``peers``: key of their group."""
-
-    peers: str
-    day: date
-    layers: Mapping[str, float]
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Change:
-    """A device without enough peers whose speed changed; ``peers``: key of its group."""
+    """A change of speed at a time.
+
+    Attributes:
+        peers: key of the group.
+        member: the device, which has too few peers; ``None``: most devices of the group changed together.
+        layers: effect on ln(speed) of each layer.
+        sentence: since when, how much, where, and which recorded conditions changed.
+    """
 
     peers: str
-    member: Member
+    member: Member | None
+    layers: Mapping[str, float]
     sentence: str
 
 
@@ -171,7 +174,6 @@ class Peers:
         values: ln(speed / median speed of the model's runs) (runs, parts); NaN: not measured.
         predicted: ln(median speed / predicted speed) (parts,).
         widths: half-widths of the predictions' 95 % intervals of ln(speed) (parts,).
-        days: that have runs.
         effects: of devices and days.
         layers: effect of each device on each layer (devices,).
     """
@@ -186,7 +188,6 @@ class Peers:
     values: Floats
     predicted: Floats
     widths: Floats
-    days: tuple[date, ...]
     effects: Effects
     layers: Mapping[str, Floats]
 
@@ -199,9 +200,14 @@ class Peers:
     def rows(self) -> tuple[tuple[Row, ...], ...]:
         """Rows of the runs of each device in the order of time; missing values are ``None``."""
         found: tuple[list[Row], ...] = tuple([] for _ in self.members)
-        for row in self.runs.to_dict("records"):
-            found[row["member"]].append({str(name): None if v != v else v for name, v in row.items()})
+        for member, row in zip(self.runs["member"], self.rows_of(np.ones(len(self.runs), bool)), strict=True):
+            found[member].append(row)
         return tuple(map(tuple, found))
+
+    def rows_of(self, chosen: Flags) -> tuple[Row, ...]:
+        """Return the rows of the *chosen* runs (runs,) in the order of time; missing values are ``None``."""
+        rows = self.runs[chosen].to_dict("records")
+        return tuple({str(name): None if v != v else v for name, v in row.items()} for row in rows)
 
     def since(self, member: int) -> datetime | None:
         """Return the start of a device's first run in its present state; ``None``: it never changed."""
@@ -255,8 +261,7 @@ class Fleet:
     Attributes:
         peers: devices by model.
         outliers: the most affected first; slower ones before faster ones.
-        days: effects of time.
-        changes: of devices that have too few peers.
+        changes: of whole models, then of devices that have too few peers.
         figures: key figures of each device, by model and device.
         models: sentences about models that differ from their prediction as a whole.
         minimum_effect: relative difference below which none is significant.
@@ -264,7 +269,6 @@ class Fleet:
 
     peers: tuple[Peers, ...]
     outliers: tuple[Outlier, ...]
-    days: tuple[DayEffect, ...]
     changes: tuple[Change, ...]
     figures: Figures
     models: tuple[str, ...] = ()
@@ -282,9 +286,13 @@ class Fleet:
         return any(outlier.peers in small for outlier in self.outliers)
 
     @property
-    def over_time(self) -> "tuple[DayEffect | Change, ...]":
-        """Effects of days, then changes of devices."""
-        return (*self.days, *self.changes)
+    def reservations(self) -> tuple[str, ...]:
+        """Sentences about the limits of the result."""
+        last = [rows[-1] for each in self.peers for rows in each.rows]
+        loaded = sum(others_share(row) is not None for row in last)
+        text = f"Other processes used {loaded} of {len(last)} devices during their last run; this load alone can make "
+        text += "devices differ."
+        return (*((RESERVATION,) if self.few_peers else ()), *((text,) if loaded else ()))
 
     @property
     def runs(self) -> int:
@@ -323,29 +331,30 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     return Fleet(
         peers=every,
         outliers=tuple(sorted(found, key=lambda outlier: outlier.effect)),
-        days=tuple(day for each in every for day in _days(each)),
-        changes=tuple(c for each in every if not each.compared for c in _changes(each, minimum_effect)),
+        changes=(
+            *(change for each in every for change in _shifts(each, minimum_effect)),
+            *(change for each in every if not each.compared for change in _changes(each, minimum_effect)),
+        ),
         figures=_figures(figures, every),
         models=tuple(text for each in compared for text in _of_model(each, minimum_effect)),
         minimum_effect=minimum_effect,
     )
 
 
-def _figures(rows: Sequence[tuple[str, str, str, str, str, float, float | None]], every: Sequence[Peers]) -> Figures:
-    """Return the key figures of devices, with the medians of their models."""
+def _figures(
+    rows: Sequence[tuple[str, str, str, str, str, float, float | None, float]], every: Sequence[Peers]
+) -> Figures:
+    """Return the key figures of devices."""
     place = {
         (each.key, device.node, device.pci_address): (number, member)
         for number, each in enumerate(every)
         for member, device in enumerate(each.members)
     }
-    known = [(place[row[:3]], row[3:]) for row in rows if row[:3] in place]
-    measured: dict[tuple[int, str], list[float]] = {}
-    for (number, _), (name, _, value, _) in known:
-        measured.setdefault((number, name), []).append(value)
-    usual = {key: median(values) for key, values in measured.items()}
     found: list[tuple[list[Figure], ...]] = [tuple([] for _ in each.members) for each in every]
-    for (number, member), (name, unit, value, predicted) in known:
-        found[number][member].append(Figure(name, unit, value, predicted, usual[number, name]))
+    for row in rows:
+        if row[:3] in place:
+            number, member = place[row[:3]]
+            found[number][member].append(Figure(*row[3:]))
     return tuple(tuple(map(tuple, members)) for members in found)
 
 
@@ -372,12 +381,12 @@ def _title(runs: "pd.DataFrame", several: "pd.DataFrame") -> str:
 
 def _peers(key: str, title: str, runs: "pd.DataFrame", parts: "pd.DataFrame", values: "pd.DataFrame") -> Peers:
     members, member = _members(runs)
-    days, day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)
+    day = np.unique(runs["created_at"].dt.date.to_numpy(), return_inverse=True)[1].ravel()
     matrix = np.full((len(runs), len(parts)), np.nan)
     rows = np.searchsorted(runs.index.to_numpy(), values["number"])
     matrix[rows, np.searchsorted(parts["part"].to_numpy(), values["part"])] = values["deviation"]
     named = tuple(Part(*pair) for pair in zip(parts["sweep"], parts["layer"], strict=True))
-    found = effects(matrix, member, day.ravel(), named)
+    found = effects(matrix, member, day, named, parts["noise"].to_numpy(float))
     first = runs.iloc[0]
     return Peers(
         key=key,
@@ -385,12 +394,11 @@ def _peers(key: str, title: str, runs: "pd.DataFrame", parts: "pd.DataFrame", va
         model=str(first["model"]),
         quick=bool(first["quick"]),
         members=members,
-        runs=runs.assign(member=member, day=day.ravel()).reset_index(drop=True),
+        runs=runs.assign(member=member, day=day).reset_index(drop=True),
         parts=named,
         values=matrix,
         predicted=parts["centre"].to_numpy(float),
         widths=parts["width"].to_numpy(float),
-        days=tuple(days),
         effects=found,
         layers=layer_effects(found.devices, found.errors, named),
     )
@@ -483,18 +491,14 @@ def _outlier(
     peers: Peers, member: int, layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]], basis: str
 ) -> Outlier:
     device, since = peers.members[member], peers.since(member)
-    worst = max(layers.values(), key=abs, default=0.0)
-    single = abs(worst) < _SHARED * abs(sweeps[0][1])
-    effect = sweeps[0][1] if single else worst
+    effect, where = _affects(layers, sweeps)
     when = f" since {since:%Y-%m-%d %H:%M}" if since else ""
-    text = f"{device.label} is {percent(effect)} than {basis}{when}; this affects "
-    text += f"{sweeps[0][0].sweep} ({sweeps[0][0].layer}) only" if single else place(layers)
-    unaffected = [name for name in layers if name not in affected(layers)]
-    text += f", not {_listed(unaffected)}" if unaffected and not single else ""
+    text = f"{device.label} is {percent(effect)} than {basis}{when}; {where}"
     others = [rows[-1] for other, rows in enumerate(peers.rows) if other != member][:_MOST_PEERS]
-    causes = list(reasons(peers.rows[member][-1], others)) if others else []
-    recorded = others and peers.rows[member][-1]["driver"]
-    why = "; ".join(causes) or ("no recorded condition differs from its peers" if recorded else "")
+    own = peers.rows[member][-1]
+    why = "; ".join(reasons(effect, own, others))
+    if not why and peers.compared and own["driver"]:
+        why = "no recorded condition differs from its peers"
     return Outlier(
         member=device,
         peers=peers.key,
@@ -507,26 +511,59 @@ def _outlier(
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+def _affects(layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]]) -> tuple[float, str]:
+    """Return the effect on the most affected layer, or on a sweep if it alone is affected, and a clause about it."""
+    worst = max(layers.values(), key=abs, default=0.0)
+    part, effect = max(sweeps, key=lambda pair: abs(pair[1]))
+    if abs(worst) < _SHARED * abs(effect):
+        return effect, f"this affects {part.sweep} ({part.layer}) only"
+    unaffected = [name for name in layers if name not in affected(layers)]
+    others = f", not {listed(unaffected, 'or')}" if unaffected else ""
+    return worst, f"this affects {place(layers)}{others}"
 
 
-def _days(peers: Peers) -> Iterator[DayEffect]:
-    """Yield the days on which all devices differed from other days, or from the devices of other days."""
-    days_of = peers.runs.groupby("member")["day"].nunique()
-    for number, day in enumerate(peers.days):
-        layers = _by_layer(peers, peers.effects.days[number])
-        worst = max(layers.values(), key=abs, default=0.0)
-        if abs(worst) >= _LEAST_DAY:
-            runs = peers.runs[peers.runs["day"] == number]
-            driver, usual = runs["driver"].mode().iloc[0], peers.runs["driver"].mode().iloc[0]
-            why = f"; the driver was {driver}, on other days {usual}" if driver != usual else ""
-            text = f"On {day} all devices ({peers.title}) were {percent(worst)} than "
-            if days_of[runs["member"]].gt(1).any():
-                text += "on other days"
-            else:
-                text += "those of other days; none was measured on two days, so day and devices cannot be separated"
-            yield DayEffect(peers.key, day, layers, f"{text}; this affects {place(layers)}{why}.")
+def _shifts(peers: Peers, minimum_effect: float) -> Iterator[Change]:
+    """Yield the changes of most devices at the same time; the end of a short one is part of its sentence."""
+    shifts, period_of_run = peers.effects.shifts, peers.effects.period[peers.runs["day"]]
+    for period in range(1, len(shifts)):
+        effects = shifts[period] - shifts[period - 1]
+        returned = period > 1 and np.abs(shifts[period] - shifts[period - 2]).max() < _SHARED * np.abs(effects).max()
+        layers = _by_layer(peers, effects)
+        effect, where = _affects(layers, _known(peers, effects))
+        if returned or not effects.any() or abs(effect) < log1p(minimum_effect):
+            continue
+        now, before = (period_of_run == period), (period_of_run == period - 1)
+        shares = _shares(peers, effects, now, before)
+        changed = sum(share >= _SHARED for share in shares)
+        if shares and 2 * changed <= len(shares):
+            continue
+        every, rows, earlier = len(peers.members), peers.rows_of(now), peers.rows_of(before)
+        who = f"{changed} of {every}" if shares and changed < every else f"all {every}" if shares else "the"
+        days = peers.runs["created_at"][now].dt.date
+        first, last = days.min(), days.max()
+        when = f"Since {first}" if now[-1] else f"On {first}" if first == last else f"From {first} to {last}"
+        verb = "have been" if now[-1] else "were"
+        text = f"{when}, {who} devices ({peers.title}) {verb} {percent(effect)} than before; {where}"
+        if not shares:
+            text += "; none was measured both before and after, so time and devices cannot be separated"
+        why = "; ".join(reasons(effect, typical(rows), earlier, "earlier runs", "their"))
+        yield Change(peers.key, None, layers, f"{text}: {why or 'no recorded condition changed'}.")
+
+
+def _shares(peers: Peers, effects: Floats, now: Flags, before: Flags) -> list[float]:
+    """Return the share of *effects* that each device shows which was measured in both periods.
+
+    Args:
+        peers: group.
+        effects: of the change (parts,); at least half as large as the largest: those that count.
+        now: runs after it (runs,).
+        before: runs of the period before (runs,).
+    """
+    most = np.abs(effects) >= _SHARED * np.abs(effects).max()
+    member = peers.runs["member"].to_numpy()
+    own = [(now & (member == n), before & (member == n)) for n in np.intersect1d(member[now], member[before])]
+    found = [nanmedian(peers.values[after]) - nanmedian(peers.values[earlier]) for after, earlier in own]
+    return [float(np.nanmedian(each[most] / effects[most])) for each in found if not np.isnan(each[most]).all()]
 
 
 def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
@@ -537,21 +574,26 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         since = peers.since(number)
         if since is None or min(now.sum(), before.sum()) < _FEWEST_IN_STATE:
             continue
-        layers = _by_layer(peers, nanmedian(peers.values[now]) - nanmedian(peers.values[before]))
-        worst = max(layers.values(), key=abs, default=0.0)
-        if abs(worst) >= log1p(minimum_effect):
-            text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(worst)} than in "
-            text += f"earlier runs; this affects {place(layers)}"
+        effects = nanmedian(peers.values[now]) - nanmedian(peers.values[before])
+        layers, known = _by_layer(peers, effects), _known(peers, effects)
+        effect, where = _affects(layers, known) if known else (0.0, "")
+        if abs(effect) >= log1p(minimum_effect):
+            text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(effect)} than in "
             earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
-            why = "; ".join(reasons(peers.rows[number][-1], earlier, "earlier runs"))
-            yield Change(peers.key, member, f"{text}{': ' if why else ''}{why}.")
+            why = "; ".join(reasons(effect, peers.rows[number][-1], earlier, "earlier runs"))
+            yield Change(peers.key, member, layers, f"{text}earlier runs; {where}{': ' if why else ''}{why}.")
+
+
+def _known(peers: Peers, values: Floats) -> list[tuple[Part, float]]:
+    """Return the parts of sweeps that have one of *values* (parts,), with the value."""
+    return [(part, float(value)) for part, value in zip(peers.parts, values, strict=True) if not np.isnan(value)]
 
 
 def _by_layer(peers: Peers, values: Floats) -> dict[str, float]:
     """Return the median of *values* of parts (parts,) over the parts of each layer."""
-    known = [(part.layer, value) for part, value in zip(peers.parts, values, strict=True) if not np.isnan(value)]
-    every = layers_of([part for part in peers.parts if part.layer in dict(known)])
-    return {layer: float(np.median([value for own, value in known if own == layer])) for layer in every}
+    known = _known(peers, values)
+    every = layers_of([part for part, _ in known])
+    return {layer: float(np.median([value for part, value in known if part.layer == layer])) for layer in every}
 
 
 def _of_model(peers: Peers, minimum_effect: float) -> Iterator[str]:

@@ -4,9 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import expm1
+from statistics import median
 
 from gpureport.fleet.schema import Row
-from gpureport.units import format_frequency
+from gpureport.report.text.words import listed
+from gpureport.units import format_change, format_frequency, format_percent
 
 MEMORY, CLOCK = "memory", "clock"
 _OF_HOST = {"launch": "the launch of kernels", "link": "the link to the host"}
@@ -38,7 +40,7 @@ def place(layers: Mapping[str, float]) -> str:
     every = affected(layers)
     found = set(every) - set(_OF_HOST)
     if every and not found:
-        return " and ".join(_OF_HOST[name] for name in sorted(every))
+        return listed([_OF_HOST[name] for name in sorted(every)])
     on_device = _on_device(found, set(layers) - {MEMORY, *_OF_HOST})
     return f"{on_device} and {_OF_HOST['link']}" if "link" in every else on_device  # the launch follows the clock
 
@@ -54,40 +56,80 @@ def _on_device(found: set[str], on_chip: set[str]) -> str:
     if found == {CLOCK}:
         return "the compute units"
     if MEMORY not in found and CLOCK not in found:
-        return f"the {' and '.join(sorted(found))} {'cache' if len(found) == 1 else 'caches'}"
-    return " and ".join({CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found))
+        return f"the {listed(sorted(found))} {'cache' if len(found) == 1 else 'caches'}"
+    return listed([{CLOCK: "compute units", MEMORY: "memory"}.get(name, name) for name in sorted(found)])
 
 
-def reasons(own: Row, peers: Sequence[Row], others: str = "its peers") -> Iterator[str]:
-    """Yield the recorded conditions of a run that differ from those of its peers, or of *others*; most direct first."""
-    usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
-    clock = own["clock_hz"]
-    if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := sorted(usual)[len(usual) // 2]):
-        lower = 100 * (1 - clock / centre)
-        yield f"its clock was {format_frequency(clock)}, {lower:.2g} % below that of {others}"
-    limits = _reasons(own) - {name for name, count in _common(peers).items() if 2 * count > len(peers)}
-    if limits:
-        yield f"the driver reported a limit of the clock: {', '.join(sorted(limits))}"
-    load = own["others_utilisation"]
-    if isinstance(load, float) and load >= _OTHERS:
-        yield f"other processes used up to {load:.0%} of it".replace("%", " %")
-    steal = own["cpu_steal"]
-    if isinstance(steal, float) and steal >= _STEAL:
-        yield f"the hypervisor took {steal:.0%} of the processor time".replace("%", " %")
+def reasons(
+    effect: float, own: Row, peers: Sequence[Row], others: str = "its peers", whose: str = "its"
+) -> Iterator[str]:
+    """Yield the recorded conditions of a run that differ from those of its *peers*, most direct first.
+
+    Args:
+        effect: on ln(speed); load, low clocks and heat are no reasons to be faster.
+        own: the run, or the usual conditions of several.
+        peers: runs to compare with.
+        others: what the text calls them.
+        whose: pronoun of the device, or of several.
+    """
+    if effect < 0:
+        yield from _burdens(own, peers, others, whose)
     for name, text in _FACTS.items():
         most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
         if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
-            yield f"its {text} is {own[name]}, that of {others} {most[0][0]}"
-    warm, warmth = _celsius(own), sorted(t for row in peers if (t := _celsius(row)) is not None)
-    if warm is not None and warmth and warm > warmth[len(warmth) // 2] + _WARMER_C:
-        yield f"its temperature was {warm:.0f} °C, that of {others} {warmth[len(warmth) // 2]:.0f} °C"
+            yield f"{whose} {text} was {own[name]}, that of {others} {most[0][0]}"
+
+
+def _burdens(own: Row, peers: Sequence[Row], others: str, whose: str) -> Iterator[str]:
+    usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
+    clock = own["clock_hz"]
+    if usual and isinstance(clock, float) and clock < (1 - _LOWER_CLOCK) * (centre := median(usual)):
+        lower = 100 * (1 - clock / centre)
+        yield f"{whose} clock was {format_frequency(clock)}, {lower:.2g} % below that of {others}"
+    limits = _reasons(own) - {name for name, count in _common(peers).items() if 2 * count > len(peers)}
+    if limits:
+        yield f"the driver reported a limit of the clock: {', '.join(sorted(limits))}"
+    if (load := others_share(own)) is not None:
+        yield f"other processes used up to {format_percent(load)} of {'it' if whose == 'its' else 'them'}"
+    steal = own["cpu_steal"]
+    if isinstance(steal, float) and steal >= _STEAL:
+        yield f"the hypervisor took {format_percent(steal)} of the processor time"
+    warm, warmth = _celsius(own), [celsius for row in peers if (celsius := _celsius(row)) is not None]
+    if warm is not None and warmth and warm > (centre := median(warmth)) + _WARMER_C:
+        yield f"{whose} temperature was {warm:.0f} °C, that of {others} {centre:.0f} °C"
+
+
+def others_share(run: Row) -> float | None:
+    """Return the share of a device that other processes used, if it matters."""
+    load = run["others_utilisation"]
+    return load if isinstance(load, float) and load >= _OTHERS else None
+
+
+def typical(runs: Sequence[Row]) -> Row:
+    """Return the usual conditions of *runs*: the median of numbers and temperatures, else the most common text."""
+    found: Row = {}
+    for name in ("clock_hz", "throttle_reasons", "others_utilisation", "cpu_steal", *_FACTS):
+        known = [row[name] for row in runs if row[name] is not None]
+        numbers = [value for value in known if isinstance(value, float)]
+        found[name] = median(numbers) if numbers else Counter(known).most_common(1)[0][0] if known else None
+    temperatures = [celsius for row in runs if (celsius := _celsius(row)) is not None]
+    return {**found, "temperature": f"{median(temperatures):.0f} °C" if temperatures else None}
 
 
 def percent(effect: float) -> str:
     """Write an effect on ln(speed) as ``5 % slower`` or ``3 % faster``."""
     share = abs(expm1(effect))
-    digits = 1 if share < 0.0995 else 0
-    return f"{100 * share:.{digits}f} % {'slower' if effect < 0 else 'faster'}"
+    return f"{format_percent(share, _digits(share))} {'slower' if effect < 0 else 'faster'}"
+
+
+def as_percent(effect: float) -> str:
+    """Write an effect on ln(speed) with its sign: ``-4.8 %``."""
+    share = expm1(effect)
+    return format_change(share, _digits(share))
+
+
+def _digits(share: float) -> int:
+    return 1 if abs(share) < 0.0995 else 0
 
 
 def _reasons(row: Row) -> set[str]:

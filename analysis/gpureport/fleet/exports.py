@@ -5,6 +5,7 @@ from math import exp, isnan
 from xml.etree import ElementTree as ET
 
 from gpureport.fleet.analysis import Fleet
+from gpureport.fleet.causes import as_percent
 from gpureport.report.figures.style import printable
 
 
@@ -44,18 +45,28 @@ def _escaped(text: str) -> str:
 
 
 def junit(fleet: Fleet) -> str:
-    """Return an acceptance test of each device as JUnit's XML; significantly slower devices fail."""
+    """Return an acceptance test of each device as JUnit's XML, in the form that Jenkins and GitLab read.
+
+    A suite is a model, a case is a device. A significantly slower device fails, with its sweeps as text.
+    """
     slow = {(o.peers, o.member): o for o in fleet.slower}
-    count = sum(len(peers.members) for peers in fleet.peers)
-    root = ET.Element("testsuites", name="gpureport", tests=str(count), failures=str(len(slow)))
+    root = ET.Element("testsuites", _totals("gpureport", sum(len(peers.members) for peers in fleet.peers), len(slow)))
     for peers in fleet.peers:
-        failures = sum(key == peers.key for key, _ in slow)
+        title = printable(peers.title)
         suite = ET.SubElement(
-            root, "testsuite", name=printable(peers.title), tests=str(len(peers.members)), failures=str(failures)
+            root, "testsuite", _totals(title, len(peers.members), sum(k == peers.key for k, _ in slow))
         )
+        suite.set("timestamp", f"{peers.runs['created_at'].max():%Y-%m-%dT%H:%M:%S}")
         for member in peers.members:
-            case = ET.SubElement(suite, "testcase", classname=printable(peers.title), name=printable(member.label))
+            names = {"classname": title.replace(".", "_"), "name": printable(member.label)}  # dots separate packages
+            case = ET.SubElement(suite, "testcase", names)
             if outlier := slow.get((peers.key, member)):
-                ET.SubElement(case, "failure", message=printable(outlier.sentence))
+                failure = ET.SubElement(case, "failure", message=printable(outlier.sentence), type="slower")
+                sweeps = (f"{part.sweep} ({part.layer}): {as_percent(effect)}" for part, effect in outlier.sweeps)
+                failure.text = "\n".join(map(printable, sweeps))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _totals(name: str, tests: int, failures: int) -> dict[str, str]:
+    return {"name": name, "tests": str(tests), "failures": str(failures), "errors": "0"}

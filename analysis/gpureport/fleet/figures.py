@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import expm1
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -173,8 +172,3 @@ def _lines(
             va="center",
             color=readable(colour),
         )
-
-
-def as_percent(effect: float) -> str:
-    """Write an effect on ln(speed) with its sign: ``-4.8 %``."""
-    return f"{100 * expm1(effect):+.2g} %".replace("-", "\N{MINUS SIGN}")

@@ -11,7 +11,7 @@ from math import log, log1p, pi
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
+from gpureport.observe.statistics import MAD_TO_SIGMA, Floats, steps_to_sigma
 
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -44,10 +44,11 @@ _MAD_EFFICIENCY = 0.37
 """Variance of the standard deviation / that of the median absolute deviation, for normal samples."""
 _ENOUGH = 10
 """Devices whose own variance is never taken to be smaller, only larger."""
-_FEWEST_ON_A_DAY = 5
-_DAY_LIMIT = 4.0  # standard errors of an effect of time
+_FEWEST_TOGETHER = 5  # devices, of which most must change at the same time, if a model has so many
+_LIMIT = 2.0  # standard errors of the effect of a period on a part; the period itself is significant
 _ROUNDS = 10  # of the median polish
 _PENALTY = 12.0  # of a change, in variances of a run
+_FEWEST_STEPS = 5  # between runs, to estimate their noise: one change among them has no weight
 
 
 @dataclass(frozen=True)
@@ -69,29 +70,33 @@ class Part:
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of devices and days on the parts of sweeps; logarithms of speeds, so that -0.05 is about 5 % slower.
+    """Effects of devices and periods on the parts of sweeps; logarithms of speeds, so that -0.05 is about 5 % slower.
 
     Attributes:
         devices: effect of each device in its present state (devices, parts); NaN: not measured.
         errors: their standard errors, with the spread between healthy devices (devices, parts).
         p_values: of the devices' effects (devices, parts).
-        days: effect of each day on all devices; 0 if it is not significant or cannot be told (days, parts).
-        residuals: runs without the effects of days and the centre of the model (runs, parts).
+        period: of each day; all devices change between two periods (days,).
+        shifts: effect of each period on all devices; 0 if it is not significant or cannot be told (periods, parts).
+        residuals: runs without the effects of periods and the centre of the model (runs, parts).
         present: runs since the last change of their device (runs,).
     """
 
     devices: Floats
     errors: Floats
     p_values: Floats
-    days: Floats
+    period: Indices
+    shifts: Floats
     residuals: Floats
     present: Flags
 
 
-def effects(values: Floats, device: Indices, day: Indices, parts: Sequence[Part]) -> Effects:
-    """Separate the effects of devices and days, and test those of devices.
+def effects(
+    values: Floats, device: Indices, day: Indices, parts: Sequence[Part], noise: Floats | float = 0.0
+) -> Effects:
+    """Separate the effects of devices and of time, and test those of devices.
 
-    A day's effect is the median over the devices of the day, if there are enough of them and it is significant. A
+    A period's effect is the median over its devices, if there are enough of them and it is significant. A
     device's effect is the median over its runs since its last change, relative to the median device. Its variance
     combines the spread between devices (median absolute deviation), the variation between runs, and the assumption
     :data:`RUN_TO_RUN`.
@@ -101,11 +106,13 @@ def effects(values: Floats, device: Indices, day: Indices, parts: Sequence[Part]
         device: index of the device of each run, 0 … devices - 1.
         day: index of the day of each run, 0 … days - 1.
         parts: of sweeps.
+        noise: standard error of a point within a run; runs are assumed to differ by no less (parts,).
     """
-    assumed = np.array([part.run_to_run for part in parts])
+    assumed = np.maximum([part.run_to_run for part in parts], noise)
     values = values - _medians(_medians(values, device), np.zeros(device.max() + 1, np.intp))[0]
-    days = _days(values, device, day, assumed)
-    residuals = values - days[day]
+    period = _periods(values, device, day, assumed, parts)
+    shifts = _shifts(values, device, period[day], assumed)
+    residuals = values - shifts[period[day]]
     present = _present(residuals, device, assumed, parts)
     found = _medians(np.where(present[:, None], residuals, np.nan), device)
     centre = nanmedian(found)
@@ -114,7 +121,7 @@ def effects(values: Floats, device: Indices, day: Indices, parts: Sequence[Part]
     from scipy.stats import t as student
 
     p_values = 2 * student.sf(np.abs(devices) / errors, dof)
-    return Effects(devices, errors, p_values, days, residuals - centre, present)
+    return Effects(devices, errors, p_values, period, shifts, residuals - centre, present)
 
 
 def significant(every: Sequence[Floats], estimates: Sequence[Floats], minimum_effect: float) -> list[Flags]:
@@ -176,76 +183,138 @@ def layers_of(parts: Sequence[Part]) -> list[str]:
     return sorted({part.layer for part in parts}, key=lambda layer: (order.get(layer, 1), layer))
 
 
-def changes(series: Floats, deviation: float) -> list[int]:
+def changes(series: Floats, noise: Floats) -> list[int]:
     """Return the positions at which the level of a series changes (the first run of each new level).
 
+    The penalty grows with the number of columns, so that it also holds if their noise is common to all.
+
     Args:
-        series: values in the order of time (n,) or (n, k), without NaN.
-        deviation: standard deviation between runs.
+        series: values in the order of time (n, k), without NaN.
+        noise: standard deviation between runs of each column (k,).
     """
     import ruptures
 
-    signal = np.asarray(series, float).reshape(len(series), -1) / deviation
-    if len(signal) < 2:
+    if len(series) < 2:
         return []
-    penalty = (_PENALTY + 2 * log(len(signal))) * signal.shape[1] ** 0.5
-    ends = ruptures.KernelCPD(kernel="linear", min_size=1).fit(signal).predict(pen=penalty)
+    penalty = (_PENALTY + 2 * log(len(series))) * series.shape[1]
+    ends = ruptures.KernelCPD(kernel="linear", min_size=1).fit(series / noise).predict(pen=penalty)
     return [int(end) for end in ends[:-1]]
 
 
-def _days(values: Floats, device: Indices, day: Indices, assumed: Floats) -> Floats:
-    """Return the effects of days by median polish over days and devices (days, parts).
+def _periods(values: Floats, device: Indices, day: Indices, assumed: Floats, parts: Sequence[Part]) -> Indices:
+    """Return the period of each day (days,): most devices change between two periods.
 
-    Each device counts once a day. The polish begins with days: a difference that many devices share on their only day
-    is one of the day.
+    A change lies between two days, or two groups of days if too few devices were measured on a day. Levels of groups
+    and of devices that were measured in several groups are separated by median polish.
     """
-    count = day.max() + 1
-    found = np.zeros((count, values.shape[1]))
-    if count == 1:
+    groups = _groups(device, day)
+    if groups[-1] == 0:
+        return groups
+    cells, group, own = _cells(values, groups[day], device)
+    rest = np.nan_to_num(_of_layers(cells / assumed, parts))
+    repeated = (np.bincount(own) > 1)[:, None]
+    levels = np.zeros((groups[-1] + 1, rest.shape[1]))
+    for _ in range(_ROUNDS):
+        rest -= np.where(repeated, _medians(rest, own), 0.0)[own]
+        step = _medians(rest, group)
+        levels += step
+        rest -= step[group]
+    dof = max(len(rest) - repeated.sum() - groups[-1], 1)
+    noise = np.maximum(_spread(rest) * np.sqrt(len(rest) / dof), 1.0)
+    starts = changes(levels * np.sqrt(np.bincount(group)[:, None] * 2 / pi), noise)
+    return np.searchsorted(starts, groups, side="right")
+
+
+def _groups(device: Indices, day: Indices) -> Indices:
+    """Return the group of each day (days,): successive days with enough devices together."""
+    enough = min(_FEWEST_TOGETHER, int(device.max()) + 1)
+    starts, seen = [0], set[int]()
+    members = _members(day)
+    for number, runs in enumerate(members):
+        if len(seen) >= enough:
+            starts.append(number)
+            seen = set()
+        seen |= set(device[runs].tolist())
+    if len(seen) < enough:
+        starts = starts[:-1]
+    return np.searchsorted(starts[1:], np.arange(len(members)), side="right")
+
+
+def _cells(values: Floats, period: Indices, device: Indices) -> tuple[Floats, Indices, Indices]:
+    """Return the median of each device in each period (cells, parts), and their periods and devices (cells,)."""
+    (periods, devices), cell = np.unique(np.stack([period, device]), axis=1, return_inverse=True)
+    return _medians(values, cell.ravel()), periods, devices
+
+
+def _shifts(values: Floats, device: Indices, period: Indices, assumed: Floats) -> Floats:
+    """Return the effects of periods by median polish over periods and devices (periods, parts).
+
+    Each device counts once. The polish begins with periods: a difference that many devices share in their only period
+    is one of the period.
+    """
+    found = np.zeros((period.max() + 1, values.shape[1]))
+    if len(found) == 1:
         return found
-    pair, position = np.unique(np.stack([day, device]), axis=1, return_inverse=True)
-    cells = _medians(values, position.ravel())
-    days, devices = pair[0], pair[1]
+    cells, periods, devices = _cells(values, period, device)
     rest = cells.copy()
     for _ in range(_ROUNDS):
-        step = _kept(_medians(rest, days), rest, days, assumed)
+        step = np.nan_to_num(_medians(rest, periods))
+        step = _kept(step, rest - step[periods], periods, assumed)
         found += step
-        rest -= step[days]
-        own = _medians(rest, devices)
-        rest -= np.nan_to_num(own)[devices]
+        rest -= step[periods]
+        rest -= np.nan_to_num(_medians(rest, devices))[devices]
         if not step.any():
             break
-    centre = nanmedian(found[days])
-    return _kept(found - centre, cells, days, assumed)
+    return _kept(found - nanmedian(found[periods]), rest, periods, assumed)
 
 
-def _kept(effect: Floats, rest: Floats, days: Indices, assumed: Floats) -> Floats:
-    """Return the effects of days that are significant, and 0 for the others."""
-    counts = _counts(rest, days)
-    spread = MAD_TO_SIGMA * _medians(np.abs(rest - np.nan_to_num(effect)[days]), days)
-    error = np.sqrt(pi / 2) * np.maximum(np.nan_to_num(spread), assumed) / np.sqrt(np.maximum(counts, 1))
-    enough = (counts >= _FEWEST_ON_A_DAY) & (np.abs(np.nan_to_num(effect)) > _DAY_LIMIT * error)
-    return np.where(enough, np.nan_to_num(effect), 0.0)
+def _kept(effect: Floats, rest: Floats, periods: Indices, assumed: Floats) -> Floats:
+    """Return the effects of periods that are significant, given the *rest* without them, and 0 for the others."""
+    counts = _counts(rest, periods)
+    noise = np.maximum(np.nan_to_num(_spread(rest)), assumed)
+    error = np.sqrt(pi / 2) * noise / np.sqrt(np.maximum(counts, 1))
+    return np.where((counts >= FEWEST_PEERS) & (np.abs(effect) > _LIMIT * error), effect, 0.0)
+
+
+def _spread(deviations: Floats) -> Floats:
+    """Return the standard deviation of each column from absolute deviations without NaN; NaN for a column of NaN."""
+    return MAD_TO_SIGMA * nanmedian(np.abs(deviations))
 
 
 def _present(residuals: Floats, device: Indices, assumed: Floats, parts: Sequence[Part]) -> Flags:
     """Return the runs since the last change of their device; runs are in the order of time (runs,).
 
     A run without a layer counts as the device's last run before it that has the layer, else as the first one after it.
+    The noise of a layer is that between successive runs of the device, of all devices, or the assumed one, whichever is
+    largest.
     """
     import pandas as pd
 
-    standardised = residuals / assumed
-    layers = layers_of(parts)
-    series = pd.DataFrame(
-        {layer: nanmedian(standardised[:, [part.layer == layer for part in parts]].T) for layer in layers}
-    )
+    frame = pd.DataFrame(_of_layers(residuals / assumed, parts))
+    members = _members(device)
+    series = [frame.iloc[runs].ffill().bfill().fillna(0.0).to_numpy() for runs in members]
+    steps = [np.abs(np.diff(own, axis=0)) for own in series]
+    usual = _noise(np.concatenate(steps))
     present = np.ones(len(device), bool)
-    for runs in _members(device):
-        own = series.iloc[runs].ffill().bfill().fillna(0.0)
-        if len(runs) > 1 and (found := changes(own.to_numpy(), 1.0)):
+    for runs, own, step in zip(members, series, steps, strict=True):
+        if found := changes(own, np.maximum(usual, _noise(step))):
             present[runs[: found[-1]]] = False
     return present
+
+
+def _of_layers(values: Floats, parts: Sequence[Part]) -> Floats:
+    """Return the median over the parts of each layer (rows, layers)."""
+    chosen = ([part.layer == layer for part in parts] for layer in layers_of(parts))
+    return np.stack([nanmedian(values[:, own].T) for own in chosen], axis=1)
+
+
+def _noise(steps: Floats) -> Floats:
+    """Return the standard deviation between runs from absolute differences of successive ones (n, k), at least 1 (k,).
+
+    Differences are in units of the assumed deviation. Too few of them do not count.
+    """
+    found = [steps_to_sigma(column) for column in steps.T]
+    return np.maximum(found, 1.0) if len(steps) >= _FEWEST_STEPS else np.ones(steps.shape[1])
 
 
 def _errors(
@@ -254,10 +323,10 @@ def _errors(
     """Return the standard errors of the devices' effects (devices, parts), and their degrees of freedom."""
     kept = np.where(present[:, None], residuals, np.nan)
     counts = _counts(kept, device)
-    between = _shrunk((MAD_TO_SIGMA * nanmedian(np.abs(devices))) ** 2, len(devices), assumed)
+    between = _shrunk(_spread(devices) ** 2, len(devices), assumed)
     deviations = np.where(counts[device] > 1, kept - devices[device], np.nan)
     repeated = int((counts.max(axis=1) > 1).sum())
-    within = _shrunk((MAD_TO_SIGMA * nanmedian(np.abs(deviations))) ** 2 * 2, repeated, assumed)
+    within = _shrunk(_spread(deviations) ** 2 * 2, repeated, assumed)
     usual = np.median(np.maximum(counts, 1), axis=0)
     own = np.maximum(between - within / usual, 0.25 * between)  # of devices, apart from that of runs
     variance = own + within / np.maximum(counts, 1)

@@ -26,13 +26,14 @@ from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
 from gpureport.inputs import is_there, json_bytes
-from gpureport.observe.disturbance import IDLE
+from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.observe.statistics import Estimate
 from gpureport.records.energy import Energy
 from gpureport.records.finding import Finding
 from gpureport.records.keys import POINTS_ONCE, SweepKey
 from gpureport.records.levels import DRAM
-from gpureport.records.quantities import Amount, Compact, CompactPositive, Many, Name
+from gpureport.records.measurement import Reading
+from gpureport.records.quantities import Many, Name
 from gpureport.records.report import FILE_NAME, PREDICTIONS_ONCE, load_report
 from gpureport.spec.models import Device
 
@@ -53,19 +54,8 @@ class _Prediction(PredictionExcerpt):
     points: Annotated[Many[_PredictedPoint], POINTS_ONCE]
 
 
-class _Reading(_Part):
-    """From a :class:`~gpureport.records.measurement.Reading`."""
-
-    at_s: Compact
-    measuring: bool = False
-    clock_hz: CompactPositive | None = None
-    others_utilisation: Amount | None = None
-    throttle_reasons: tuple[Name, ...] | None = None
-    cpu_steal_total_s: Compact | None = None
-
-
 class _Conditions(_Part):
-    readings: Many[_Reading] = ()
+    readings: Many[Reading] = ()
 
 
 class _Measurement(_Part):
@@ -169,6 +159,13 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
     clocks = [r.clock_hz for r in running if r.clock_hz] or [
         clock.clock_hz for clock in machine.clocks if clock.label.startswith("SM clock")
     ]
+    others = [r.others_utilisation for r in running if r.others_utilisation]
+    stolen = None
+    if readings:
+        first, last = (end(readings, key=lambda r: r.at_s) for end in (min, max))
+        stolen = steal(first, last)
+        if present.is_cpu and (used := others_cpu(first, last)) is not None:
+            others.append(used)
     reasons = {reason for r in running for reason in r.throttle_reasons or () if reason != IDLE}
     return {
         "node": node,
@@ -189,8 +186,8 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
         "ecc": facts.get("ECC"),
         "remapped_rows": facts.get("remapped rows") or facts.get("retired pages"),
         "mig": facts.get("MIG"),
-        "others_utilisation": max((r.others_utilisation for r in running if r.others_utilisation), default=None),
-        "cpu_steal": _steal(readings),
+        "others_utilisation": max(others, default=None),
+        "cpu_steal": None if stolen is None else max(0.0, stolen),
         "report": path,
         "report_sha256": sha256,
         "schema": VERSION,
@@ -201,15 +198,6 @@ def utc(moment: str) -> datetime:
     """Return an ISO 8601 time in UTC, without its zone; times without a zone are in UTC."""
     time = datetime.fromisoformat(moment)
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
-
-
-def _steal(readings: Iterable[_Reading]) -> float | None:
-    """Return the share of the processor time that other virtual machines got, over the whole run."""
-    totals = [(r.at_s, r.cpu_steal_total_s) for r in readings if r.cpu_steal_total_s is not None]
-    if not totals or max(totals)[0] <= min(totals)[0]:
-        return None
-    first, last = min(totals), max(totals)
-    return max(0.0, (last[1] - first[1]) / (last[0] - first[0]))
 
 
 def _key_figure(figure: KeyFigure) -> Row:

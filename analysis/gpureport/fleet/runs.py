@@ -2,15 +2,18 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
-from gpureport.errors import GpuReportError, InputError
+from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import move_folder
 from gpureport.fleet.engine.site_of_run import FILE_VARIABLE, NODES_VARIABLE, OUTPUT, partition_name
 from gpureport.fleet.node import FAILED
@@ -20,6 +23,7 @@ from gpureport.records.report import FILE_NAME as REPORT
 _ENGINE = Path(__file__).parent / "engine"
 _REPORT = "reframe.json"
 _MOST_REASON = 300
+_LEAST_FREE = 100_000  # bytes of a disk that is not full
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
 
     Raises:
         GpuReportError: ReFrame did not start, or could not write its results.
+        InterruptionError: by the keyboard or a signal.
     """
     folder.mkdir(parents=True)
     command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "--run"]
@@ -65,15 +70,47 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
     if not sys.stderr.isatty():
         command.append("--nocolor")
     given = {FILE_VARIABLE: str(file.absolute()), NODES_VARIABLE: ",".join(nodes)}
-    done = subprocess.run(command, cwd=folder, env=os.environ | given, stdout=sys.stderr, check=False)  # noqa: S603
+    exit_code = _reframe(command, folder, os.environ | given)
+    for number, node in enumerate(nodes):
+        for device in sorted(folder.glob(f"reframe/stage/*/{partition_name(node, number)}/*/*/{OUTPUT}/*/")):
+            move_folder(device, folder / node / device.name)
+    if exit_code == InterruptionError.exit_code:
+        raise InterruptionError(f"interrupted; all jobs were ended; reports and logs are in {folder}")
     try:
         results = json.loads((folder / _REPORT).read_text())
     except (OSError, ValueError):
-        raise GpuReportError(
-            f"{folder}: ReFrame ended with exit code {done.returncode} before it had results; "
-            f"see {folder / 'reframe.log'}"
-        ) from None
+        full = disk_usage(folder).free < _LEAST_FREE
+        why = "the disk is full; free some space, then run again" if full else f"see {folder / 'reframe.log'}"
+        raise GpuReportError(f"{folder}: ReFrame ended without results (exit code {exit_code}); {why}") from None
     return list(_collected(results, nodes, folder))
+
+
+def _reframe(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
+    """Run ReFrame and return its exit code; 130 if a signal to this program made ReFrame end or cancel all jobs.
+
+    ReFrame gets a session of its own, as its jobs do, and therefore one signal, not also that of the terminal.
+    """
+    with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        reframe = subprocess.Popen(  # noqa: S603
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True
+        )
+        try:
+            return reframe.wait()
+        except KeyboardInterrupt:
+            reframe.terminate()
+            reframe.wait()
+            return InterruptionError.exit_code
+
+
+@contextmanager
+def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
+    """Treat *signals* like an interruption from the keyboard."""
+    earlier = [(each, signal.signal(each, signal.default_int_handler)) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in earlier:
+            signal.signal(each, handler)
 
 
 Case = dict[str, Any]
@@ -81,13 +118,10 @@ Case = dict[str, Any]
 
 
 def _collected(results: dict[str, Any], nodes: Sequence[str], folder: Path) -> Iterator[NodeRun]:
-    """Yield what came of each node; its reports are moved to its folder."""
+    """Yield what came of each node."""
     cases: list[Case] = [case for run in results["runs"] for case in run["testcases"]]
     for number, node in enumerate(nodes):
         own = [case for case in cases if case["partition"] == partition_name(node, number)]
-        for case in own:
-            for device in Path(case["stagedir"] or ".", OUTPUT).glob("*/"):
-                move_folder(device, folder / node / device.name)
         found = len(list((folder / node).glob(f"*/{REPORT}")))
         yield NodeRun(node, _reason(own[-1]) if own else "ReFrame ran no job", folder / node, found, len(own))
 

@@ -51,7 +51,9 @@ TABLES: dict[Table, dict[str, Column]] = {
         "ecc": Column("text", "error correction of the memory"),
         "remapped_rows": Column("text", "memory rows that were replaced after errors; older GPUs: retired pages"),
         "mig": Column("text", "partition of the device (MIG)"),
-        "others_utilisation": Column("number", "largest share of the device that other processes used"),
+        "others_utilisation": Column(
+            "number", "share of the device that other processes used: mean of a CPU, largest of a GPU"
+        ),
         "cpu_steal": Column("number", "share of the processor time that the hypervisor gave to other machines"),
         "report": Column("text", "path of report.json when the run was added"),
         "report_sha256": Column("text", "hash of report.json, which remains the source"),

@@ -15,12 +15,12 @@ import numpy as np
 
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
-from gpureport.fleet.analysis import RESERVATION, Figure, Fleet, Outlier, Peers
+from gpureport.fleet.analysis import Figure, Fleet, Outlier, Peers
+from gpureport.fleet.causes import as_percent
 from gpureport.fleet.figures import (
     MOST_LINES,
     Strip,
     Trend,
-    as_percent,
     percents,
     strip_figure,
     trend_figure,
@@ -34,6 +34,7 @@ from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach
 from gpureport.report.figures.picture import Picture
 from gpureport.report.render import Content, rendered, write_filled
 from gpureport.report.text.tables import Table
+from gpureport.text import counted
 from gpureport.units import format_frequency, format_value
 
 if TYPE_CHECKING:
@@ -88,10 +89,10 @@ def content(fleet: Fleet) -> Content:
         "fleet": fleet,
         "version": __version__,
         "title": _TITLE,
-        "counted": f"{_counted(fleet.runs, 'run')} of {_counted(fleet.devices, 'device')}",
+        "counted": f"{counted(fleet.runs, 'run')} of {counted(fleet.devices, 'device')}",
         "period": " to ".join(dict.fromkeys((f"{first:{_DAY}}", f"{last:{_DAY}}"))),
         "conclusion": conclusion(fleet),
-        "reservation": RESERVATION if fleet.few_peers else "",
+        "reservation": " ".join(fleet.reservations),
         "shown": outliers[:_MOST_SENTENCES],
         "hidden": max(len(outliers) - _MOST_SENTENCES, 0),
         "bases": {_basis(each) for each in fleet.peers},
@@ -99,7 +100,7 @@ def content(fleet: Fleet) -> Content:
         "strips": [_strips(fleet, number) for number in drawn if fleet.peers[number].compared],
         "trends": [picture for number in drawn[:1] for picture in _trends(fleet, fleet.peers[number])],
         "models": [
-            (_model_page(n), f"{each.title}: {_counted(len(each.members), 'device')}")
+            (_model_page(n), f"{each.title}: {counted(len(each.members), 'device')}")
             for n, each in enumerate(fleet.peers)
         ],
         "devices": _devices(fleet, range(len(fleet.peers))),
@@ -110,7 +111,7 @@ def conclusion(fleet: Fleet) -> str:
     """Return the main result in a sentence."""
     slower, faster = len(fleet.slower), len(fleet.outliers) - len(fleet.slower)
     basis = " or ".join(dict.fromkeys(_basis(each) for each in sorted(fleet.peers, key=lambda p: not p.compared)))
-    every = _counted(fleet.devices, "device")
+    every = counted(fleet.devices, "device")
     if not fleet.outliers:
         who = "The device does not differ" if fleet.devices == 1 else f"None of {every} differs"
         return f"{who} significantly from its {basis}."
@@ -122,10 +123,6 @@ def conclusion(fleet: Fleet) -> str:
 def _basis(peers: Peers) -> str:
     """Return what the devices of a model are compared with."""
     return "peers" if peers.compared else "prediction"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _drawn(fleet: Fleet) -> list[int]:
@@ -153,7 +150,7 @@ def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
     shown = [m for m in (*odd, *rest) if m in cells][:_MOST_ROWS]
     counts = np.bincount(peers.runs["member"])
     rows = [
-        HeatRow(peers.members[m].label, "outlier" if m in odd else _counted(counts[m], "run"), (cells[m],))
+        HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), (cells[m],))
         for m in shown
     ]
     blocks = [HeatBlock("speed relative to the median device", names, tallest_in=1.55)]
@@ -167,7 +164,7 @@ def _heat(fleet: Fleet, number: int) -> Iterator[Picture]:
 def _predicted_heat(fleet: Fleet) -> Iterator[Picture]:
     """Draw the devices without peers by key figures, relative to their predictions."""
     rows = [
-        HeatRow(member.label, _counted(len(runs), "run"), (cells,), heading=peers.title)
+        HeatRow(member.label, counted(len(runs), "run"), (cells,), heading=peers.title)
         for peers, every in zip(fleet.peers, fleet.figures, strict=True)
         if not peers.compared
         for member, runs, own in zip(peers.members, peers.rows, every, strict=True)
@@ -190,7 +187,7 @@ def _strips(fleet: Fleet, number: int) -> Picture:
 
 def _trends(fleet: Fleet, peers: Peers, members: Sequence[int] = ()) -> Iterator[Picture]:
     """Draw the speeds of a model over time, with outliers or *members* as lines."""
-    if len(peers.days) < 2:
+    if peers.runs["day"].max() == 0:
         return
     single = range(len(peers.members)) if len(peers.members) == 1 else ()
     lines = tuple(
@@ -276,10 +273,10 @@ def _model(fleet: Fleet, number: int) -> Content:
     sentences = [o.sentence for o in _odd(fleet, peers).values()] or [normal]
     first, *others = fleet.figures[number]
     figures = _model_figures(fleet, number) if others else _device_figures(first, compared=False)
-    sentences += [each.sentence for each in fleet.over_time if each.peers == peers.key]
+    sentences += [each.sentence for each in fleet.changes if each.peers == peers.key]
     return _page(
         peers.title,
-        f"{peers.model}: {_counted(len(peers.members), 'device')}, {_counted(len(peers.runs), 'run')}.",
+        f"{peers.model}: {counted(len(peers.members), 'device')}, {counted(len(peers.runs), 'run')}.",
         sentences=sentences[:_MOST_SENTENCES],
         pictures=[_strips(fleet, number)] if peers.compared else [],
         tables=[("Key figures", figures), ("Devices", _devices(fleet, [number]))],
@@ -314,7 +311,7 @@ def _device(
     device = peers.members[member]
     runs, others = peers.rows[member], len(peers.members) - 1
     normal = (
-        f"No significant difference from {_counted(others, 'peer')}."
+        f"No significant difference from {counted(others, 'peer')}."
         if peers.compared
         else "No significant difference from its prediction."
     )
@@ -337,7 +334,7 @@ def _device(
     tables.append(("Runs", _runs(runs, folder)))
     return _page(
         device.label,
-        f"{device.device}, {_counted(len(runs), 'run')}. {device.pci_address}",
+        f"{device.device}, {counted(len(runs), 'run')}. {device.pci_address}",
         above=[(_model_page(number), peers.title)],
         sentences=[outlier.sentence if outlier else normal, *changes],
         pictures=list(_trends(fleet, peers, [member])) if (outlier or changes) and len(runs) > 1 else [],

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Literal
@@ -56,19 +57,16 @@ class NodeSettings(BaseModel):
         return [[name, shlex.quote(value)] for name, value in self.environment.items()]
 
 
-Nodes = tuple[Text, ...] | dict[Text, NodeSettings]
-
-
-def expanded(nodes: Nodes) -> dict[str, NodeSettings]:
-    """Return nodes by name, sets of names expanded.
+def expanded(nodes: Iterable[str]) -> dict[str, str]:
+    """Return the names in *nodes*, names and sets of names, and the text that each comes from.
 
     Raises:
         ValueError: a set or a name is invalid, a name appears twice, or there are no names or too many.
     """
     from ClusterShell.NodeSet import NodeSet, NodeSetException
 
-    found: dict[str, NodeSettings] = {}
-    for text, settings in nodes.items() if isinstance(nodes, dict) else ((name, NodeSettings()) for name in nodes):
+    found: dict[str, str] = {}
+    for text in nodes:
         try:
             names = list(NodeSet(text))
         except NodeSetException:
@@ -81,7 +79,7 @@ def expanded(nodes: Nodes) -> dict[str, NodeSettings]:
                 raise ValueError(f"{quoted(name)} is no name of a node; {rule}")
             if name in found:
                 raise ValueError(f"{quoted(name)} appears twice; remove one")
-            found[name] = settings
+            found[name] = text
     if not found:
         raise ValueError("there are no names; add at least one")
     return found
@@ -92,7 +90,7 @@ class Site(BaseModel):
 
     Attributes:
         scheduler: of ReFrame; ``squeue`` is Slurm without accounting.
-        nodes: names; ``gpu[01-16]`` is a set of names. Or a mapping of names to what differs there.
+        nodes: names, and what differs there; ``gpu[01-16]`` is a set of names. A list of names is accepted.
         options: options of every job, such as the partition.
         node_option: how a job asks for a node, with ``{node}`` for its name; the scheduler's usual option if empty.
         prepare: shell commands before the measurement, such as ``module load``.
@@ -110,7 +108,7 @@ class Site(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scheduler: Scheduler
-    nodes: Nodes
+    nodes: dict[Text, NodeSettings]
     options: tuple[Text, ...] = ()
     node_option: Annotated[str, Field(max_length=1000)] = ""
     prepare: tuple[Text, ...] = ()
@@ -124,12 +122,28 @@ class Site(BaseModel):
     retries: Annotated[int, Field(ge=0, le=10)] = 1
     jobs: Annotated[int, Field(ge=1, le=10_000)] = 64
 
-    @field_validator("nodes")
+    @field_validator("nodes", mode="before")
     @classmethod
-    def _valid(cls, nodes: Nodes) -> Nodes:
-        """Refuse invalid sets and names, names that appear twice, and no or too many names."""
+    def _with_settings(cls, nodes: object) -> object:
+        """Give the nodes of a list settings; refuse invalid sets and names, and names that appear twice."""
+        if not isinstance(nodes, list | tuple | dict) or not all(isinstance(name, str) for name in nodes):
+            raise ValueError(
+                "must be a list of names, like [gpu01, gpu02], or a mapping of names to what differs there"
+            )
         expanded(nodes)
-        return nodes
+        return nodes if isinstance(nodes, dict) else {name: {} for name in nodes}
+
+    @field_validator("workloads")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse unknown workloads."""
+        from gpureport.workloads import select
+
+        try:
+            select(names)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return names
 
     @field_validator("node_option")
     @classmethod
@@ -145,7 +159,7 @@ class Site(BaseModel):
 
     def named(self) -> dict[str, NodeSettings]:
         """Return the nodes by name, sets of names expanded."""
-        return expanded(self.nodes)
+        return {name: self.nodes[text] for name, text in expanded(self.nodes).items()}
 
     def access(self, node: str, settings: NodeSettings) -> list[str]:
         """Return the options of the jobs of a *node*."""
@@ -174,7 +188,8 @@ def read_site(path: Path) -> Site:
     """
     file = path / FILE_NAME if path.is_dir() else path
     if not file.exists():
-        raise InputError(f"{file}: there is no such file; `gpureport fleet init {path}` writes one")
+        folder = path.parent if path.suffix else path
+        raise InputError(f"{file}: there is no such file; `gpureport fleet init {folder}` writes one")
     return read_file(file, Site).get()
 
 

@@ -9,7 +9,7 @@ import hashlib
 import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpureport.errors import InputError
 from gpureport.files import scratch_folder, write_file
 from gpureport.fleet.schema import TABLES, Column, Row, StoredRun, Table, arrow_schema, columns
+from gpureport.inputs import is_there
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,7 @@ class Store:
         import duckdb
 
         if not self._files:
-            raise InputError(f"{self.folder}: contains no runs; add some with `gpureport fleet add`")
+            raise InputError(f"{self.folder}: {_why_empty(self.folder)}")
         files = [str(file) for file in self._files]
         opening = duckdb.connect(config={"threads": _cores(), "memory_limit": _MEMORY})
         with _readable(self._files), opening as connection:
@@ -202,12 +203,26 @@ def configured() -> Store | None:
     return Store(Path(folder)) if folder else None
 
 
+def _why_empty(folder: Path) -> str:
+    """Return why there are no runs in *folder*, and what to do."""
+    if not is_there(folder):
+        return "there is no such folder; give the folder of a store, or make one with `gpureport fleet add`"
+    if not folder.is_dir():
+        return "is a file; give the folder of a store"
+    if not (folder / "runs").is_dir():
+        return "is no store; give the folder of a store, or add runs with `gpureport fleet add`"
+    return "contains no runs; add some with `gpureport fleet add`"
+
+
 def _stems(folder: Path) -> set[str]:
     """Return the names of the Parquet files in *folder*, without suffix; hidden files are incomplete."""
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:  # faster than Path.glob
-        names = (entry.name for entry in entries)
-        return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and not name.startswith(".")}
-    return set()
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - faster
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
+    return {name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and not name.startswith(".")}
 
 
 @contextmanager

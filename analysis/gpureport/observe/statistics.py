@@ -153,7 +153,7 @@ def sampling_noise(samples: Sequence[Floats]) -> Floats:
     within = np.ones(np.sum(counts), dtype=bool)
     within[np.cumsum(counts) - 1] = False  # exclude differences between samples of different points
     steps = np.abs(np.diff(np.log(np.concatenate(samples)), append=0.0))[within]
-    pooled = _sigma(steps)
+    pooled = steps_to_sigma(steps)
     enough = counts >= ENOUGH_SAMPLES
     own = np.full(len(samples), pooled)
     own[enough] = _STEP_TO_SIGMA * medians(steps[np.repeat(enough, counts - 1)], counts[enough] - 1)
@@ -162,7 +162,7 @@ def sampling_noise(samples: Sequence[Floats]) -> Floats:
     return np.asarray(np.sqrt(excess * (own**2 + pooled**2) / 2.0 / counts))
 
 
-def _sigma(steps: Floats) -> float:
+def steps_to_sigma(steps: Floats) -> float:
     """Return the standard deviation of samples from absolute differences of successive ones.
 
     Unlike the deviation from the median, it is unbiased for any number of samples and insensitive to drift.

@@ -23,7 +23,6 @@ class Devices(rfm.RunOnlyRegressionTest):  # type: ignore[misc] # without types
     executable_opts = _SITE.arguments(OUTPUT)
     time_limit = f"{_SITE.time_limit_minutes}m"
     max_pending_time = f"{_SITE.pending_limit_minutes}m"
-    keep_files = [OUTPUT]
     local = _SITE.scheduler == "local"  # so that the limit of local jobs applies
 
     @sanity_function  # type: ignore[untyped-decorator] # without types
