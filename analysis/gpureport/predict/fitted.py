@@ -43,6 +43,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_times.GATHERED": _POCL,
     "predict.cpu_times.LATE_S": _POCL,
     "predict.cpu_times.MASKED": _POCL,
+    "predict.cpu_times.STRAIGHT": _POCL,
     "predict.cpu_times.WAKING": _POCL,
     "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,
     "predict.cpu_streams.LEVEL_SPREADS": _CPUS,
