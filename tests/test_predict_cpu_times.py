@@ -112,7 +112,7 @@ def test_loops_between_barriers_are_vectorised_by_some_compilers_only(cpu: Devic
     assert lanes(_with_masks(cpu, 8.0), meeting) == 1  # masks are for conditions
     assert lanes(vectorising, meeting) == cpu.architecture.wave_size
     assert lanes(vectorising, replace(meeting, vectorised=False)) == cpu.architecture.wave_size  # narrow local accesses
-    assert lanes(vectorising, replace(meeting, work_group=(2, 32))) == 2
+    assert lanes(vectorising, replace(meeting, work_group=(2, 32))) == cpu.architecture.wave_size
     assert lanes(vectorising, replace(meeting, branches=True)) == 1
 
 
@@ -145,6 +145,7 @@ def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None
     assert loop_time_s(cpu, replace(demand, streams=(partly,))) == pytest.approx(expected)  # masks disable some stores
     assert loop_time_s(cpu, replace(demand, instructions_per_stored_byte=0.0)) is None
     assert loop_time_s(cpu, replace(demand, branches=False)) is None
+    assert loop_time_s(cpu, replace(demand, work_group=(4, 64))) is None  # rows shorter than a vector
 
 
 def test_compiled_code_changes_what_a_kernel_demands(cpu: Device) -> None:

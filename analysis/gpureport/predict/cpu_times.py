@@ -70,25 +70,28 @@ def lanes(device: Device, demand: Demand) -> float:
     emulation. Between barriers, vectors access strided local memory word by word. Vector types may be narrow. Code with
     vectors does not show how many lanes its masks disable.
     """
-    architecture, width = device.architecture, min(float(device.architecture.wave_size), float(demand.work_group[0]))
+    architecture, wave = device.architecture, float(device.architecture.wave_size)
     if "barrier" in demand.operations and not demand.branches:
-        return max(1.0, min(architecture.barrier_lanes, width))
+        return max(1.0, min(architecture.barrier_lanes, wave))
     if demand.vector_words and not demand.branches:
-        return min(float(architecture.wave_size), float(demand.vector_words))
+        return min(wave, float(demand.vector_words))
     if demand.vectorised is False and "shuffle" not in demand.operations:
         return 1.0
     if demand.branches:
-        return max(1.0, min(architecture.masked_lanes, width) / MASKED) if demand.maskable else 1.0
-    return float(architecture.wave_size)
+        vector = min(architecture.masked_lanes, wave, float(demand.work_group[0]))
+        return max(1.0, vector / MASKED) if demand.maskable else 1.0
+    return wave
 
 
 def loop_time_s(device: Device, demand: Demand) -> float | None:
     """Return the seconds of all instructions on all cores, if the compiled code is one straight loop of vectors.
 
     Its conditions are masks, so that each turn executes all instructions. The bytes of its stores show how many
-    work-items a turn advances; idle ones count. ``None``: the code is not of this form, or not known.
+    work-items a turn advances; idle ones count. ``None``: the code is not of this form, or not known. The compiler
+    emits other code for work-groups whose rows are shorter than a vector.
     """
-    if not (demand.instructions_per_stored_byte and demand.branches):
+    narrow = demand.work_group[0] < device.architecture.wave_size
+    if narrow or not (demand.instructions_per_stored_byte and demand.branches):
         return None
     stored = sum(stream.elements * stream.record_bytes for stream in demand.streams if stream.write)
     busy = demand.work_items / max(1, demand.work_items - demand.idle_items)
