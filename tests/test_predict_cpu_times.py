@@ -158,6 +158,24 @@ def test_compiled_code_changes_what_a_kernel_demands(cpu: Device) -> None:
     assert (demand.vectorised, demand.instructions_per_stored_byte) == (True, 6.0)
 
 
+def test_indexed_arrays_keep_their_address_arithmetic_on_a_cpu(cpu: Device) -> None:
+    """Game of Life with blocks of cells; one cell per work-item has no arrays."""
+    demands = {}
+    for name in ("words", "words_blocks"):
+        workload = next(each for each in all_workloads() if each.name == f"game_of_life/{name}")
+        parameters = workload.sweeps(cpu, limits_of(cpu, quick=True))[0].points[-1]
+        demands[name] = workload.demand(parameters, cpu), workload.operations
+    (one, of_one), (blocks, of_blocks) = demands["words"], demands["words_blocks"]
+
+    def ratio(demand: Demand) -> float:
+        return demand.operations["instruction"] / demand.operations["memory"]
+
+    assert ratio(one) == pytest.approx((of_one["memory"] + of_one["int32"]) / of_one["memory"])
+    assert ratio(blocks) == pytest.approx(of_blocks["instruction"] / of_blocks["memory"])
+    assert blocks.operations["int32"] / blocks.operations["memory"] == pytest.approx((87 + 30) / 20)
+    assert "int32_mul" not in blocks.operations
+
+
 def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) -> None:
     vector = Demand(64, (64,), operations={"local": 64.0})
     scalar = replace(vector, branches=True)
