@@ -132,21 +132,28 @@ def test_more_threads_take_longer_to_wake(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("driver", "target", "masked", "between", "ternary"),
+    ("driver", "target", "masked", "between", "ternary", "cycles"),
     [
-        ("3.0-rc2", "icelake-client", 8, 8, 24),
-        ("5.0", "skylake-avx512", None, None, 24),
-        ("3.0-rc2", "haswell", None, 8, 8),
+        ("3.0-rc2", "icelake-client", 8, 8, 24, 1),
+        ("5.0", "skylake-avx512", None, None, 24, 1),
+        ("3.0-rc2", "haswell", None, 8, 8, 2),
     ],
 )
 def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
-    database: Database, driver: str, target: str, masked: float | None, between: float | None, ternary: float
+    database: Database,
+    driver: str,
+    target: str,
+    masked: float | None,
+    between: float | None,
+    ternary: float,
+    cycles: float,
 ) -> None:
     files = (database.architecture(name) for name in ("emerald_rapids", "x86_64"))
     values = vector_values(_present(driver, target), *files)
 
     assert values["wave_size"].value == 8
     assert values["rates.ternary"].value == ternary
+    assert values["latencies.ternary"].value == cycles
     assert (values["masked_lanes"].value if "masked_lanes" in values else None) == masked
     assert (values["barrier_lanes"].value if "barrier_lanes" in values else None) == between
 

@@ -193,7 +193,8 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     between = {} if scalar else {"barrier_lanes": Value(float(min(lanes, own["wave_size"].value)), loops)}
     if own["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
         return between
-    copied = ("wave_size", "caches.L1.bandwidth", *(path for path in other if path.startswith("rates.")))
+    composed = ("latencies.ternary", "latencies.shift")
+    copied = ("wave_size", "caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
     values = between | {path: Value(other[path].value, origin) for path in copied}
     issued = own["rates.instruction"].value * lanes / own["wave_size"].value
     values["rates.instruction"] = Value(issued, origin)
@@ -204,5 +205,5 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
     if has_masks:
         values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
-        values |= {path: Value(own[path].value, origin) for path in ("latencies.ternary", "latencies.shift")}
+        values |= {path: Value(own[path].value, origin) for path in composed}
     return values
