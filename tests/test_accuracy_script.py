@@ -1,6 +1,7 @@
 """The accuracy table of the README: its place and its format."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -47,6 +48,20 @@ def residual(device: str, independence: Independence = "seen", predicted: float 
     return Residual(curve, what, "here", "s", predicted, 1.0)
 
 
+def test_calibrated_predictions_are_compared_with_those_of_the_same_points() -> None:
+    """One point has no calibrated prediction, because its workload is a microbenchmark."""
+    listed = replace(residual("a", "unseen device", 1.2), label="kernel")
+    measured = replace(listed, curve=replace(listed.curve, kind="calibrated"), predicted=1.1)
+    microbenchmark = replace(listed, label="other", predicted=2.0)
+
+    (row,) = script.times_by_result([listed, measured, microbenchmark])
+
+    assert row == (
+        *("run", "unseen device", "2", "60.0 % / 60.0 % / 92.0 %"),
+        *("1", "20.0 % / 20.0 % / 20.0 %", "10.0 % / 10.0 % / 10.0 %"),
+    )
+
+
 def test_an_architecture_has_a_row_for_both_days_and_all_have_one() -> None:
     found = [
         residual("nvidia/h200_sxm", "unseen device", 1.1),
@@ -63,7 +78,9 @@ def test_an_architecture_has_a_row_for_both_days_and_all_have_one() -> None:
 def test_a_result_has_a_row_with_the_origin_of_its_constants() -> None:
     found = [residual("nvidia/h200_sxm", "unseen device", 1.1), residual("nvidia/h200_sxm", "unseen device", 1.3)]
 
-    assert list(script.times_by_result(found)) == [("run", "unseen device", "2", "20.0 % / 20.0 % / 28.0 %", "")]
+    assert list(script.times_by_result(found)) == [
+        ("run", "unseen device", "2", "20.0 % / 20.0 % / 28.0 %", "", "", "")
+    ]
 
 
 def test_cells_combine_error_limit_and_result() -> None:

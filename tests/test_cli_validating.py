@@ -60,6 +60,15 @@ def test_every_result_below_a_folder_is_validated(results: Path, capsys: Capture
     assert "AMD GPU" in out
 
 
+def test_calibrated_predictions_have_their_counterpart(results: Path, capsys: Captured) -> None:
+    """Only one of the two workloads has calibrated predictions."""
+    assert main(["validate", str(results / "mine"), "--times"]) == 0
+
+    same = capsys.readouterr().out.partition("Times of the points that also have a calibrated prediction")[2]
+    (row,) = (line.split() for line in same.partition("\n\n")[0].splitlines() if line.lstrip().startswith("mine,"))
+    assert row[2] == str(POINTS)
+
+
 def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
     assert main(["validate", str(results / "mine"), "--times", "--json", str(results / "new" / "all.json")]) == 0
 

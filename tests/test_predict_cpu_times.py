@@ -6,22 +6,26 @@ from math import log
 
 import pytest
 
+from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.cpu_times import (
     ALL_AWAKE,
     FETCHING,
     GATHERED,
     LATE_S,
     MASKED,
+    STRAIGHT,
     WAKING,
     class_factors,
     lanes,
+    loop_time_s,
     padding,
     waking_s,
 )
-from gpureport.predict.model import point_time
+from gpureport.predict.model import instruction_class_times, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
+from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream
 
 RESOURCES = Resources(32)
@@ -37,6 +41,11 @@ def cpu() -> Device:
 
 def _with_masks(device: Device, masked_lanes: float) -> Device:
     architecture = device.architecture.model_copy(update={"masked_lanes": masked_lanes})
+    return device.model_copy(update={"architecture": architecture})
+
+
+def _with_loops(device: Device, barrier_lanes: float) -> Device:
+    architecture = device.architecture.model_copy(update={"barrier_lanes": barrier_lanes})
     return device.model_copy(update={"architecture": architecture})
 
 
@@ -97,9 +106,74 @@ def test_conditions_run_one_by_one_unless_they_become_masks(cpu: Device) -> None
 
 def test_loops_between_barriers_are_vectorised_by_some_compilers_only(cpu: Device) -> None:
     meeting = Demand(64, (64,), operations={"barrier": 64.0})
+    vectorising = _with_loops(cpu, 8.0)
 
     assert lanes(cpu, meeting) == 1
-    assert lanes(_with_masks(cpu, 8.0), meeting) == cpu.architecture.wave_size
+    assert lanes(_with_masks(cpu, 8.0), meeting) == 1  # masks are for conditions
+    assert lanes(vectorising, meeting) == cpu.architecture.wave_size
+    assert lanes(vectorising, replace(meeting, vectorised=False)) == cpu.architecture.wave_size  # narrow local accesses
+    assert lanes(vectorising, replace(meeting, work_group=(2, 32))) == cpu.architecture.wave_size
+    assert lanes(vectorising, replace(meeting, branches=True)) == 1
+
+
+def test_code_with_vector_types_has_no_vectors_of_work_items(cpu: Device) -> None:
+    pairs = Demand(64, (64,), operations={"fp32": 64.0}, vector_words=2)
+
+    assert lanes(cpu, pairs) == lanes(cpu, replace(pairs, vectorised=False)) == 2
+    assert lanes(cpu, replace(pairs, vector_words=64)) == cpu.architecture.wave_size
+    assert lanes(cpu, replace(pairs, branches=True)) == 1
+
+
+def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None:
+    """A loop of 120 instructions that stores 32 bytes: eight work-items. A quarter of the work-items is idle."""
+    stored = Stream("to", 3 * 2**20, 4, 4, write=True)
+    demand = Demand(
+        2**22,
+        (64, 4),
+        streams=(replace(stored, buffer="from", write=False), stored),
+        operations={"int32": 1e9},
+        branches=True,
+        idle_items=2**20,
+        instructions_per_stored_byte=120 / 32,
+    )
+    per_cycle = cpu.architecture.rates_per_cycle["instruction"] / cpu.architecture.wave_size
+    expected = STRAIGHT * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
+
+    assert loop_time_s(cpu, demand) == pytest.approx(expected)
+    assert instruction_class_times(cpu, demand) == {"instruction": pytest.approx(expected)}
+    partly = replace(stored, elements=stored.elements / 16, record_bytes=64, used_bytes=38)
+    assert loop_time_s(cpu, replace(demand, streams=(partly,))) == pytest.approx(expected)  # masks disable some stores
+    assert loop_time_s(cpu, replace(demand, instructions_per_stored_byte=0.0)) is None
+    assert loop_time_s(cpu, replace(demand, branches=False)) is None
+    assert loop_time_s(cpu, replace(demand, work_group=(4, 64))) is None  # rows shorter than a vector
+
+
+def test_compiled_code_changes_what_a_kernel_demands(cpu: Device) -> None:
+    workload = next(each for each in all_workloads() if each.name == "game_of_life/packed32")
+    sweep = workload.sweeps(cpu, limits_of(cpu, quick=True))[0]
+    compiled = Resources(0, vectorised=True, instructions_per_stored_byte=6.0)
+
+    _, demand, _ = model_inputs(cpu, workload, sweep, sweep.points[-1], compiled)
+
+    assert (demand.vectorised, demand.instructions_per_stored_byte) == (True, 6.0)
+
+
+def test_indexed_arrays_keep_their_address_arithmetic_on_a_cpu(cpu: Device) -> None:
+    """Game of Life with blocks of cells; one cell per work-item has no arrays."""
+    demands = {}
+    for name in ("words", "words_blocks"):
+        workload = next(each for each in all_workloads() if each.name == f"game_of_life/{name}")
+        parameters = workload.sweeps(cpu, limits_of(cpu, quick=True))[0].points[-1]
+        demands[name] = workload.demand(parameters, cpu), workload.operations
+    (one, of_one), (blocks, of_blocks) = demands["words"], demands["words_blocks"]
+
+    def ratio(demand: Demand) -> float:
+        return demand.operations["instruction"] / demand.operations["memory"]
+
+    assert ratio(one) == pytest.approx((of_one["memory"] + of_one["int32"]) / of_one["memory"])
+    assert ratio(blocks) == pytest.approx(of_blocks["instruction"] / of_blocks["memory"])
+    assert blocks.operations["int32"] / blocks.operations["memory"] == pytest.approx((87 + 30) / 20)
+    assert "int32_mul" not in blocks.operations
 
 
 def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) -> None:
@@ -129,8 +203,8 @@ def test_caches_fetch_lines_that_are_written(cpu: Device) -> None:
 def test_starting_groups_and_their_barriers_take_time_of_the_core(cpu: Device) -> None:
     working = Demand(2**20, (64,), operations={"fp32": 2.0**30})
     meeting = replace(working, operations={**working.operations, "barrier": 2.0**28})
-    # Barriers prevent vectors, here and there.
-    device = _with_masks(cpu, 8.0)
+    # Barriers do not prevent vectors here.
+    device = _with_loops(cpu, 8.0)
     without, with_barriers = (point_time(device, demand, RESOURCES) for demand in (working, meeting))
 
     added = with_barriers.ceilings_s["barrier"]

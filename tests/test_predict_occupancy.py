@@ -154,3 +154,32 @@ def test_code_for_a_cpu_shows_whether_it_has_vectors() -> None:
 
     assert compiled_resources(told) == Resources(0, vectorised=False)
     assert compiled_resources(told.model_copy(update={"code": code.model_copy(update={"vectorised": None})})) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, 2.0),
+        ({"counts": {"vector arithmetic": 126, "branch": 2}}, 0.0),  # a condition, or a second loop
+        ({"scalar_loops": 1}, 0.0),
+        ({"calls": ("memcpy",)}, 0.0),
+        ({"global_stores": {}}, 0.0),
+    ],
+)
+def test_the_instructions_of_a_straight_loop_of_vectors_are_known(change: dict[str, object], expected: float) -> None:
+    """128 instructions store 64 bytes."""
+    code = MachineCode(
+        form="x86-64",
+        counts={"vector arithmetic": 127, "branch": 1},
+        global_loads={32: 9},
+        global_stores={32: 2},
+        loops=True,
+        vectorised=True,
+        vector_loops=1,
+    )
+    compilation = Compilation(kernel="step", options="", code=code.model_copy(update=change))
+
+    resources = compiled_resources(compilation)
+
+    assert resources is not None
+    assert resources.instructions_per_stored_byte == expected

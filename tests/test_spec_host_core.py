@@ -89,6 +89,40 @@ def test_a_processor_that_does_not_identify_itself_is_generic(database: Database
     assert not match.notes
 
 
+def test_only_clocks_of_intel_fall_with_the_number_of_busy_cores(database: Database) -> None:
+    core = database.host_core
+    assert core is not None
+    amd = replace(core, vendor="AuthenticAMD", core=core.core.model_copy(update={"l1_latency_s": 1e-9}))
+    intel = replace(amd, vendor="GenuineIntel")
+
+    assert core_values(amd, 2e9, 16)["clock"].value == pytest.approx(4e9)  # four cycles of the L1
+    assert core_values(intel, 2e9, 16)["clock"].value == pytest.approx((2e9 * 5e9) ** 0.5)
+    assert core_values(amd, 4.5e9, 16)["clock"].value == 4.5e9
+
+
+def test_threads_wake_in_proportion_to_the_latency_of_the_l3(database: Database) -> None:
+    core = database.host_core
+    assert core is not None
+    near = replace(core, core=core.core.model_copy(update={"l3_latency_s": core.core.l3_latency_s / 2}))
+    far_s, near_s = (core_values(each, 2.1e9, 2)["launch.batched"].value for each in (core, near))
+
+    assert near_s == pytest.approx(far_s / 2)
+
+
+def test_the_cliff_of_streams_has_its_middle_where_a_third_of_the_accesses_misses(database: Database) -> None:
+    """Memory four times slower than the L3: a time of twice that of the L3 with one third of misses."""
+    core = database.host_core
+    assert core is not None
+    slow = replace(core, core=core.core.model_copy(update={"l3_read_bytes_per_s": 1e6}))
+    memory = core_values(slow, 2.1e9, 16)["memory.bandwidth"].value
+    cores = float(core.topology.cores) * float(core.topology.core_share)
+    fast = replace(core, core=core.core.model_copy(update={"l3_read_bytes_per_s": 4 * memory / cores}))
+    without, with_ = (core_values(each, 2.1e9, 16)["caches.L3.bandwidth_transition"].value for each in (slow, fast))
+
+    misses = (with_[1] / without[1]) ** 3
+    assert misses / (1 + misses) == pytest.approx(1 / 3)
+
+
 def test_more_threads_take_longer_to_wake(database: Database) -> None:
     core = database.host_core
     assert core is not None
@@ -98,18 +132,38 @@ def test_more_threads_take_longer_to_wake(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("driver", "target", "masked", "ternary"),
-    [("3.0-rc2", "icelake-client", 8, 24), ("5.0", "skylake-avx512", None, 24), ("3.0-rc2", "haswell", None, 8)],
+    ("driver", "target", "masked", "between", "ternary", "cycles"),
+    [
+        ("3.0-rc2", "icelake-client", 8, 8, 24, 1),
+        ("5.0", "skylake-avx512", None, None, 24, 1),
+        ("3.0-rc2", "haswell", None, 8, 8, 2),
+    ],
 )
 def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
-    database: Database, driver: str, target: str, masked: float | None, ternary: float
+    database: Database,
+    driver: str,
+    target: str,
+    masked: float | None,
+    between: float | None,
+    ternary: float,
+    cycles: float,
 ) -> None:
     files = (database.architecture(name) for name in ("emerald_rapids", "x86_64"))
     values = vector_values(_present(driver, target), *files)
 
     assert values["wave_size"].value == 8
     assert values["rates.ternary"].value == ternary
+    assert values["latencies.ternary"].value == cycles
     assert (values["masked_lanes"].value if "masked_lanes" in values else None) == masked
+    assert (values["barrier_lanes"].value if "barrier_lanes" in values else None) == between
+
+
+@pytest.mark.parametrize(("driver", "expected"), [("3.0-rc2", {"barrier_lanes": 8.0}), ("5.0", {})])
+def test_narrow_cores_keep_their_rates(database: Database, driver: str, expected: dict[str, float]) -> None:
+    files = (database.architecture(name) for name in ("zen2", "x86_64"))
+    values = vector_values(_present(driver, "znver2"), *files)
+
+    assert {path: value.value for path, value in values.items()} == expected
 
 
 def test_another_runtime_keeps_the_rates_of_the_core(database: Database) -> None:

@@ -29,7 +29,7 @@ from gpureport.spec.first_day import first_day
 from gpureport.validate.independence import FIRST_DAY, independence
 from gpureport.validate.residuals import WHATS, Residual, residuals
 from gpureport.validate.tables import table_folders, table_residuals
-from gpureport.validate.targets import TARGETS, Target, judge
+from gpureport.validate.targets import TARGETS, Target, judge, where_calibrated
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
 
@@ -176,6 +176,13 @@ def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
         print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
     else:
         print_aggregates("Times by result", "result", times, lambda c: c.curve.device_class, _result_title, origin=True)
+        print_aggregates(
+            "Times of the points that also have a calibrated prediction",
+            "result",
+            where_calibrated(times),
+            lambda c: c.curve.device_class,
+            _result_title,
+        )
         print_aggregates("Errors by device class", "feature", ordered, lambda c: c.curve.device_class, feature_row)
     times = [c for c in own if c.what == "times"]
     print_aggregates("Times by kernel of the user", "kernel", times, _result_title, lambda c: c.curve.key.workload)

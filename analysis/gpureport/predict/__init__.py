@@ -171,7 +171,11 @@ def model_inputs(
     isolated = sweep.isolated or sweep.frames > 0
     demand = replace(workload.demand(parameters, device), isolated=isolated, one_buffer=sweep.read_between)
     if compiled and compiled.vectorised is not None:
-        demand = replace(demand, vectorised=compiled.vectorised)
+        demand = replace(
+            demand,
+            vectorised=compiled.vectorised,
+            instructions_per_stored_byte=compiled.instructions_per_stored_byte,
+        )
         compiled = replace(compiled, registers=demand.registers, local_memory_bytes=demand.local_memory_bytes)
     resources = compiled or Resources(demand.registers, demand.local_memory_bytes)
     if resources.compiled and demand.local_memory_bytes:

@@ -17,6 +17,9 @@ WAKING = 0.65
 ALL_AWAKE = 4
 """Work-groups for each thread from which on all threads are awake (same data)."""
 
+STRAIGHT = 2.2
+"""Time of a loop of vectors with masks / time to issue its instructions: 2.7 instructions per cycle of six. Fitted to
+Game of Life with four bytes per cell on two cores (reports/pocl-xeon-2-cores)."""
 MASKED = 1.8
 """Time of code with masks, which runs both sides of every condition / time without conditions. Fitted to Game of Life
 on two cores (reports/pocl-xeon-2-cores)."""
@@ -59,17 +62,41 @@ def _as_uncertain_as(value: float) -> float:
 def lanes(device: Device, demand: Demand) -> float:
     """Return how many work-items run together as lanes of a vector.
 
-    Compilers do not vectorise code with different paths, nor loops between barriers, unless they can turn conditions
-    into masks. They vectorise along the first dimension. Compiled code without vectors runs work-items one by one (the
-    rate of emulated shuffles contains that). Code with vectors does not show how many lanes its masks disable.
+    Compilers vectorise along the first dimension. They do not vectorise code with different paths, unless they turn
+    conditions into masks. Only some vectorise loops between barriers. None vectorises code that already computes with
+    vector types: LLVM's loop vectoriser accepts scalar types only.
+
+    Compiled code without vectors runs work-items one by one, with three exceptions. The rate of shuffles contains their
+    emulation. Between barriers, vectors access strided local memory word by word. Vector types may be narrow. Code with
+    vectors does not show how many lanes its masks disable.
     """
-    wave = float(device.architecture.wave_size)
-    masks = device.architecture.masked_lanes
+    architecture, wave = device.architecture, float(device.architecture.wave_size)
+    if "barrier" in demand.operations and not demand.branches:
+        return max(1.0, min(architecture.barrier_lanes, wave))
+    if demand.vector_words and not demand.branches:
+        return min(wave, float(demand.vector_words))
     if demand.vectorised is False and "shuffle" not in demand.operations:
         return 1.0
     if demand.branches:
-        return max(1.0, min(masks, wave, float(demand.work_group[0])) / MASKED) if demand.maskable else 1.0
-    return min(masks, wave) if "barrier" in demand.operations else wave
+        vector = min(architecture.masked_lanes, wave, float(demand.work_group[0]))
+        return max(1.0, vector / MASKED) if demand.maskable else 1.0
+    return wave
+
+
+def loop_time_s(device: Device, demand: Demand) -> float | None:
+    """Return the seconds of all instructions on all cores, if the compiled code is one straight loop of vectors.
+
+    Its conditions are masks, so that each turn executes all instructions. The bytes of its stores show how many
+    work-items a turn advances; idle ones count. ``None``: the code is not of this form, or not known. The compiler
+    emits other code for work-groups whose rows are shorter than a vector.
+    """
+    narrow = demand.work_group[0] < device.architecture.wave_size
+    if narrow or not (demand.instructions_per_stored_byte and demand.branches):
+        return None
+    stored = sum(stream.elements * stream.record_bytes for stream in demand.streams if stream.write)
+    busy = demand.work_items / max(1, demand.work_items - demand.idle_items)
+    lanes_s = demand.instructions_per_stored_byte * stored * busy * device.architecture.wave_size
+    return STRAIGHT * lanes_s / device.rate_per_s("instruction")
 
 
 def padding(device: Device, demand: Demand) -> float:

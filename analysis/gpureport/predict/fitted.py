@@ -14,7 +14,8 @@ _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nv
 _CPUS: tuple[str, ...] = ()
 """Machines without entries: ``reports/published/cpus``."""
 _POCL = ("architectures/emerald_rapids",)
-"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU."""
+"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Nothing was fitted to
+``reports/pocl-epyc-*`` (Zen 4)."""
 
 _TRANSFERS = (
     *("nvidia/p100_pcie_16", "nvidia/v100_sxm2_16", "nvidia/v100_sxm2_32", "nvidia/t4", "nvidia/a10", "nvidia/a40"),
@@ -43,6 +44,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.cpu_times.GATHERED": _POCL,
     "predict.cpu_times.LATE_S": _POCL,
     "predict.cpu_times.MASKED": _POCL,
+    "predict.cpu_times.STRAIGHT": _POCL,
     "predict.cpu_times.WAKING": _POCL,
     "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,
     "predict.cpu_streams.LEVEL_SPREADS": _CPUS,

@@ -433,6 +433,8 @@ def instruction_class_times(device: Device, demand: Demand) -> dict[str, float]:
     rates = device.architecture.rates_per_cycle
     factors = {"local": demand.local_conflicts, "memory": _access_passes(device, demand)}
     if device.is_cpu:
+        if (loop_s := cpu_times.loop_time_s(device, demand)) is not None:
+            return {"instruction": loop_s / units}
         factors = cpu_times.class_factors(device, demand, factors)
     times = {
         name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * units)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
 
-from gpureport.records.measurement import Compilation
+from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import (
     AmdOccupancy,
@@ -27,12 +27,14 @@ class Resources:
         local_memory_bytes: local memory of a work-group.
         compiled: whether the compiler reported them (otherwise they are the workload's estimate).
         vectorised: whether a compiler for CPUs emitted vectors of work-items; ``None``: not known.
+        instructions_per_stored_byte: of code for a CPU that is a single straight loop of vectors; 0: other code.
     """
 
     registers: int
     local_memory_bytes: int = 0
     compiled: bool = False
     vectorised: bool | None = None
+    instructions_per_stored_byte: float = 0.0
 
 
 def compiled_resources(compilation: Compilation | None) -> Resources | None:
@@ -46,7 +48,21 @@ def compiled_resources(compilation: Compilation | None) -> Resources | None:
     )
     if registers is not None:
         return Resources(registers, local_memory, compiled=True)
-    return Resources(0, local_memory, vectorised=code.vectorised) if code and code.vectorised is not None else None
+    if code is None or code.vectorised is None:
+        return None
+    return Resources(
+        0, local_memory, vectorised=code.vectorised, instructions_per_stored_byte=_instructions_per_stored_byte(code)
+    )
+
+
+def _instructions_per_stored_byte(code: MachineCode) -> float:
+    """Return the instructions per stored byte of a single straight loop of vectors, with what surrounds it; else 0.
+
+    Such code has one branch, back to the start of the loop.
+    """
+    straight = (code.vector_loops, code.scalar_loops, code.counts.get("branch")) == (1, 0, 1) and not code.calls
+    stored = sum(width * count for width, count in code.global_stores.items())
+    return sum(code.counts.values()) / stored if straight and stored else 0.0
 
 
 def occupancy(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Occupancy:

@@ -19,16 +19,24 @@ from gpureport.spec.resolve import Value
 
 L1_CYCLES = {"AuthenticAMD": 4.0, "ARM": 4.0}
 """Cycles of a load from the L1, if not five."""
+_ONE_CLOCK = frozenset({"AuthenticAMD"})
+"""Vendors whose cores all reach the highest clock within the power budget: AMD's Precision Boost 2, since Zen+
+(https://en.wikichip.org/wiki/amd/frequency_behavior). Intel's limits fall with the number of busy cores."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
 _EMULATED_SHUFFLE = 0.2
 """Lane operations per cycle of a shuffle that PoCL emulates in memory. Measured on 16 cores with PoCL 5."""
-LAUNCH_S, LAUNCH_EXPONENT = 0.9e-6, 1.4
-"""Launch cost of PoCL with one thread, and its growth with the number of threads, which wait for the same lock. Fitted
-to 1.8 us with 2 threads and 43 us with 16 (reports/pocl-xeon-2-cores, pocl-xeon-16-cores)."""
-STREAMED = 2.0
-"""Part of the L3 that streams of all threads find / part that a chain of loads of one thread finds. Fitted to the
-cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""
+LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
+"""Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
+the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
+(reports/pocl-xeon-2-cores, pocl-xeon-16-cores)."""
+STREAMED = 2.13
+"""Size at which half of the accesses of streams of all threads hit the L3 / part that a chain of loads of one thread
+finds. Fitted to the cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""
+MOST_STREAMED = 1.5
+"""The largest such size / the listed L3, as on the cloud machines (``predict.cpu_memory.STREAMED_L3``)."""
+HITS_EXPONENT = 3.0
+"""Power of the size with which the hits of streams fall (``predict.cpu_memory.SHARED_EXPONENT``)."""
 _AROUND = (0.6, 1.0, 1.7)
 """Onset, midpoint and end of the cliff beyond an L3 that others share, relative to its usable part (assumed)."""
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
@@ -85,8 +93,8 @@ def guessed_facts(present: PresentDevice, name: str, caches: tuple[HostCache, ..
 def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, Value]:
     """Return the values that replace those of the generic entry; *clock_hz* is the listed clock.
 
-    With all cores busy, the clock is between the listed one and the highest, which follows from the latency of the L1:
-    their geometric mean (assumed).
+    The latency of the L1 gives the highest clock. With all cores busy, it is between the listed one and the highest:
+    their geometric mean (assumed), or the highest if that of the vendor does not depend on the number of busy cores.
 
     OpenCL's buffers have small pages. A virtual machine's TLB misses read entries of two page tables, which the L3
     serves: about one more access of the L3 (assumed; chains of loads on both machines of reports/pocl-xeon-* agree).
@@ -94,13 +102,14 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     core, place = host.core, host.topology
     source = f"{CORE_TYPE} {host.architecture}"
     highest = L1_CYCLES.get(host.vendor, 5.0) / core.l1_latency_s
-    clock = sqrt(clock_hz * highest) if highest > clock_hz else clock_hz
+    clock = max(clock_hz, highest if host.vendor in _ONE_CLOCK else sqrt(clock_hz * highest))
     threads = float(place.cores) * float(place.core_share) / max(1, processors)
-    share, streamed = host.usable_l3, min(1.5, STREAMED * host.usable_l3)
+    share, streamed = host.usable_l3, min(MOST_STREAMED, STREAMED * host.usable_l3) * _middle_of_cliff(host)
 
     def derived(value: object, note: str) -> Value:
         return Value(value, Provenance(kind="derived", source=source, note=note))
 
+    launch_s = LAUNCH_TRANSFERS * core.l3_latency_s * processors**LAUNCH_EXPONENT
     walk_s = core.l3_latency_s if host.hypervisor else 0.0
 
     def rate(bytes_per_s: float) -> Value:
@@ -110,12 +119,12 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
         return derived(seconds * clock, f"{seconds * 1e9:.3g} ns")
 
     return {
-        "clock": derived(clock, f"between the listed {clock_hz / 1e9:.3g} GHz and {highest / 1e9:.3g} GHz"),
+        "clock": derived(clock, f"of the listed {clock_hz / 1e9:.3g} GHz and the highest, {highest / 1e9:.3g} GHz"),
         "memory.bandwidth": derived(_memory_bytes_per_s(host), f"of {place.cores:.0f} cores of a socket, as reached"),
         "memory.efficiency": derived(1.0, "the bandwidth is that of streams"),
         "memory.latency": latency(core.memory_latency_s + core.tlb_latency_s + walk_s),
-        "launch.single": derived(LAUNCH_S * processors**LAUNCH_EXPONENT, f"to wake {processors} threads"),
-        "launch.batched": derived(LAUNCH_S * processors**LAUNCH_EXPONENT, f"to wake {processors} threads"),
+        "launch.single": derived(launch_s, f"to wake {processors} threads"),
+        "launch.batched": derived(launch_s, f"to wake {processors} threads"),
         "caches.L1.latency": latency(core.l1_latency_s),
         "caches.L2.latency": latency(core.l2_latency_s),
         "caches.L3.latency": latency(core.l3_latency_s + core.tlb_latency_s + walk_s),
@@ -137,6 +146,18 @@ def with_core(values: Mapping[str, Value], host: HostCore | None) -> dict[str, V
     return {**values, **core}
 
 
+def _middle_of_cliff(host: HostCore) -> float:
+    """Return the size at the middle of the cliff beyond the L3 / the size at which half of the accesses hit.
+
+    Memory takes r times as long as the L3. In the middle, on a log scale, the time is sqrt(r) times that of the L3. The
+    misses are then 1 / (1 + sqrt(r)) of the accesses, fewer than half: misses / hits = (size / half)^p = 1 / sqrt(r).
+    """
+    place = host.topology
+    cached = float(host.core.l3_read_bytes_per_s * place.cores * place.core_share)
+    slower = max(1.0, cached / _memory_bytes_per_s(host))
+    return float(slower ** (-1 / (2 * HITS_EXPONENT)))
+
+
 def _memory_bytes_per_s(host: HostCore) -> float:
     """Return the traffic of all cores with memory: reads, writes, and lines that writes fetch.
 
@@ -153,7 +174,7 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
 
     LLVM prefers vectors of 256 bits on Intel's processors with AVX-512, whose instructions it uses on them: three
     pipes for bitwise operations of three words, two for rotations. For a target without AVX-512, it emits code for
-    AVX2.
+    AVX2. Code between barriers needs no masks.
 
     Args:
         present: the device.
@@ -165,20 +186,24 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     if "Portable Computing Language" not in present.platform:
         return {}
     has_masks = _WIDE.search(present.version) is not None
-    if own["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
-        return {}
+    version = re.match(r"\d+", present.driver)
+    scalar = version is None or int(version[0]) >= _SCALAR_POCL
     origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
-    copied = ("wave_size", "caches.L1.bandwidth", *(path for path in other if path.startswith("rates.")))
-    values = {path: Value(other[path].value, origin) for path in copied}
+    loops = origin.model_copy(update={"note": "PoCL before 5 vectorises code between barriers"})
+    between = {} if scalar else {"barrier_lanes": Value(float(min(lanes, own["wave_size"].value)), loops)}
+    if own["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
+        return between
+    composed = ("latencies.ternary", "latencies.shift")
+    copied = ("wave_size", "caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
+    values = between | {path: Value(other[path].value, origin) for path in copied}
     issued = own["rates.instruction"].value * lanes / own["wave_size"].value
     values["rates.instruction"] = Value(issued, origin)
-    version = re.match(r"\d+", present.driver)
-    if version is None or int(version[0]) >= _SCALAR_POCL:
+    if scalar:
         values["rates.shuffle"] = Value(_EMULATED_SHUFFLE, origin.model_copy(update={"note": "emulated in memory"}))
     elif has_masks:
-        note = "PoCL before 5 vectorises simple conditions and code between barriers"
+        note = "PoCL before 5 vectorises simple conditions"
         values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
     if has_masks:
         values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
-        values |= {path: Value(own[path].value, origin) for path in ("latencies.ternary", "latencies.shift")}
+        values |= {path: Value(own[path].value, origin) for path in composed}
     return values

@@ -472,6 +472,8 @@ class Architecture(Record):
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     masked_lanes: Annotated[Number, Scalar("count", 1, 64, uncertain=False)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns conditional code, by masks; default 1: none."""
+    barrier_lanes: Annotated[Number, Scalar("count", 1, 64, uncertain=False)] = 1.0
+    """CPUs: lanes of the vectors into which a compiler turns code between barriers; default 1: none."""
     pipes: Table[Name, Names] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Table[Name, Cycles]

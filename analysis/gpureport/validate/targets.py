@@ -41,6 +41,22 @@ class Summary:
     not_predicted: int
 
 
+def where_calibrated(residuals: Iterable[Residual]) -> list[Residual]:
+    """Return the specification predictions of the times that also have a calibrated one.
+
+    Microbenchmarks have none. So only these points show whether calibration improves predictions.
+    """
+    times = [(_place(c), c) for c in residuals if c.what == "times"]
+    calibrated = {place for place, c in times if c.curve.kind == "calibrated"}
+    return [c for place, c in times if c.curve.kind == "specification" and place in calibrated]
+
+
+def _place(residual: Residual) -> tuple[str, str, str, str]:
+    """Return result, sweep, conditions and point of a residual."""
+    curve = residual.curve
+    return curve.result, str(curve.key), curve.conditions, residual.label
+
+
 def summarise(residuals: Iterable[Residual]) -> Summary:
     """Return the statistics of *residuals*; those without both values are only counted."""
     every = list(residuals)

@@ -199,7 +199,10 @@ class Demand:
             slice of the cache.
         branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
         maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
+        vector_words: words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs
+            then emit no vectors of work-items.
         vectorised: whether the compiled code for a CPU contains vectors of work-items; ``None``: not known.
+        instructions_per_stored_byte: of compiled code for a CPU that is a single straight loop; 0: other code.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: which pass reads the data again: the next dispatch (``dispatch``, including ping-pong), a later pass of
             the same dispatch (``kernel``), or none (``never``).
@@ -237,7 +240,9 @@ class Demand:
     waiting_cycles: float = 0.0
     branches: bool = False
     maskable: bool = False
+    vector_words: int = 0
     vectorised: bool | None = None
+    instructions_per_stored_byte: float = 0.0
     local_conflicts: float = 1.0
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True

@@ -72,6 +72,8 @@ class Board(Workload):
     registers: ClassVar[int] = 32
     branches: ClassVar[bool] = True
     maskable: ClassVar[bool] = False
+    indexed: ClassVar[bool] = False
+    """Whether loops index arrays of the work-item. Code for GPUs is unrolled; code for CPUs computes the addresses."""
 
     # Sizes
 
@@ -206,9 +208,16 @@ class Board(Workload):
         )
 
     def _operations(self, device: Device) -> Mapping[str, float]:
-        """Return the operations; on a CPU without address arithmetic, which is part of loads and stores."""
+        """Return the operations.
+
+        On a CPU without address arithmetic, which is part of loads and stores. With :attr:`indexed` arrays it remains;
+        the multiply-adds of addresses are then additions.
+        """
         if not device.is_cpu:
             return self.operations
+        if self.indexed:
+            others = {name: n for name, n in self.operations.items() if name != "int32_mul"}
+            return {**others, "int32": self.operations["int32"] + self.operations["int32_mul"]}
         kept = {name: n for name, n in self.operations.items() if name not in ("int32_mul", "instruction")}
         return {**kept, "instruction": sum(kept.values())}
 

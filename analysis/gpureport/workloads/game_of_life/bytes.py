@@ -56,6 +56,7 @@ class Bytes4(_Bytes):
     displaced = 6 / 22
     operations: Mapping[str, float] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
     row_after_row = True
+    indexed = True
     registers = 28
 
 

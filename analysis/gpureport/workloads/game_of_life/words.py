@@ -74,6 +74,7 @@ class WordsBlocks(Words):
     variant = "words_blocks"
     mapped = False
     maskable = False
+    indexed = True
     kernel = "step_words_blocks"
     title = "Game of Life, 4 bytes per cell, 2 x 2 cells per work-item"
     description = f"2 x 2 cells of four bytes per work-item: 16 shared loads and four stores, random start. {_TORUS}"

@@ -122,6 +122,7 @@ class Particles(Workload):
             memory_chain=1.0,
             registers=20,
             branches=self.branches,
+            vector_words=2,  # position and velocity
             ping_pong=True,
             stores_per_sector=self.stores_per_sector,
             lines_per_access=self.lines_per_access(device),
