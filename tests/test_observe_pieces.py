@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
-from gpureport.observe.features import Curve, case_features, curve_features, without_launch
+from gpureport.observe.features import Curve, case_features, curve_features, peak_features, without_launch
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
 from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
@@ -402,18 +402,21 @@ def test_a_time_that_is_nowhere_flat_shows_no_launch_cost() -> None:
 @pytest.mark.parametrize(("metric", "best", "noise"), [(RATE, 9.0, 0.1), (TIME, 2.0, 0.05), (RATE, 9.0, 0.0)])
 def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, noise: float) -> None:
     values = np.array([5.0, 9.0, 2.0, 4.0])
-    errors = np.full(4, 0.5)
-    errors[int(np.flatnonzero(values == best)[0])] = noise
-    (peak,), warnings = curve_features(GROUPS, metric, Curve(values, values, values, values, errors))
+    ends = (best * np.exp(-noise), best * np.exp(noise)) if noise else (None, None)
+    points = [Estimate(value, *ends) if value == best else Estimate(value, 0.5, 20.0) for value in values.tolist()]
+    (peak,) = peak_features(metric, points)
 
     assert (peak.position, str(peak.level), peak.value) == ("peak", "device", best)
-    assert warnings == ()
-    if noise:
-        assert (peak.ci_low, peak.ci_high) == pytest.approx((best * np.exp(-1.96 * noise), best * np.exp(1.96 * noise)))
-    else:
-        assert (peak.ci_low, peak.ci_high) == (None, None)
-    empty = np.zeros(0)
-    assert curve_features(GROUPS, metric, Curve(empty, empty, empty, empty, empty)) == ((), ())
+    assert (peak.ci_low, peak.ci_high) == pytest.approx(ends)
+    assert peak_features(metric, []) == ()
+
+
+def test_the_peak_of_a_curve_without_noise_has_no_interval() -> None:
+    values, empty = np.array([5.0, 9.0, 2.0]), np.zeros(0)
+    (peak,), warnings = curve_features(GROUPS, RATE, Curve(values, values, values, values, np.zeros(3)))
+
+    assert (peak.value, peak.ci_low, warnings) == (9.0, None, ())
+    assert curve_features(GROUPS, RATE, Curve(empty, empty, empty, empty, empty)) == ((), ())
 
 
 def test_cases_are_rates_with_the_intervals_given() -> None:

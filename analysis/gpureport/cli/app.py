@@ -293,7 +293,9 @@ def everything(
 
     _refuse_beside_resume(context)
     entries, kernels = tuple(devices or ()), tuple(kernel or ())
-    request = Request(device, quick, chosen(workload, only), seed, entries, timings, resume, kernels, only=only)
+    request = Request(
+        device, quick or only is not None, chosen(workload, only), seed, entries, timings, resume, kernels, only=only
+    )
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
@@ -319,7 +321,9 @@ def measure(
 
     _refuse_beside_resume(context)
     entries, kernels = tuple(devices or ()), tuple(kernel or ())
-    request = Request(device, quick, chosen(workload, only), seed, entries, timings, resume, kernels, only=only)
+    request = Request(
+        device, quick or only is not None, chosen(workload, only), seed, entries, timings, resume, kernels, only=only
+    )
     return measure_only(request, output, force, runs)
 
 

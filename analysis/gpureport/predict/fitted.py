@@ -62,8 +62,6 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.power.SHARE": _H200,
     "predict.power.SHARE_FACTOR": (),
     "predict.transfers.BOTH_WAYS": _TRANSFERS,
-    "predict.transfers.FAULT_BYTES": (),
-    "predict.transfers.FAULT_S": _H200,
     "predict.transfers.FROM_STAGING": _H200,
     "predict.transfers.TO_HOST_CALLS": _H200,
     "predict.transfers.TO_DEVICE_LATENCY": _H200,

@@ -3,13 +3,12 @@
 Memory of the host is pinned, ordinary or mapped::
 
     pinned     T = latency + max over directions of ( bytes / B )     both at once: call instead of latency
-    ordinary   T = call + bytes x ( 1 / B + 1 / C )                   to the host: 3 calls, 1.7 C
-    mapped     T = calls + bytes x ( 1 / B + 1 / C ) + pages x F
+    ordinary   T = call + bytes x ( 1 / B + 1 / C )                   to the host: 2 calls, 1.7 C
+    mapped     T = calls + bytes x ( 1 / B + 1 / C )
 
 B is the rate of the link for the direction, C the rate at which one core of the host copies. A driver copies ordinary
-memory through pinned memory of its own, and the program copies mapped memory. A mapped buffer gets new pages: the first
-access to each takes F. The second of two directions starts one call after the first. Where device and host share their
-memory, a transfer is one copy by a core: T = call + bytes / C.
+memory through pinned memory of its own, and the program copies mapped memory. The second of two directions starts one
+call after the first. Where device and host share their memory, a transfer is one copy by a core: T = call + bytes / C.
 
 PCI Express sends packets (PCI Express Base Specification 5.0, sections 2.2, 3.6 and 4.2). Each has a payload and an
 overhead: framing and sequence number (4 B), header and checksum (4 B). A write to the host has a header of 16 B. Data
@@ -49,11 +48,9 @@ C2C_REACHED = 0.85
 
 TO_DEVICE_LATENCY = 1.8
 """Fixed time of a copy to the device / to the host, from 64 KiB on: 2.6 and 1.45 us on an H200."""
-FAULT_S, FAULT_BYTES = 1.5e-6, 4096.0
-"""Time of the first access to a page of a mapped buffer, and the size of a page. On an H200, mapped buffers of 32 to
-256 MiB are copied at 2.0 GB/s, where a core copies 9.8 GB/s: 1.5 us per page."""
-TO_HOST_CALLS = 3.0
-"""Time of a call that waits for data of the device / time of one that only sends data: 3.4 on an H200."""
+TO_HOST_CALLS = 2.0
+"""Time of a call that waits for data of the device / time of one that only sends data: 1.7 to 3.7 in two runs on an
+H200."""
 FROM_STAGING = 1.7
 """Rate at which the driver copies to ordinary memory / rate at which it copies from it: what it reads has just arrived
 in a cache. Of 1 and 1.7, the latter fits 13 to 17 GB/s of an H200 at 64 MiB to 1 GiB (to the device: 9.4)."""
@@ -82,7 +79,6 @@ def transfer_time(device: Device, traffic: HostTraffic) -> TransferTime:
     elif traffic.memory != "pinned":
         faster = FROM_STAGING if traffic.memory == "pageable" else 1.0
         copied_s = (traffic.to_device + traffic.to_host / faster) / link.host_copy_bytes_per_s
-        copied_s += moved / FAULT_BYTES * FAULT_S if traffic.memory == "mapped" else 0.0
     ceilings = {"call": _first_s(device, traffic), "host copy": copied_s}
     linked_s = 0.0
     if not shared:
