@@ -164,7 +164,9 @@ WorkloadOption = Annotated[
 ]
 OnlyOption = Annotated[
     Literal["key-figures"] | None,
-    typer.Option("--only", help="key-figures: only the workloads of the table of key figures, about 20 s on a GPU."),
+    typer.Option(
+        "--only", help="key-figures: quickly, only the workloads of the table of key figures, about 20 s on a GPU."
+    ),
 ]
 KernelOption = Annotated[
     list[Path] | None,
@@ -293,9 +295,8 @@ def everything(
 
     _refuse_beside_resume(context)
     entries, kernels = tuple(devices or ()), tuple(kernel or ())
-    request = Request(
-        device, quick or only is not None, chosen(workload, only), seed, entries, timings, resume, kernels, only=only
-    )
+    names, quick = chosen(workload, only), quick or only is not None
+    request = Request(device, quick, names, seed, entries, timings, resume, kernels, only=only)
     return report_everything(request, output, force, no_pdf, paper, runs)
 
 
@@ -321,9 +322,8 @@ def measure(
 
     _refuse_beside_resume(context)
     entries, kernels = tuple(devices or ()), tuple(kernel or ())
-    request = Request(
-        device, quick or only is not None, chosen(workload, only), seed, entries, timings, resume, kernels, only=only
-    )
+    names, quick = chosen(workload, only), quick or only is not None
+    request = Request(device, quick, names, seed, entries, timings, resume, kernels, only=only)
     return measure_only(request, output, force, runs)
 
 
