@@ -50,7 +50,7 @@ MOST_FAMILIES = len(ACCENTS)
 
 _LATENCY, _BANDWIDTH = ("memory", ("latency",)), ("memory", ("read_private", "read"))
 """Family and variants of the microbenchmarks of caches."""
-_HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.24, 0.2, 0.37
+_HEIGHT_IN, _TOP_IN, _FOOT_IN = 2.1, 0.2, 0.37
 _LEFT_IN, _CACHES_IN, _WORK_LEFT_IN, _NAMES_IN = 0.6, 3.32, 0.52, 1.24
 _MARKS_IN, _BETWEEN_IN = 0.12, 0.06
 _APART_IN = 0.06  # between names of caches

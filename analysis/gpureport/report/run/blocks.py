@@ -30,7 +30,7 @@ from gpureport.report.text.captions import (
     sample_caption,
 )
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import family_name, observed_head, seen_in
+from gpureport.report.text.words import family_name, seen_in
 from gpureport.text import N90
 from gpureport.units import format_ratio
 
@@ -44,22 +44,15 @@ def as_predicted(members: Sequence[CurveRecords]) -> bool:
 
 
 def expected_blocks(report: Report, kinds: Sequence[Sequence[CurveRecords]]) -> list[Block]:
-    """Return the table of separate cases that are as predicted, one row for each kind of sweep."""
-    rows = tuple(
-        (
-            block_title(family_name(report, members[0].key.family), members),
-            str(len(ratios)),
-            f"{format_ratio(min(ratios))} to {format_ratio(max(ratios))}",
-        )
+    """Return a note on separate cases that are as predicted: the range of each kind of sweep."""
+    spans = [
+        f"{block_title(family_name(report, members[0].key.family), members)}, "
+        f"{format_ratio(min(ratios))} to {format_ratio(max(ratios))} ({len(ratios)})"
         for members in kinds
         if (ratios := [pair.main.ratio or 0.0 for curve in members for pair in curve.pairs])
-    )
-    caption, seen = (
-        "Kinds of sweeps whose separate cases all agree with their predictions.",
-        seen_in(report),
-    )
-    table = Table(("sweep", "cases", f"{seen} / predicted"), rows, frozenset({"cases"}))
-    return _table_block("expected", "Separate cases that are as predicted", table, caption)
+    ]
+    note = f"{seen_in(report).capitalize()} / predicted (number of cases): {'; '.join(spans)}. Numbers: appendix B."
+    return [Block("expected", "Separate cases that are as predicted", notes=(note,))] if spans else []
 
 
 def _table_block(anchor: str, title: str, table: Table, caption: str, numbers: str = "numbers") -> list[Block]:
@@ -140,7 +133,7 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords], cases: Iterable[
     drawn = [(family_name(report, name), [curve for curve in found if curve.key.family == name]) for name in families]
     drawn += [("Your kernels", own)] if (own := of_user(report, found)) else []
     figures = tuple(figure for name, curves in drawn for figure in _roofline(report, name, curves, described))
-    table = limits_table(known, observed_head(report) if observed else "")
+    table = limits_table(known, seen if observed else "")
     notes = (roofline_note(seen if observed else ""),)
     return [
         *([Block("rooflines", "Rooflines", figures, notes=notes, numbers=("numbers",))] if figures else []),

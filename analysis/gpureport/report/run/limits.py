@@ -9,7 +9,7 @@ from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
-from gpureport.units import format_interval, format_percent, format_predicted
+from gpureport.units import format_percent, format_value
 
 _SIZES = ("working_set", "work_items")
 EXCEEDED = "The limit is higher than the model assumes, or the kernel needs less of the limiting resource."
@@ -111,26 +111,29 @@ def _occupancy(entry: Occupancy) -> str:
     return occupancy_text(entry) + (", assumed" if entry.source == "assumed" else "")
 
 
+_NAME = 36
+"""Characters of a kernel's identifier that are kept on one line."""
+
+
 def limits_table(found: Iterable[Limit], head: str = "") -> Table:
-    """List kernels at their largest sizes: speed, bottleneck, efficiency and occupancy.
+    """List kernels at their largest sizes, a line each: speed without interval, bottleneck, efficiency and occupancy.
 
     *head* is that of the column of observed speeds, which is left out without one.
     """
     seen = (head,) if head else ()
-    columns = ("kernel", "size", *seen, "predicted", "bottleneck", "efficiency", "occupancy")
+    columns = ("kernel", *seen, "predicted", "bottleneck", "efficiency", "occupancy")
     rows = tuple(_row(limit, observed=bool(head)) for limit in found)
-    return Table(columns, rows, frozenset({*seen, "predicted", "efficiency"}))
+    return Table(columns, rows, frozenset({*seen, "predicted", "efficiency"}), short=_NAME)
 
 
 def _row(limit: Limit, *, observed: bool) -> tuple[str, ...]:
     point, seen = limit.predicted, limit.observed
-    value = format_interval(seen.value, seen.ci_low, seen.ci_high, limit.unit) if seen else UNKNOWN
+    value = format_value(seen.value, limit.unit) if seen else UNKNOWN
     share = limit.share if observed else limit.predicted_share
     return (
         limit.key.workload,
-        point.point.label.partition(" (")[0],
         *((value,) if observed else ()),
-        format_predicted(point.value, point.value / point.spread, point.value * point.spread, limit.unit),
+        format_value(point.value, limit.unit),
         ceiling_text(limit.bottleneck),
         UNKNOWN if share is None else format_percent(share),
         limit.occupancy,
