@@ -108,8 +108,8 @@ static inline void strip(global const Vector *restrict from, global Vector *rest
         }
 }
 
-// Work-items are one-dimensional: the strips of `rows` rows from west to east, then those of the next rows. Only the last
-// work-group has idle work-items.
+// Work-items are one-dimensional: the strips of `rows` rows from west to east, then those of the next rows. Only the
+// last work-group has idle work-items.
 kernel void step_interleaved(global const Vector *restrict from, global Vector *restrict to, uint strips, int height,
                              uint width, int rows)
 {
@@ -126,8 +126,8 @@ kernel void step_interleaved(global const Vector *restrict from, global Vector *
         cells[j] = (bits == 32 ? ~0u : (1u << bits) - 1) & (x == 0 ? ~0u << HALO : ~0u);
     }
     const int end = min(first + rows, height);
-    // Decided once for the work-group: a wave whose lanes diverged would execute both branches. The board may end within
-    // the halo of the last strip but one.
+    // Decided once for the work-group: a wave whose lanes diverged would execute both branches. The board may end
+    // within the halo of the last strip but one.
     const uint items = (uint)get_local_size(0), item0 = (uint)get_group_id(0) * items, x0 = item0 % strips;
     const int top = (int)(item0 / strips) * rows;
     if (x0 == 0 || x0 + items + 1 >= strips || top < STEPS || top + rows + STEPS > height)
