@@ -14,6 +14,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, BytesWide
+from gpureport.workloads.game_of_life.interleaved import Interleaved
 from gpureport.workloads.game_of_life.packed import Packed
 from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
 from gpureport.workloads.game_of_life.strips import BytesStrips
@@ -205,6 +206,35 @@ def test_a_linear_dispatch_pads_once() -> None:
 
     assert workload.geometry(board) == ((1024,), (64,))
     assert workload.demand(board, TOY).groups == 16
+
+
+def test_interleaved_strips_occupy_the_device_for_three_rounds() -> None:
+    """586 strips across: 132 compute units with 256 work-items each process 172 blocks of rows in three rounds."""
+    workload, board = Interleaved(8, "eight"), {"width": 2**16, "height": 2**16, "local_x": 64, "local_y": 1}
+    units = TOY.model_copy(update={"compute_units": 132})
+    board["rows"] = workload.strip_rows(board, units)
+    demand = workload.demand(board, units)
+
+    assert board["rows"] == 382
+    assert workload.geometry(board) == ((1575 * 64, 1), (64, 1))
+    assert demand.idle_items == 1575 * 64 - 586 * 172
+    assert demand.groups <= 3 * 132 * 4
+    assert workload.strip_rows(board, CPU.model_copy(update={"compute_units": 64})) == 3278
+
+
+@pytest.mark.parametrize(
+    ("width", "rows", "share"),
+    [
+        (112 * 16, 16, 1.0),  # two groups per block of rows: each has the first or the last strip
+        (112 * 32, 16, 1 - 2 * 2 / 16),  # four groups, four blocks: those inside have no border
+        (112 * 33, 16, 1 - 2 * 3 / 17),  # groups start at another strip in each block
+        (112 * 32, 64, 1.0),
+    ],
+)
+def test_only_groups_at_the_border_check_for_it(width: int, rows: int, share: float) -> None:
+    """Groups of eight strips of a board with 64 rows."""
+    board = {"width": width, "height": 64, "local_x": 8, "local_y": 1, "rows": rows}
+    assert Interleaved(8, "eight").at_border(board) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

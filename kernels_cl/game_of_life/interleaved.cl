@@ -108,12 +108,14 @@ static inline void strip(global const Vector *restrict from, global Vector *rest
         }
 }
 
+// Work-items are one-dimensional: the strips of `rows` rows from west to east, then those of the next rows. Only the
+// last work-group has idle work-items.
 kernel void step_interleaved(global const Vector *restrict from, global Vector *restrict to, uint strips, int height,
-                       uint width, int rows)
+                             uint width, int rows)
 {
-    const uint x = (uint)get_global_id(0);
-    const int first = (int)get_global_id(1) * rows;
-    if (x >= strips || first >= height)
+    const uint item = (uint)get_global_id(0), x = item % strips;
+    const int first = (int)(item / strips) * rows;
+    if (first >= height)
         return;
     // The bits of cells on the board: bit i of word j is column west + 4 i + j.
     const int west = (int)(x * OWN * WORDS) - HALO * WORDS;
@@ -124,10 +126,11 @@ kernel void step_interleaved(global const Vector *restrict from, global Vector *
         cells[j] = (bits == 32 ? ~0u : (1u << bits) - 1) & (x == 0 ? ~0u << HALO : ~0u);
     }
     const int end = min(first + rows, height);
-    // Decided once for the work-group: a wave whose lanes diverged would execute both branches.
-    const uint columns = (uint)((get_group_id(0) + 1) * get_local_size(0)), items = (uint)get_local_size(1);
-    const int top = (int)(get_group_id(1) * items) * rows, bottom = top + (int)items * rows;
-    if (get_group_id(0) == 0 || columns >= strips || top < STEPS || bottom + STEPS > height)
+    // Decided once for the work-group: a wave whose lanes diverged would execute both branches. The board may end
+    // within the halo of the last strip but one.
+    const uint items = (uint)get_local_size(0), item0 = (uint)get_group_id(0) * items, x0 = item0 % strips;
+    const int top = (int)(item0 / strips) * rows;
+    if (x0 == 0 || x0 + items + 1 >= strips || top < STEPS || top + rows + STEPS > height)
         strip(from, to, x, first, end, strips, height, cells, true);
     else
         strip(from, to, x, first, end, strips, height, cells, false);

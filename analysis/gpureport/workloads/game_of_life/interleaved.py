@@ -1,22 +1,28 @@
 """Game of Life, one bit per cell, several generations per pass; neighbouring cells are in different words."""
 
-from math import ceil, prod
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.rules import Cells
-from gpureport.workloads.game_of_life.steps import AT_BORDERS, MOVES, RESIDENT, ROUNDS, SHORTEST, WORDS, Steps
-from gpureport.workloads.model import Parameters
+from gpureport.workloads.game_of_life.steps import AT_BORDERS, MOVES, RESIDENT, SHORTEST, WORDS, Steps
+from gpureport.workloads.model import Limits, Parameters
 
+_ROUNDS = 3
 _OPERATIONS = 9.5  # of a word
 _PER_ROW = 24.0  # operations that add the cells of the strips to the west and east, and remove them again
 
 
 class Interleaved(Steps):
-    """As :class:`Steps`, with half a shift instead of two for each word, and no word that contains edges only."""
+    """As :class:`Steps`, with half a shift instead of two for each word, and no word that contains edges only.
 
+    Work-items and work-groups are one-dimensional (``local_y`` is 1), so that only the last work-group has idle
+    work-items.
+    """
+
+    shape = (64, 1)
     source = "game_of_life/interleaved.cl"
     kernel = "step_interleaved"
 
@@ -31,7 +37,8 @@ class Interleaved(Steps):
             f"words with {self.bits} cells each. Neighbouring cells are in different words, so that few shifts are "
             "needed. Sums of the last two rows of every generation stay in registers, so that all generations need one "
             f"pass over memory. The {2 * (32 - self.bits)} columns on either side, and {generations} rows "
-            "above and below a strip, are computed twice. Dead beyond the border. Counted: cells advanced, each "
+            "above and below a strip, are computed twice. The dispatch is one-dimensional, so that only the last "
+            "work-group has idle work-items. Dead beyond the border. Counted: cells advanced, each "
             f"{generations} times per dispatch."
         )
 
@@ -47,12 +54,23 @@ class Interleaved(Steps):
     def _side(self, working_set_bytes: float) -> int:
         return super()._side(working_set_bytes * self.bits / 32)
 
+    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        """Return rows of one to eight waves of NVIDIA GPUs; larger groups would not fit in the registers."""
+        return tuple((2**power, 1) for power in range(5, 9) if 2**power <= limits.max_work_group)
+
+    def items(self, parameters: Parameters) -> tuple[int, int]:
+        """One work-item per strip, in one dimension."""
+        columns, down = super().items(parameters)
+        return columns * down, 1
+
     def strip_rows(self, parameters: Parameters, device: Device) -> int:
-        """Return the rows of a strip, an even number: few long strips that occupy the device in whole rounds."""
+        """Return the rows of a strip, an even number: long strips that occupy the device for whole rounds.
+
+        A core of a CPU processes one work-group at a time.
+        """
         strips = self.row_bytes(parameters) // self.element_bytes
-        resident = device.compute_units * (RESIDENT if not device.is_cpu else 1)
-        across = ceil(strips / parameters["local_x"]) * parameters["local_x"] if not device.is_cpu else strips
-        down = max(1, ROUNDS * resident // across)
+        resident = device.compute_units * (RESIDENT if not device.is_cpu else parameters["local_x"])
+        down = max(1, _ROUNDS * resident // strips)
         return max(SHORTEST * self.generations, 2 * ceil(parameters["height"] / down / 2))
 
     def per_row(self, parameters: Parameters) -> tuple[float, float, int]:
@@ -62,10 +80,22 @@ class Interleaved(Steps):
         return integer, integer + words * MOVES + _PER_ROW, 62 + 22 * self.generations
 
     def at_border(self, parameters: Parameters) -> float:
-        """Return the share of work-groups with cells beyond the border, at any of its four sides."""
-        group = (parameters["local_x"], parameters["local_y"])
-        groups = (ceil(n / side) for n, side in zip(self.items(parameters), group, strict=True))
-        return 1 - prod(1 - min(1.0, 2 / count) for count in groups)
+        """Return the share of work-groups that check for the border, as the kernel decides it."""
+        strips, local = self.row_bytes(parameters) // self.element_bytes, parameters["local_x"]
+        first = np.arange(0, self.items(parameters)[0], local)
+        rows, x = self.rows(parameters), first % strips
+        top = first // strips * rows
+        at_side = (x == 0) | (x + local + 1 >= strips)
+        above_or_below = (top < self.generations) | (top + rows + self.generations > parameters["height"])
+        return float((at_side | above_or_below).mean())
+
+    def verification(self) -> tuple[Parameters, ...]:
+        """As :class:`Steps`, and a board that ends within the halo of a strip whose work-group has no other border."""
+        flat = (
+            {**board, "local_x": board["local_x"] * board["local_y"], "local_y": 1} for board in super().verification()
+        )
+        width = 16 * self.strip + self.generations // 2 - 1
+        return (*flat, {"width": width, "height": 37, "local_x": 8, "local_y": 1, "rows": 3})
 
     def drawn(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
         """Random cells; the other bits of a word are zero."""
