@@ -208,18 +208,34 @@ def test_a_linear_dispatch_pads_once() -> None:
     assert workload.demand(board, TOY).groups == 16
 
 
-def test_interleaved_strips_occupy_the_device_for_three_rounds() -> None:
-    """586 strips across: 132 compute units with 256 work-items each process 172 blocks of rows in three rounds."""
+def test_interleaved_strips_occupy_the_device_for_four_rounds() -> None:
+    """586 strips across: 132 compute units with 384 work-items each process 344 blocks of rows in four rounds."""
     workload, board = Interleaved(8, "eight"), {"width": 2**16, "height": 2**16, "local_x": 64, "local_y": 1}
     units = TOY.model_copy(update={"compute_units": 132})
     board["rows"] = workload.strip_rows(board, units)
     demand = workload.demand(board, units)
 
-    assert board["rows"] == 382
-    assert workload.geometry(board) == ((1575 * 64, 1), (64, 1))
-    assert demand.idle_items == 1575 * 64 - 586 * 172
-    assert demand.groups <= 3 * 132 * 4
-    assert workload.strip_rows(board, CPU.model_copy(update={"compute_units": 64})) == 3278
+    assert board["rows"] == 191  # with the 16 rows above and below, 69 passes of three rows
+    assert workload.geometry(board) == ((3150 * 64, 1), (64, 1))
+    assert demand.idle_items == 3150 * 64 - 586 * 344
+    assert demand.groups <= 4 * 132 * 6
+    assert demand.registers == 155
+    assert demand.operations["int32"] == (32 * 9 + 16) * (1 + 0.2 * workload.at_border(board)) * 3150 * 64 * 207
+    assert workload.strip_rows({**board, "local_x": 256}, units) == 287  # a second group of 256 would not be resident
+    assert workload.strip_rows(board, CPU.model_copy(update={"compute_units": 64})) == 2429
+
+
+def test_interleaved_cells_are_in_the_middle_of_a_word() -> None:
+    """Bit 2 + i of word j is cell 4 i + j of a strip of 112; the two lowest and highest bits are zero."""
+    workload = Interleaved(8, "eight")
+    cells = np.zeros((1, 130), dtype=np.bool_)
+    cells[0, [0, 5, 111, 114]] = True
+    stored = workload.stored(cells, 32)
+
+    assert stored.view("<u4").tolist() == [[1 << 2, 1 << 3, 0, 1 << 29, 0, 0, 1 << 2, 0]]
+    np.testing.assert_array_equal(workload.cells_in(stored, 130), cells)
+    drawn = workload.drawn(np.random.default_rng(0), 2**10).view("<u4")
+    assert np.bitwise_or.reduce(drawn) == 0x3FFFFFFC
 
 
 @pytest.mark.parametrize(

@@ -17,121 +17,173 @@
 //   word 3     3       7      11
 //
 // In registers, the lowest and highest HALO bits of each word belong to the strips to the west and east. Wrong values
-// spread from the outermost bits by one cell per generation, so that they stay within these bits. In memory, words
-// contain OWN cells in the lowest bits; the other bits are zero. The work-item reads 2 STEPS more rows than it writes.
+// spread from the outermost bits by one cell per generation, so that they stay within these bits. In memory these bits
+// are zero; the OWN bits between them are the cells. The work-item reads 2 STEPS more rows than it writes.
 #include "game_of_life/bits.h"
 
 #define WORDS 4
 #define HALO ((STEPS + WORDS - 1) / WORDS)
 #define OWN (32 - 2 * HALO)
 
-typedef uint4 Vector;
+typedef struct {
+    uint w[WORDS];
+} Words;
 
 // The words of a row, and those of the strips to the west and east.
 typedef struct {
-    Vector here, west, east;
+    Words here, west, east;
 } Row;
 
-// `bordered`: a strip beside this one may lie beyond the border. Without the check of `y`, the compiler for compute
-// capability 9.0 would load two rows ahead, for which there are too few registers.
-static inline Row load_row(global const Vector *restrict board, uint x, int y, uint strips, int height, bool bordered)
+static inline Words load_words(global const uint4 *p)
 {
-    Row row = {(Vector)(0), (Vector)(0), (Vector)(0)};
+    const uint4 v = *p;
+    const Words words = {{v.s0, v.s1, v.s2, v.s3}};
+    return words;
+}
+
+// `bordered`: a strip beside this one may lie beyond the border. Rows beyond it may be read in any strip, up to two
+// after the last one that is needed.
+static inline Row load_row(global const uint4 *restrict board, uint x, int y, uint strips, int height, bool bordered)
+{
+    Row row = {{{0}}, {{0}}, {{0}}};
     if (y >= 0 && y < height) {
-        global const Vector *p = board + (size_t)y * strips + x;
-        row.here = p[0];
+        global const uint4 *p = board + (size_t)y * strips + x;
+        row.here = load_words(p);
         if (!bordered || x > 0)
-            row.west = p[-1];
+            row.west = load_words(p - 1);
         if (!bordered || x + 1 < strips)
-            row.east = p[1];
+            row.east = load_words(p + 1);
     }
     return row;
 }
 
-// Advances one strip. `bordered`: keep the cells beyond the border (0 in `cells`) dead in every generation.
-static inline void strip(global const Vector *restrict from, global Vector *restrict to, uint x, int first, int end,
-                         uint strips, int height, const uint *cells, bool bordered)
+// Two neighbouring cells share two of their three columns. `shared1` to `shared3`: what both cells need of the shared
+// columns, which contain the cell `here`. `sum1`, `sum2`: the sum of the third column. The operations were found by
+// search; the rule is that of alive() in bits.h.
+static inline uint alive_in_pair(uint shared1, uint shared2, uint shared3, uint sum1, uint sum2, uint here)
 {
-    // For each generation, the two previous rows: the sum of each cell and its two neighbours within the row (bit
-    // planes sum1 and sum2) and the cells. Even rows use slot 0, odd rows slot 1, so no value is copied.
-    uint sum1[2][STEPS][WORDS], sum2[2][STEPS][WORDS], here[2][STEPS][WORDS];
+    uint a, b, c, result;
+    LOGIC(a, here | (shared1 ^ sum2), 0xde, shared1, here, sum2);
+    LOGIC(b, (a & shared3) | (~sum1 & (a | shared3)), 0xd4, a, shared3, sum1);
+    LOGIC(c, (b ^ sum2) & (b | ~shared2), 0x52, b, shared2, sum2);
+    LOGIC(result, (c ^ shared1) & (c | ~shared2), 0x52, c, shared2, shared1);
+    return result;
+}
+
+// The next generation of the row `middle`.
+static inline Words generation(Words north, Words middle, Words south)
+{
+    // The sum of each cell and those to the north and south, in two bits.
+    Words sum1, sum2, next;
+#pragma unroll
+    for (int i = 0; i < WORDS; ++i) {
+        sum1.w[i] = parity(north.w[i], middle.w[i], south.w[i]);
+        sum2.w[i] = majority(north.w[i], middle.w[i], south.w[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 2) {
+        const uint a1 = sum1.w[i], a2 = sum2.w[i], b1 = sum1.w[i + 1], b2 = sum2.w[i + 1];
+        const uint west1 = i == 0 ? sum1.w[WORDS - 1] << 1 : sum1.w[i - 1];
+        const uint west2 = i == 0 ? sum2.w[WORDS - 1] << 1 : sum2.w[i - 1];
+        const uint east1 = i + 2 == WORDS ? sum1.w[0] >> 1 : sum1.w[i + 2];
+        const uint east2 = i + 2 == WORDS ? sum2.w[0] >> 1 : sum2.w[i + 2];
+        const uint odd = parity(b2, b1, a2), shared3 = a1 ^ b1;
+        uint shared1, shared2;
+        LOGIC(shared1, odd ^ (a1 & ~b1), 0xd2, odd, b1, a1);
+        LOGIC(shared2, (b2 & a2) | (~shared1 & (b2 | a2)), 0x8e, shared1, b2, a2);
+        next.w[i] = alive_in_pair(shared1, shared2, shared3, west1, west2, middle.w[i]);
+        next.w[i + 1] = alive_in_pair(shared1, shared2, shared3, east1, east2, middle.w[i + 1]);
+    }
+    return next;
+}
+
+// A strip of the board. `cells`: the bits on the board. `bordered`: cells beyond the border must be kept dead in every
+// generation. `ahead`: the row that was loaded last.
+typedef struct {
+    global const uint4 *restrict from;
+    global uint4 *restrict to;
+    uint x, strips;
+    int first, end, height;
+    Words cells;
+    Row ahead;
+} Strip;
+
+// Row y of generation 0 gives row y - s of generation s. `older` and `last` are rows y - s - 2 and y - s - 1 of each
+// generation s; row y - s is put into `newest`.
+static inline void advance(Strip *strip, const Words *older, const Words *last, Words *newest, int y, bool bordered)
+{
+    Words row;
+#pragma unroll
+    for (int i = 0; i < WORDS; ++i) {
+        row.w[i] = strip->ahead.here.w[i] | strip->ahead.west.w[i] >> OWN | strip->ahead.east.w[i] << OWN;
+        if (bordered)
+            row.w[i] &= strip->cells.w[i];
+    }
+    // Arrives while this row is computed.
+    strip->ahead = load_row(strip->from, strip->x, y + 1, strip->strips, strip->height, bordered);
+#pragma unroll
+    for (int s = 0; s < STEPS; ++s) {
+        const int at = y - s - 1;
+        const uint on_board = at < 0 || at >= strip->height ? 0 : ~0u;
+        Words next = generation(older[s], last[s], row);
+        if (bordered)
+#pragma unroll
+            for (int i = 0; i < WORDS; ++i)
+                next.w[i] = next.w[i] & strip->cells.w[i] & on_board;
+        newest[s] = row;
+        row = next;
+    }
+    // The rows that come before the pipeline is filled are not written.
+    if (y - STEPS >= strip->first && y - STEPS < strip->end) {
+        const uint own = ~0u >> 2 * HALO << HALO;
+        strip->to[(size_t)(y - STEPS) * strip->strips + strip->x] =
+            (uint4)(row.w[0], row.w[1], row.w[2], row.w[3]) & own;
+    }
+}
+
+// Two rows of each generation are kept, and a third is computed. The three arrays take turns, so that no value is
+// copied: what is newest in one row is last in the next and older in the one after that.
+static inline void advance_all(Strip *strip, bool bordered)
+{
+    Words even[STEPS], odd[STEPS], third[STEPS];
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
 #pragma unroll
         for (int i = 0; i < WORDS; ++i)
-            sum1[0][s][i] = sum1[1][s][i] = sum2[0][s][i] = sum2[1][s][i] = here[0][s][i] = here[1][s][i] = 0;
-
-    // Row y of generation 0 gives row y - s of generation s. The rows that come before the pipeline is filled are not
-    // written.
-    Row ahead = load_row(from, x, first - STEPS, strips, height, bordered);
-    for (int pair = first - STEPS; pair < end + STEPS; pair += 2)
-#pragma unroll
-        for (int odd_row = 0; odd_row < 2; ++odd_row) {
-            const int y = pair + odd_row;
-            const Vector whole = ahead.here << HALO | ahead.west >> (OWN - HALO) | ahead.east << (OWN + HALO);
-            uint row[WORDS] = {whole.s0, whole.s1, whole.s2, whole.s3};
-            if (bordered)
-#pragma unroll
-                for (int i = 0; i < WORDS; ++i)
-                    row[i] &= cells[i];
-            ahead = load_row(from, x, y + 1, strips, height, bordered); // arrives while this row is computed
-#pragma unroll
-            for (int s = 0; s < STEPS; ++s) {
-                const int at = y - s - 1;
-                const bool beyond = bordered && (at < 0 || at >= height);
-                // This row will overwrite the slot of the row before the last one.
-                const int last = 1 - odd_row, now = odd_row;
-                uint next[WORDS];
-#pragma unroll
-                for (int i = 0; i < WORDS; ++i) {
-                    const uint west = i == 0 ? row[WORDS - 1] << 1 : row[i - 1];
-                    const uint east = i == WORDS - 1 ? row[0] >> 1 : row[i + 1];
-                    const uint south1 = parity(west, row[i], east), south2 = majority(west, row[i], east);
-                    const uint ones = parity(sum1[now][s][i], sum1[last][s][i], south1);
-                    const uint carry = majority(sum1[now][s][i], sum1[last][s][i], south1);
-                    const uint odd = parity(sum2[now][s][i], sum2[last][s][i], south2);
-                    const uint many = majority(sum2[now][s][i], sum2[last][s][i], south2);
-                    next[i] = alive(ones, carry, odd, many, here[last][s][i]);
-                    if (bordered)
-                        next[i] &= beyond ? 0 : cells[i];
-                    sum1[now][s][i] = south1;
-                    sum2[now][s][i] = south2;
-                    here[now][s][i] = row[i];
-                }
-#pragma unroll
-                for (int i = 0; i < WORDS; ++i)
-                    row[i] = next[i];
-            }
-            if (y - STEPS >= first && y - STEPS < end)
-                to[(size_t)(y - STEPS) * strips + x] =
-                    (Vector)(row[0], row[1], row[2], row[3]) << HALO >> (2 * HALO);
-        }
+            even[s].w[i] = odd[s].w[i] = third[s].w[i] = 0;
+    strip->ahead = load_row(strip->from, strip->x, strip->first - STEPS, strip->strips, strip->height, bordered);
+#pragma unroll 1
+    for (int y = strip->first - STEPS; y < strip->end + STEPS; y += 3) {
+        advance(strip, even, odd, third, y, bordered);
+        advance(strip, odd, third, even, y + 1, bordered);
+        advance(strip, third, even, odd, y + 2, bordered);
+    }
 }
 
 // Work-items are one-dimensional: the strips of `rows` rows from west to east, then those of the next rows. Only the
 // last work-group has idle work-items.
-kernel void step_interleaved(global const Vector *restrict from, global Vector *restrict to, uint strips, int height,
+kernel void step_interleaved(global const uint4 *restrict from, global uint4 *restrict to, uint strips, int height,
                              uint width, int rows)
 {
     const uint item = (uint)get_global_id(0), x = item % strips;
     const int first = (int)(item / strips) * rows;
     if (first >= height)
         return;
-    // The bits of cells on the board: bit i of word j is column west + 4 i + j.
+    Strip strip = {.from = from, .to = to, .x = x, .strips = strips, .first = first, .height = height};
+    strip.end = min(first + rows, height);
+    // Bit i of word j is column west + 4 i + j.
     const int west = (int)(x * OWN * WORDS) - HALO * WORDS;
-    uint cells[WORDS];
 #pragma unroll
     for (int j = 0; j < WORDS; ++j) {
         const int bits = clamp(((int)width - west - j + WORDS - 1) / WORDS, 0, 32);
-        cells[j] = (bits == 32 ? ~0u : (1u << bits) - 1) & (x == 0 ? ~0u << HALO : ~0u);
+        strip.cells.w[j] = (bits == 32 ? ~0u : (1u << bits) - 1) & (x == 0 ? ~0u << HALO : ~0u);
     }
-    const int end = min(first + rows, height);
     // Decided once for the work-group: a wave whose lanes diverged would execute both branches. The board may end
     // within the halo of the last strip but one.
     const uint items = (uint)get_local_size(0), item0 = (uint)get_group_id(0) * items, x0 = item0 % strips;
     const int top = (int)(item0 / strips) * rows;
     if (x0 == 0 || x0 + items + 1 >= strips || top < STEPS || top + rows + STEPS > height)
-        strip(from, to, x, first, end, strips, height, cells, true);
+        advance_all(&strip, true);
     else
-        strip(from, to, x, first, end, strips, height, cells, false);
+        advance_all(&strip, false);
 }

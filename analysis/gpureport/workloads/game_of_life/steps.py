@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ class Steps(Board):
     element_bytes = 4 * WORDS
     published_side = 65_536
     branches = True
+    dependent: ClassVar[float] = DEPENDENT
+    """Share of the operations that wait for each other."""
 
     def __init__(self, generations: int, number: str) -> None:
         self.generations = generations
@@ -75,7 +78,7 @@ class Steps(Board):
         return replace(
             super().demand(parameters, device),
             operations={"memory": 4.0 * busy, "int32": integer * busy, "instruction": instructions * busy},
-            chain={"int32": DEPENDENT * integer * worked},
+            chain={"int32": self.dependent * integer * worked},
             memory_chain=float(worked),
             registers=min(255, registers),
         )
