@@ -86,6 +86,7 @@ class FakeGpu(FakeBackend):
         work = {
             "launch": lambda: 0.0,
             "warm_up": lambda: 0.0,
+            "evict": lambda: 0.0,
             "link": lambda: 0.0,
             "pairs": lambda: 2 * numbers[0] * MEMORY.latency / CLOCK_HZ,
             "again": lambda: numbers[0] * L2.latency / CLOCK_HZ,

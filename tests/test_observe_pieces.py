@@ -12,7 +12,14 @@ from scipy.optimize import minimize_scalar
 
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
-from gpureport.observe.features import Curve, case_features, curve_features, peak_features, without_launch
+from gpureport.observe.features import (
+    Curve,
+    case_features,
+    curve_features,
+    features_of_points,
+    peak_features,
+    without_launch,
+)
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
 from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
@@ -417,6 +424,10 @@ def test_the_peak_of_a_curve_without_noise_has_no_interval() -> None:
 
     assert (peak.value, peak.ci_low, warnings) == (9.0, None, ())
     assert curve_features(GROUPS, RATE, Curve(empty, empty, empty, empty, empty)) == ((), ())
+
+
+def test_no_points_have_no_features() -> None:
+    assert features_of_points(Axis(quantity="working_set", label="working set"), RATE, ()) == ()
 
 
 def test_cases_are_rates_with_the_intervals_given() -> None:

@@ -57,7 +57,7 @@ def test_the_fewest_work_items_are_no_n90() -> None:
     items, cells = 32.0 * 2.0 ** (number // 6), 3e4 * 1.4**number
     rates = 24e9 * (1 - 0.14 * 2.0**-number)
 
-    found = features_of_curve(BYTES, RATE, cells, items, cells, rates, cells / rates)
+    found = features_of_curve(BYTES, RATE, items, cells, rates, cells / rates)
 
     assert [feature.feature for feature in found] == ["rate"]
 

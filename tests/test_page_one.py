@@ -326,7 +326,17 @@ def test_an_onset_beyond_the_capacity_is_no_advice() -> None:
     text = working_set(report, curves(report))
 
     assert "below 32 KiB (the capacity) per compute unit to stay in L1 (" in text
-    assert "Kernels that use all cores slow down from " in text
+    assert re.search(r"the first slows down at [\d.]+ MiB \(\S+\), the last at ", text)
+
+
+def test_page_one_gives_the_rise_of_latency_and_the_ridge_point() -> None:
+    """Latency rises before read bandwidth falls where the L2 has partitions."""
+    report = kept("nvidia-h200")
+    found = curves(report)
+    text = bottleneck(report, found, key_figures(report), device_bandwidth=report.device.memory.bandwidth_bytes_per_s)
+
+    assert re.search(r"the latency of dependent loads rises from 2\d(\.\d)? MiB", working_set(report, found))
+    assert re.search(r" Below 1\d(\.\d)? fp32 operations \(multiply-adds\) per byte read from memory, ", text)
 
 
 def test_a_cpu_is_not_predicted_on_another_machine() -> None:

@@ -610,7 +610,7 @@ def test_cases_are_drawn_if_any_is_a_surprise(report: Report) -> None:
     assert not as_predicted([replace(agreeing, pairs=(*agreeing.pairs, FindingPair(off, None)))])
     assert not as_predicted([_all_agree(found[0])])
     (block,) = expected_blocks(report, [[agreeing]])
-    assert f"({len(cases.pairs)}). " in block.notes[0]
+    assert block.notes[0].endswith(f"({len(cases.pairs)}).")
     assert expected_blocks(report, []) == []
 
 

@@ -70,3 +70,12 @@ def test_a_mistake_in_a_table_gets_one_sentence(row: str, wrong: str, tmp_path: 
 
     with pytest.raises(InputError, match=wrong):
         list(table_residuals(tmp_path, load_database()))
+
+
+@pytest.mark.parametrize("rate", ["0", "nan", "-3"])
+def test_rates_are_positive(rate: str, tmp_path: Path) -> None:
+    rows = f"machine,device,to_device,to_host,to_device_while_both,to_host_while_both\nm,nvidia/l4,13,{rate},12,12\n"
+    (tmp_path / TRANSFERS).write_bytes(lzma.compress(rows.encode()))
+
+    with pytest.raises(InputError, match="rates of m must be positive"):
+        list(table_residuals(tmp_path, load_database()))

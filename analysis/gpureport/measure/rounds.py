@@ -23,7 +23,7 @@ FEWEST_ROUNDS = 3
 """Samples that every point gets within twice the time budget; every point gets at least one."""
 
 _FEWEST_POINTS = 16
-"""Of a sweep that takes longer than its time limit, predicted; their number is not halved further."""
+"""The points of a sweep that is predicted to exceed its time limit are halved while there are more than these."""
 _PASSES = 2.5  # times the cost of a sample: a pilot run with two untimed dispatches before it, and a sample
 _LONG_S = 5e-3  # one run of a dispatch this long is enough to size its samples
 _SETTLED = 0.02

@@ -75,7 +75,7 @@ def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoi
         return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
     ordered = sorted(points, key=lambda p: p.point.x)
     columns = [(p.point.work_items, p.point.working_set_bytes, p.value, p.time_s, 0.0) for p in ordered]
-    return curve_features(axis, metric, Curve(*np.array(columns, dtype=float).T))[0]
+    return curve_features(axis, metric, Curve(*np.array(columns, dtype=float).reshape(-1, 5).T))[0]
 
 
 def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:

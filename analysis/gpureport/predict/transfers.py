@@ -3,6 +3,7 @@
 Memory of the host is pinned, ordinary or mapped::
 
     pinned     T = latency + max over directions of ( bytes / B )     both at once: call instead of latency
+               timed by the host: call, to the host 2 calls, instead of latency
     ordinary   T = call + bytes x ( 1 / B + 1 / C )                   to the host: 2 calls, 1.7 C
     mapped     T = calls + bytes x ( 1 / B + 1 / C )
 

@@ -350,7 +350,7 @@ class LinkFields(Strict):
     latency: Leaf[Seconds] | None = None
     """Time of the smallest copy of pinned memory to the host, between the device's time stamps."""
     call: Leaf[Seconds] | None = None
-    """Time of the smallest copy for the host, from the call to the arrival of the data."""
+    """Time of the smallest copy to the device for the host, from the call to the arrival of the data."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

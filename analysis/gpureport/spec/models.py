@@ -228,7 +228,7 @@ class Link(Record):
     """Fixed time of a copy of pinned memory to the host, between the device's time stamps. Assumed for all: 1.45
     us on an H200. A read of the host's memory takes 0.6 to 1 us (Neugebauer et al., SIGCOMM 2018)."""
     call_s: Seconds = 16.5e-6
-    """Time of the smallest copy for the host, from the call to the arrival of the data. Assumed for all: 16.5 us with
+    """Time of the smallest copy to the device for the host, from call to arrival. Assumed for all: 16.5 us with
     NVIDIA's OpenCL and an H200."""
     host_copy_bytes_per_s: BytesPerSecond = 10e9
     """Rate at which one core of the host copies. Assumed: 11.6 GB/s in the host of an H200; servers of 2012 to 2017

@@ -1,7 +1,7 @@
 """Transfers of many cloud machines, compared with their predictions from the links of the database."""
 
 from collections.abc import Iterator
-from math import log
+from math import inf, log
 from pathlib import Path
 
 from gpureport.inputs import read_table
@@ -19,16 +19,16 @@ _COLUMNS: dict[str, tuple[Direction, float]] = {
     "to_device_while_both": ("to_device", BOTH_WAYS),
     "to_host_while_both": ("to_host", BOTH_WAYS),
 }
-NARROWER = (1.0, 0.5, 0.25)
-"""Rate of links with half and a quarter of the lanes, or of an earlier generation, relative to the listed link."""
+NARROWER = (1.0, 0.5)
+"""Rate of links with half of the lanes, or of an earlier generation, relative to the listed link."""
 
 
 def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     """Yield the residuals of all machines of a folder.
 
     The machines do not report the link in use. Many hosts have an earlier generation or fewer lanes than the GPU.
-    Therefore the prediction is that of the listed link, or of half or a quarter of it, whichever comes nearest to both
-    directions of a machine: errors are those of the rate that a known link reaches.
+    Therefore the prediction is that of the listed link, or of half of it, whichever comes nearest to both directions of
+    a machine: errors are those of the rate that a known link reaches.
 
     Raises:
         InputError: the table cannot be read, or an entry does not exist.
@@ -36,6 +36,8 @@ def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     for row in read_table(folder / TRANSFERS):
         device = database.device(row["device"])
         seen = {name: float(row[name]) * 1e9 for name in _COLUMNS}
+        if not all(0 < rate < inf for rate in seen.values()):
+            raise ValueError(f"rates of {row['machine']} must be positive numbers")
         listed = {name: link_bytes_per_s(device.host_link, way) * both for name, (way, both) in _COLUMNS.items()}
         one_way = listed["to_device"] * listed["to_host"] / (seen["to_device"] * seen["to_host"])
         part = min(NARROWER, key=lambda part: abs(log(part**2 * one_way)))

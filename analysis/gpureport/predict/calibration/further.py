@@ -132,7 +132,7 @@ def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found
         for each in observations
         if each.key.workload == "transfer/latency"
         for point in each.points
-        if point.point.label == "pinned, to host"
+        if point.point.label == "pinned, to device"
     ]
     if device.link is None:
         return

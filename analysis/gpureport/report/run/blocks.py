@@ -51,7 +51,7 @@ def expected_blocks(report: Report, kinds: Sequence[Sequence[CurveRecords]]) -> 
         for members in kinds
         if (ratios := [pair.main.ratio or 0.0 for curve in members for pair in curve.pairs])
     ]
-    note = f"{seen_in(report).capitalize()} / predicted (number of cases): {'; '.join(spans)}. Numbers: appendix B."
+    note = f"{seen_in(report).capitalize()} / predicted (number of cases): {'; '.join(spans)}."
     return [Block("expected", "Separate cases that are as predicted", notes=(note,))] if spans else []
 
 

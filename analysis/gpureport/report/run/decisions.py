@@ -11,7 +11,7 @@ from gpureport.findings.usable_cache import usable_part
 from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature, Position
-from gpureport.records.finding import Finding
+from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
@@ -109,7 +109,7 @@ def usable_sentence(report: Report) -> str:
     size, low, high = (rounded_bytes(end, 2) for end in (found.size_bytes, found.low_bytes, found.high_bytes))
     return (
         f"Usable {cache.name}: one thread can use about {size} of {format_bytes(cache.capacity_bytes)}. "
-        "There, the latency of dependent loads is half-way to that of memory (a quarter of the way at "
+        "There, the latency of dependent loads is half-way to that of memory (logarithmic; a quarter at "
         f"{low}, three quarters at {high})."
     )
 
@@ -119,7 +119,7 @@ class _Cliff:
     """A cliff of reads in words: the working set at its onset, and the speed beyond.
 
     Attributes:
-        onset_bytes: the working set at its onset, at most the capacity.
+        onset_bytes: the working set at its onset.
         below: the same as text.
         beyond: the speed beyond, and the midpoint.
         measured: whether it was observed.
@@ -163,8 +163,9 @@ def _earlier_latency(cache: Cache, found: Sequence[CurveRecords], cliff: _Cliff)
 def _leaving(cache: Cache, found: Sequence[CurveRecords]) -> str:
     """Say from which working sets on kernels slow down at a shared *cache*; empty if no curve shows it."""
     onsets = sorted(_onsets(cache, found, measured=True))
-    places = dict.fromkeys(where for _, where in (*onsets[:1], *onsets[-1:]))
-    return f" Kernels that use all cores slow down from {' to '.join(places)}." if places else ""
+    first, last = (of[0][1] if of else "" for of in (onsets[:1], onsets[-1:]))
+    further = f", the last at {last}" if last != first else ""
+    return f" Of the kernels that use all cores, the first slows down at {first}{further}." if first else ""
 
 
 def _onsets(cache: Cache, found: Iterable[CurveRecords], *, measured: bool) -> list[tuple[float, str]]:
@@ -204,9 +205,9 @@ def _cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, measured:
         if onset and is_certain(onset):
             beyond = _beyond(values, level, _readers(curve, units))
             below = _with_wide_interval(onset)
-            if _number(onset) > cache.capacity_bytes:  # by interpolation between two sizes, or by other loads that hit
+            if cache.capacity_bytes < _number(onset) <= AGREEMENT * cache.capacity_bytes:  # interpolated between sizes
                 below = f"{format_bytes(cache.capacity_bytes)} (the capacity)"
-            return _Cliff(min(_number(onset), cache.capacity_bytes), below, beyond, measured)
+            return _Cliff(_number(onset), below, beyond, measured)
     return None
 
 
@@ -420,7 +421,9 @@ def _ridge(figures: Iterable[KeyFigure]) -> str:
     if _FP32 not in rates or _READ not in rates:
         return ""
     per_byte = format_value(rates[_FP32] / rates[_READ], "")
-    return f"Memory limits kernels with fewer than {per_byte} fp32 operations per byte that they read."
+    return (
+        f"Below {per_byte} fp32 operations (multiply-adds) per byte read from memory, its bandwidth is the upper limit."
+    )
 
 
 def most_frequent(known: Sequence[Limit]) -> str:

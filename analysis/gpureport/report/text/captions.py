@@ -94,7 +94,8 @@ def tally(curves: Sequence[CurveRecords]) -> str:
     if not astray:
         return counted
     largest, first = most_distant(astray, key=lambda group: group.main)
-    return f"{counted} {first} of the others: {largest.name}, {_statement(largest)}"
+    of_others = " of the others" if largest.main.main.ratio else ""
+    return f"{counted} {first}{of_others}: {largest.name}, {_statement(largest)}"
 
 
 def _prefix(groups: Sequence[Group], group: Group) -> str:
@@ -159,7 +160,7 @@ def case_caption(curves: Sequence[CurveRecords]) -> str:
     if not known:
         return _contents(curves)
     agree = agreement((main.verdict for main in mains), "cases")
-    return f"{seen_word(curves).capitalize()} / predicted{'; '.join(_ratios(known))}. {agree}."
+    return f"{seen_word(curves).capitalize()} / predicted{';'.join(_ratios(known))}. {agree}."
 
 
 def _ratios(known: Sequence[Finding]) -> Iterator[str]:
