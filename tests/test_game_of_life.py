@@ -241,14 +241,15 @@ def test_interleaved_cells_are_in_the_middle_of_a_word() -> None:
 @pytest.mark.parametrize(
     ("width", "rows", "share"),
     [
-        (112 * 16, 16, 1.0),  # two groups per block of rows: each has the first or the last strip
-        (112 * 32, 16, 1 - 2 * 2 / 16),  # four groups, four blocks: those inside have no border
-        (112 * 33, 16, 1 - 2 * 3 / 17),  # groups start at another strip in each block
-        (112 * 32, 64, 1.0),
+        (112 * 64, 16, 1.0),  # two waves per block of rows: each has the first or the last strip
+        (112 * 128, 16, 1 - 2 * 2 / 16),  # four waves, four blocks: those inside have no border
+        (112 * 129, 16, 1 - 2 * 3 / 17),  # waves start at another strip in each block
+        (112 * 128, 18, 1 - 2 / 16),  # the third block ends ten rows above the border: two more than the generations
+        (112 * 128, 64, 1.0),
     ],
 )
-def test_only_groups_at_the_border_check_for_it(width: int, rows: int, share: float) -> None:
-    """Groups of eight strips of a board with 64 rows."""
+def test_only_waves_at_the_border_check_for_it(width: int, rows: int, share: float) -> None:
+    """Waves of 32 strips of a board with 64 rows, whatever the size of the work-groups."""
     board = {"width": width, "height": 64, "local_x": 8, "local_y": 1, "rows": rows}
     assert Interleaved(8, "eight").at_border(board) == pytest.approx(share)
 

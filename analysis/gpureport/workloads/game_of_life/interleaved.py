@@ -11,6 +11,7 @@ from gpureport.workloads.game_of_life.steps import AT_BORDERS, SHORTEST, WORDS, 
 from gpureport.workloads.model import Limits, Parameters
 
 _ROUNDS = 4
+_WAVE = 32  # work-items that decide together whether they check for the border
 _RESIDENT = 384  # work-items per compute unit with 155 registers each: 12 waves of 32 with 65,536 registers
 _UNROLLED = 3  # rows that the kernel's loop processes at once
 _OPERATIONS = 9.0  # of a word: 8 with three inputs, and 4 shifts for the sums of 4 words
@@ -93,22 +94,23 @@ class Interleaved(Steps):
         return integer, integer + _OTHERS, 91 + 2 * words
 
     def at_border(self, parameters: Parameters) -> float:
-        """Return the share of work-groups that check for the border, as the kernel decides it."""
-        strips, local = self.row_bytes(parameters) // self.element_bytes, parameters["local_x"]
-        first = np.arange(0, self.items(parameters)[0], local)
+        """Return the share of work-items that check for the border; the kernel decides it for each 32."""
+        strips = self.row_bytes(parameters) // self.element_bytes
+        first = np.arange(0, self.items(parameters)[0], _WAVE)
         rows, x = self.rows(parameters), first % strips
         top = first // strips * rows
-        at_side = (x == 0) | (x + local + 1 >= strips)
-        above_or_below = (top < self.generations) | (top + rows + self.generations > parameters["height"])
+        at_side = (x == 0) | (x + _WAVE + 1 >= strips)
+        above_or_below = (top < self.generations) | (top + rows + self.generations + 4 > parameters["height"])
         return float((at_side | above_or_below).mean())
 
     def verification(self) -> tuple[Parameters, ...]:
-        """As :class:`Steps`, and a board that ends within the halo of a strip whose work-group has no other border."""
+        """As :class:`Steps`, and a board that ends within the halo of a strip whose wave has no other border."""
         flat = (
             {**board, "local_x": board["local_x"] * board["local_y"], "local_y": 1} for board in super().verification()
         )
-        width = 16 * self.strip + self.generations // 2 - 1
-        return (*flat, {"width": width, "height": 37, "local_x": 8, "local_y": 1, "rows": 3})
+        # Work-items 96 to 127 are strips 10 to 41 of the third block of rows; the last of 43 strips has three cells.
+        width = 42 * self.strip + self.generations // 2 - 1
+        return (*flat, {"width": width, "height": 37, "local_x": 8, "local_y": 1, "rows": 4})
 
     def drawn(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
         """Random cells; the other bits of a word are zero."""
