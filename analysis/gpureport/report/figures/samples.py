@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_PANELS = 4
 """One row: small figures leave no large gaps at the ends of pages."""
 
-_MOST_POINTS = 12
+_MOST_POINTS = 8
 _FEWEST = 3  # samples of a drawn point
 _PLOT_IN, _HEAD_IN, _GAP_IN = 0.75, 0.33, 0.4
 _MARGINS = Margins(left=0.55, right=0.2, top=0.02)
