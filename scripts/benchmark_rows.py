@@ -68,7 +68,7 @@ ROWS = (
     *(
         Row(
             f"Game of Life, one bit per cell, {n} generations per pass",
-            f"game_of_life/packed_steps{n}",
+            f"game_of_life/interleaved_steps{n}",
             "grid_size",
             0.25,
             _BOARD,

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 RATE = Metric(kind="rate", unit="cells", label="rate")
 WORKLOADS = (
-    *(f"game_of_life/packed_steps{number}" for number in range(1, 6)),
+    *(f"game_of_life/interleaved_steps{number}" for number in range(1, 6)),
     "particles/structs32_straight",
     "memory/read",
     "memory/copy",
@@ -368,11 +368,11 @@ def test_few_machines_have_every_value_and_many_have_leaders() -> None:
     first, second = standings_tables(few)[0].columns[2:4]
     assert (first, second) == ("machine 0", _name(1)[:13] + "…")
     row = standings_tables(few)[0].rows[0]
-    assert row[:2] == ("packed_steps1", "caches")
+    assert row[:2] == ("interleaved_steps1", "caches")
     assert row[2:] == ("1.00 Tcell/s ± 0.4 %", "900 Gcell/s ± 0.4 %", "0.900 ± 1 %", "0.930", "0.930")
     leaders = leaders_tables(many)
     assert sum(len(table.rows) for table in leaders) == 2 * len(WORKLOADS)
-    assert leaders[0].rows[0][:2] == ("packed_steps1", "caches")
+    assert leaders[0].rows[0][:2] == ("interleaved_steps1", "caches")
     assert leaders[0].rows[0][2:5] == ("machine 0", "1.00 Tcell/s", "1.00")
     assert leaders[0].rows[0][6:] == ("16.4 Gcell/s", "0.0164")
 
@@ -449,7 +449,7 @@ def test_one_kernel_ranks_no_machines() -> None:
 
     assert not ranked(one)
     assert "Not ranked: 8 machines, with fewer than 3 kernels or half of the families in common" in next(sentences(one))
-    assert "only game_of_life/packed_steps1 in common" in next(sentences(pair))
+    assert "only game_of_life/interleaved_steps1 in common" in next(sentences(pair))
     assert list(ranked(comparison)) == [machine.name for machine in comparison.machines][::-1]
 
 
@@ -505,7 +505,7 @@ def test_sentences_say_what_matters() -> None:
         f"On the same device, 2 of 50 sweeps of {second} differ significantly, most clearly memory/read/0 (50 % "
         "slower); the others are within run-to-run variation."
     )
-    assert many[0].startswith("Overall, machine 0 is fastest (game_of_life/packed_steps1 with data in ")
+    assert many[0].startswith("Overall, machine 0 is fastest (game_of_life/interleaved_steps1 with data in ")
     assert many[0].endswith(
         ": 1.00 Tcell/s) and machine 39 is slowest (0.0164 times as fast as machine 0; 16.4 Gcell/s)."
     )

@@ -17,7 +17,7 @@ from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, Byt
 from gpureport.workloads.game_of_life.interleaved import Interleaved
 from gpureport.workloads.game_of_life.packed import Packed
 from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
-from gpureport.workloads.game_of_life.strips import BytesStrips
+from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.game_of_life.words import (
     Words,
     WordsBlocks,
@@ -160,13 +160,13 @@ def test_the_check_follows_a_glider(workload: Board) -> None:
     size = {"width": 70, "height": 70, "local_x": 8, "local_y": 8}
     board = _board(70, 70, GLIDER, 60, 61)
     job = workload.job(size, np.random.default_rng(0))
-    contents = workload.stored(board, workload.row_bytes(size))
+    contents = workload.stored(board, size)
     given_board = replace(job, buffers={name: Buffer(contents.size, contents) for name in ("a", "b")})
 
     (name, result), *rest = workload.expected(size, given_board, 4 // workload.generations).items()
 
     assert (name, rest) == ("a", [])
-    after = workload.cells_in(np.asarray(result).view(np.uint8).reshape(70, -1), 70)
+    after = workload.cells_in(np.asarray(result).view(np.uint8).reshape(70, -1), size)
     np.testing.assert_array_equal(after, np.roll(board, (1, 1), (0, 1)))
 
 
@@ -230,10 +230,14 @@ def test_interleaved_cells_are_in_the_middle_of_a_word() -> None:
     workload = Interleaved(8, "eight")
     cells = np.zeros((1, 130), dtype=np.bool_)
     cells[0, [0, 5, 111, 114]] = True
-    stored = workload.stored(cells, 32)
+    board = {"width": 130, "height": 1}
+    stored, together = workload.stored(cells, board), workload.stored(cells, {**board, "lanes": 8})
 
     assert stored.view("<u4").tolist() == [[1 << 2, 1 << 3, 0, 1 << 29, 0, 0, 1 << 2, 0]]
-    np.testing.assert_array_equal(workload.cells_in(stored, 130), cells)
+    # On a CPU eight strips share a row of 128 bytes: word 0 of all of them, then word 1.
+    np.testing.assert_array_equal(together.view("<u4").reshape(4, 8)[:, :2].T, stored.view("<u4").reshape(2, 4))
+    np.testing.assert_array_equal(workload.cells_in(stored, board), cells)
+    np.testing.assert_array_equal(workload.cells_in(together, {**board, "lanes": 8}), cells)
     drawn = workload.drawn(np.random.default_rng(0), 2**10).view("<u4")
     assert np.bitwise_or.reduce(drawn) == 0x3FFFFFFC
 
@@ -283,6 +287,7 @@ def test_strips_are_compared_in_all_shapes_that_local_memory_allows() -> None:
     """All shapes of 32 to 512 work-items on a GPU; some of up to 1024 on a CPU."""
     allowed = {(2**i, 2**j) for i in range(11) for j in range(11) if 32 <= 2 ** (i + j) <= 512}
     assert set(BytesStrips().shapes(TOY, limits_of(TOY))) == allowed
+    assert set(PackedStrips().shapes(TOY, limits_of(TOY))) == {(x, y) for x, y in allowed if x * y <= 256}
     assert (32, 32) in BytesStrips().shapes(CPU, limits_of(CPU))
 
 

@@ -1,6 +1,7 @@
 // A bitwise operation with three inputs. NVIDIA GPUs have one instruction for it (LOP3), which the compiler does not
-// always find. `table` is the operand of that instruction: the result for a = 0xf0, b = 0xcc and c = 0xaa.
-#ifdef __NV_CL_C_VERSION
+// always find. `table` is the operand of that instruction: the result for a = 0xf0, b = 0xcc and c = 0xaa. Kernels that
+// define PLANES (see game_of_life/bits.h) use other types than uint, to which the instruction does not apply.
+#if defined(__NV_CL_C_VERSION) && !defined(PLANES)
 #define LOGIC(result, expression, table, a, b, c) \
     __asm__("lop3.b32 %0, %1, %2, %3, " #table ";" : "=r"(result) : "r"(a), "r"(b), "r"(c))
 #else

@@ -1,7 +1,7 @@
 // Conway's Game of Life, one bit per cell, STEPS generations per dispatch (temporal blocking): memory is read and
 // written once for all of them. Cells beyond the border are dead.
 //
-// A work-item processes a strip of four 32-bit words, row by row from north to south. The generations form a pipeline:
+// A strip is four 32-bit words wide. It is processed row by row from north to south. The generations form a pipeline:
 // three rows of one generation give the middle row of the next.
 //
 //   row read   generation 0   generation 1   generation 2
@@ -18,17 +18,28 @@
 //
 // In registers, the lowest and highest HALO bits of each word belong to the strips to the west and east. Wrong values
 // spread from the outermost bits by one cell per generation, so that they stay within these bits. In memory these bits
-// are zero; the OWN bits between them are the cells. The work-item reads 2 STEPS more rows than it writes.
+// are zero; the OWN bits between them are the cells. A strip reads 2 STEPS more rows than it writes.
+//
+// A work-item processes LANES neighbouring strips: one on a GPU, those of a vector on a CPU. In memory, the same words
+// of these strips are together.
 //
 // Macros stand in place of loops over words and generations: NVIDIA's OpenCL compiler unrolls loops too late and then
 // keeps the arrays in memory (6 ms instead of 0.93 ms for a board of 65,536 x 65,536 cells on an H200).
+#if LANES == 1
+typedef uint Word;
+typedef int Signed;
+#define LANE 0
+#define WAVE 32 // work-items that decide together whether they check for the border
+#elif LANES == 8
+typedef uint8 Word;
+typedef int8 Signed;
+#define PLANES Word
+#define LANE (Signed)(0, 1, 2, 3, 4, 5, 6, 7)
+#define WAVE 1
+#else
+#error "LANES must be 1 or 8"
+#endif
 #include "game_of_life/bits.h"
-
-// What was timed on an H200. With CHECK 0, the board needs rows above and below; with AHEAD 0, a row is loaded when it
-// is needed; with ALWAYS 1, every work-item checks for the border.
-#define CHECK 1
-#define AHEAD 1
-#define ALWAYS 0
 
 #define WORDS 4
 #define HALO ((STEPS + WORDS - 1) / WORDS)
@@ -37,29 +48,18 @@
 // X for each word of a strip, for the first of each pair of words, and for each generation.
 #define EACH(X) X(0) X(1) X(2) X(3)
 #define PAIRS(X) X(0) X(2)
-#if STEPS == 8
+#if STEPS == 2
+#define STAGES(X) X(0) X(1)
+#elif STEPS == 4
+#define STAGES(X) X(0) X(1) X(2) X(3)
+#elif STEPS == 8
 #define STAGES(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #else
-#error "STEPS must be 8"
-#endif
-
-// A bitwise operation with three inputs, known by its table only (see common/logic.h).
-
-static inline uint pick(uint table, uint bit, uint term)
-{
-    return table >> bit & 1 ? term : 0;
-}
-#ifdef __NV_CL_C_VERSION
-#define LUT(r, table, a, b, c) LOGIC(r, 0, table, a, b, c)
-#else
-#define LUT(r, table, a, b, c)                                                                                         \
-    r = pick(table, 0, ~(a) & ~(b) & ~(c)) | pick(table, 1, ~(a) & ~(b) & (c)) | pick(table, 2, ~(a) & (b) & ~(c)) |   \
-        pick(table, 3, ~(a) & (b) & (c)) | pick(table, 4, (a) & ~(b) & ~(c)) | pick(table, 5, (a) & ~(b) & (c)) |      \
-        pick(table, 6, (a) & (b) & ~(c)) | pick(table, 7, (a) & (b) & (c))
+#error "STEPS must be 2, 4 or 8"
 #endif
 
 typedef struct {
-    uint w[WORDS];
+    Word w[WORDS];
 } Words;
 
 // The words of a row, and those of the strips to the west and east.
@@ -67,7 +67,12 @@ typedef struct {
     Words here, west, east;
 } Row;
 
-static inline Words load_words(global const uint4 *p)
+// Words in memory: `inside` is false for strips beyond the border.
+#define ZERO(i) words.w[i] = 0;
+#if LANES == 1
+typedef uint4 Stored;
+
+static inline Words load_words(global const Stored *p)
 {
     Words r;
     const uint4 v = p[0];
@@ -75,20 +80,72 @@ static inline Words load_words(global const uint4 *p)
     return r;
 }
 
-// `bordered`: a strip beside this one may lie beyond the border. Rows beyond it may be read in any strip, up to three
+static inline void store_words(global Stored *p, Words row, uint own)
+{
+    p[0] = (uint4)(row.w[0], row.w[1], row.w[2], row.w[3]) & own;
+}
+
+static inline Words load_west(global const Stored *p, Words here, bool inside)
+{
+    Words words;
+    EACH(ZERO)
+    if (inside)
+        words = load_words(p - 1);
+    return words;
+}
+
+static inline Words load_east(global const Stored *p, Words here, bool inside)
+{
+    Words words;
+    EACH(ZERO)
+    if (inside)
+        words = load_words(p + 1);
+    return words;
+}
+#else
+typedef Words Stored;
+
+static inline Words load_words(global const Stored *p)
+{
+    return p[0];
+}
+
+static inline void store_words(global Stored *p, Words row, uint own)
+{
+#define OWNED(i) row.w[i] &= own;
+    EACH(OWNED)
+    p[0] = row;
+}
+
+static inline Words load_west(global const Stored *p, Words here, bool inside)
+{
+    Words words;
+#define FROM_WEST(i) words.w[i] = (Word)(inside ? p[-1].w[i].s7 : 0, here.w[i].s0123, here.w[i].s45, here.w[i].s6);
+    EACH(FROM_WEST)
+    return words;
+}
+
+static inline Words load_east(global const Stored *p, Words here, bool inside)
+{
+    Words words;
+#define FROM_EAST(i) words.w[i] = (Word)(here.w[i].s1, here.w[i].s23, here.w[i].s4567, inside ? p[1].w[i].s0 : 0);
+    EACH(FROM_EAST)
+    return words;
+}
+#endif
+
+// `bordered`: a strip beside these may lie beyond the border. Rows beyond it may be read in any strip, up to three
 // after the last one that is needed.
-static inline Row load_row(global const uint4 *restrict board, uint x, int y, uint strips, int height, bool bordered)
+static inline Row load_row(global const Stored *restrict board, uint x, int y, uint columns, int height, bool bordered)
 {
     Row row;
-#define ZERO(i) row.here.w[i] = row.west.w[i] = row.east.w[i] = 0;
-    EACH(ZERO)
-    if ((!bordered && !CHECK) || (y >= 0 && y < height)) {
-        global const uint4 *p = board + ((size_t)y * strips + x) * (WORDS / 4);
+#define ZERO_ROW(i) row.here.w[i] = row.west.w[i] = row.east.w[i] = 0;
+    EACH(ZERO_ROW)
+    if (y >= 0 && y < height) {
+        global const Stored *p = board + ((size_t)y * columns + x);
         row.here = load_words(p);
-        if (!bordered || x > 0)
-            row.west = load_words(p - WORDS / 4);
-        if (!bordered || x + 1 < strips)
-            row.east = load_words(p + WORDS / 4);
+        row.west = load_west(p, row.here, !bordered || x > 0);
+        row.east = load_east(p, row.here, !bordered || x + 1 < columns);
     }
     return row;
 }
@@ -96,13 +153,13 @@ static inline Row load_row(global const uint4 *restrict board, uint x, int y, ui
 // Two neighbouring cells share two of their three columns. g1, g2, g3: what both cells need of the shared columns,
 // which contain the cell `here`. `sum1`, `sum2`: the sum of the third column. The operations were found by search; the
 // rule is that of alive() in bits.h.
-static inline uint alive_pair(uint g1, uint g2, uint g3, uint sum1, uint sum2, uint here)
+static inline Word alive_pair(Word g1, Word g2, Word g3, Word sum1, Word sum2, Word here)
 {
-    uint g4, g5, g6, g7;
-    LUT(g4, 0xde, g1, here, sum2);
-    LUT(g5, 0xd4, g4, g3, sum1);
-    LUT(g6, 0x52, g5, g2, sum2);
-    LUT(g7, 0x52, g6, g2, g1);
+    Word g4, g5, g6, g7;
+    LOGIC(g4, here | (g1 ^ sum2), 0xde, g1, here, sum2);
+    LOGIC(g5, (g4 & g3) | (~sum1 & (g4 | g3)), 0xd4, g4, g3, sum1);
+    LOGIC(g6, (g5 ^ sum2) & (g5 | ~g2), 0x52, g5, g2, sum2);
+    LOGIC(g7, (g6 ^ g1) & (g6 | ~g2), 0x52, g6, g2, g1);
     return g7;
 }
 
@@ -119,12 +176,12 @@ static inline Words generation(Words older, Words last, Words row, const Words c
     EACH(SUM)
 #define PAIR(i)                                                                                                        \
     {                                                                                                                  \
-        const uint a1 = v1.w[i], a2 = v2.w[i], b1 = v1.w[i + 1], b2 = v2.w[i + 1];                                     \
-        uint g0, g1, g2;                                                                                               \
-        const uint g3 = a1 ^ b1;                                                                                       \
-        LUT(g0, 0x96, b2, b1, a2);                                                                                     \
-        LUT(g1, 0xd2, g0, b1, a1);                                                                                     \
-        LUT(g2, 0x8e, g1, b2, a2);                                                                                     \
+        const Word a1 = v1.w[i], a2 = v2.w[i], b1 = v1.w[i + 1], b2 = v2.w[i + 1];                                     \
+        Word g0, g1, g2;                                                                                               \
+        const Word g3 = a1 ^ b1;                                                                                       \
+        LOGIC(g0, b2 ^ b1 ^ a2, 0x96, b2, b1, a2);                                                                     \
+        LOGIC(g1, g0 ^ (~b1 & a1), 0xd2, g0, b1, a1);                                                                  \
+        LOGIC(g2, (b2 & a2) | (~g1 & (b2 | a2)), 0x8e, g1, b2, a2);                                                    \
         next.w[i] = alive_pair(g1, g2, g3, WEST(v1, i), WEST(v2, i), last.w[i]);                                       \
         next.w[i + 1] = alive_pair(g1, g2, g3, EAST(v1, i + 1), EAST(v2, i + 1), last.w[i + 1]);                       \
     }
@@ -144,13 +201,11 @@ typedef struct {
 // Row y of generation 0 gives row y - s of generation s. `older` and `last` are rows y - s - 2 and y - s - 1 of each
 // generation s; row y - s is put into `kept`. `ahead`: the row that was loaded last. `cells`: the bits on the board.
 // `bordered`: cells beyond the border must be kept dead in every generation.
-static inline void advance(global const uint4 *restrict from, global uint4 *restrict to, Row *ahead,
+static inline void advance(global const Stored *restrict from, global Stored *restrict to, Row *ahead,
                            const Stages *older, const Stages *last, Stages *kept, uint x, int y, int first, int end,
-                           uint strips, int height, const Words cells, bool bordered)
+                           uint columns, int height, const Words cells, bool bordered)
 {
     Words row;
-    if (!AHEAD)
-        *ahead = load_row(from, x, y, strips, height, bordered);
 #define JOIN(i) row.w[i] = ahead->here.w[i] | ahead->west.w[i] >> OWN | ahead->east.w[i] << OWN;
     EACH(JOIN)
     if (bordered) {
@@ -158,8 +213,7 @@ static inline void advance(global const uint4 *restrict from, global uint4 *rest
         EACH(CUT)
     }
     // Arrives while this row is computed.
-    if (AHEAD)
-        *ahead = load_row(from, x, y + 1, strips, height, bordered);
+    *ahead = load_row(from, x, y + 1, columns, height, bordered);
 #define STAGE(n)                                                                                                       \
     {                                                                                                                  \
         const int at = y - n - 1;                                                                                      \
@@ -170,61 +224,56 @@ static inline void advance(global const uint4 *restrict from, global uint4 *rest
     }
     STAGES(STAGE)
     // The rows that come before the pipeline is filled are not written.
-    if (y - STEPS >= first && y - STEPS < end) {
-        global uint4 *p = to + ((size_t)(y - STEPS) * strips + x) * (WORDS / 4);
-        const uint own = (~0u >> 2 * HALO) << HALO;
-        p[0] = (uint4)(row.w[0], row.w[1], row.w[2], row.w[3]) & own;
-    }
+    if (y - STEPS >= first && y - STEPS < end)
+        store_words(to + ((size_t)(y - STEPS) * columns + x), row, (~0u >> 2 * HALO) << HALO);
 }
 
 // Two rows of each generation are kept, and a third is computed. The three sets of registers take turns, so that no
 // value is copied: what is newest in one row is last in the next and older in the one after that.
-static inline void strip(global const uint4 *restrict from, global uint4 *restrict to, uint x, int first, int end,
-                         uint strips, int height, const Words cells, bool bordered)
+static inline void strip(global const Stored *restrict from, global Stored *restrict to, uint x, int first, int end,
+                         uint columns, int height, const Words cells, bool bordered)
 {
     Stages even, odd, third;
-#define CLEAR(n)                                                                                                       \
-    {                                                                                                                  \
-        EACH(CLEAR_WORD)                                                                                               \
-        third.s[n] = odd.s[n] = even.s[n] = zero;                                                                      \
-    }
-#define CLEAR_WORD(i) zero.w[i] = 0;
-    Words zero;
+#define CLEAR(n) third.s[n] = odd.s[n] = even.s[n] = words;
+    Words words;
+    EACH(ZERO)
     STAGES(CLEAR)
-    Row ahead = load_row(from, x, first - STEPS, strips, height, bordered);
+    Row ahead = load_row(from, x, first - STEPS, columns, height, bordered);
 #pragma unroll 1
     for (int y = first - STEPS; y < end + STEPS; y += 3) {
-        advance(from, to, &ahead, &even, &odd, &third, x, y, first, end, strips, height, cells, bordered);
-        advance(from, to, &ahead, &odd, &third, &even, x, y + 1, first, end, strips, height, cells, bordered);
-        advance(from, to, &ahead, &third, &even, &odd, x, y + 2, first, end, strips, height, cells, bordered);
+        advance(from, to, &ahead, &even, &odd, &third, x, y, first, end, columns, height, cells, bordered);
+        advance(from, to, &ahead, &odd, &third, &even, x, y + 1, first, end, columns, height, cells, bordered);
+        advance(from, to, &ahead, &third, &even, &odd, x, y + 2, first, end, columns, height, cells, bordered);
     }
 }
 
-// Work-items are one-dimensional: the strips of `rows` rows from west to east, then those of the next rows. Only the
+// Work-items are one-dimensional: the columns of `rows` rows from west to east, then those of the next rows. Only the
 // last work-group has idle work-items.
-kernel void step_interleaved(global const uint4 *restrict from, global uint4 *restrict to, uint strips, int height,
+kernel void step_interleaved(global const Stored *restrict from, global Stored *restrict to, uint columns, int height,
                              uint width, int rows)
 {
-    const uint item = (uint)get_global_id(0), x = item % strips;
-    const int first = (int)(item / strips) * rows;
+    const uint item = (uint)get_global_id(0), x = item % columns;
+    const int first = (int)(item / columns) * rows;
     if (first >= height)
         return;
     // Bit i of word j is column west + 4 i + j.
-    const int west = (int)(x * OWN * WORDS) - HALO * WORDS;
+    const Signed west = ((int)(x * LANES) + LANE) * (OWN * WORDS) - HALO * WORDS;
     Words cells;
 #define CELLS(j)                                                                                                       \
     {                                                                                                                  \
-        const int bits = clamp(((int)width - west - j + WORDS - 1) / WORDS, 0, 32);                                    \
-        cells.w[j] = (bits == 32 ? ~0u : (1u << bits) - 1) & (x == 0 ? ~0u << HALO : ~0u);                             \
+        const Signed beyond = (int)width - west - j;                                                                   \
+        const Signed bits = (beyond < 0 ? 0 : beyond + WORDS - 1) / WORDS;                                             \
+        const Word inner = bits >= 32 ? ~0u : ((Word)(1) << bits) - 1;                                           \
+        cells.w[j] = inner & (west < 0 ? ~0u << HALO : ~0u);                                                           \
     }
     EACH(CELLS)
     const int end = min(first + rows, height);
-    // Decided once for 32 work-items, a wave of NVIDIA GPUs: a wave whose lanes diverged would execute both branches.
-    // The board may end within the halo of the last strip but one. Up to three rows after a strip's last are computed.
-    const uint item0 = item & ~31u, x0 = item0 % strips;
-    const int top = (int)(item0 / strips) * rows;
-    if (ALWAYS || x0 == 0 || x0 + 33 >= strips || top < STEPS || top + rows + STEPS + 4 > height)
-        strip(from, to, x, first, end, strips, height, cells, true);
+    // Decided once for a wave: one whose lanes diverged would execute both branches. The board may end within the halo
+    // of the last strip but one. Up to three rows after a strip's last are computed.
+    const uint item0 = item - item % WAVE, x0 = item0 % columns;
+    const int top = (int)(item0 / columns) * rows;
+    if (x0 == 0 || x0 + WAVE + 1 >= columns || top < STEPS || top + rows + STEPS + 4 > height)
+        strip(from, to, x, first, end, columns, height, cells, true);
     else
-        strip(from, to, x, first, end, strips, height, cells, false);
+        strip(from, to, x, first, end, columns, height, cells, false);
 }

@@ -258,13 +258,13 @@ class Board(Workload):
         """Return *nbytes* of a board with random cells, half of them alive."""
         return random_cells(rng, nbytes, self.bits_per_cell)
 
-    def cells_in(self, stored: NDArray[np.uint8], width: int) -> Cells:
-        """Return the cells of a board's bytes, shape (height, bytes per row); rows have *width* cells."""
-        return cells_of(stored, width, self.bits_per_cell)
+    def cells_in(self, stored: NDArray[np.uint8], parameters: Parameters) -> Cells:
+        """Return the cells of a board's bytes, shape (height, bytes per row)."""
+        return cells_of(stored, parameters["width"], self.bits_per_cell)
 
-    def stored(self, cells: Cells, row_bytes: int) -> NDArray[np.uint8]:
-        """Return the bytes of a board, shape (height, *row_bytes*)."""
-        return stored_of(cells, row_bytes, self.bits_per_cell)
+    def stored(self, cells: Cells, parameters: Parameters) -> NDArray[np.uint8]:
+        """Return the bytes of a board, shape (height, :meth:`row_bytes`)."""
+        return stored_of(cells, self.row_bytes(parameters), self.bits_per_cell)
 
     def there_and_back(self, buffers: Mapping[str, Buffer], parameters: Parameters) -> Job:
         """Return the job of two dispatches: from *a* to *b*, and back."""
@@ -284,10 +284,9 @@ class Board(Workload):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """The board written last."""
         start = job.buffers["a"].filled().view(np.uint8).reshape(parameters["height"], -1)
-        cells = self.cells_in(start, parameters["width"])
+        cells = self.cells_in(start, parameters)
         after = generations(cells, dispatches * self.generations, wrapped=self.wrapped)
-        stored = self.stored(after, self.row_bytes(parameters))
-        return {"a" if dispatches % 2 == 0 else "b": stored.ravel()}
+        return {"a" if dispatches % 2 == 0 else "b": self.stored(after, parameters).ravel()}
 
 
 def _square(side: int, local_x: int, local_y: int) -> Parameters:

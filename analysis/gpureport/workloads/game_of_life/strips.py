@@ -13,7 +13,6 @@ from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameter
 from gpureport.workloads.tiling import Tiling
 
 _PAGE_BYTES = 4096
-_MOST_ITEMS = 512  # per work-group of a GPU, which then needs 40 KiB of local memory
 _SCALARS = 24.0  # scalar instructions per iteration of the loop on a CPU
 
 
@@ -44,12 +43,9 @@ class _Form:
         return 4 * self.words
 
 
-_GPU = _Form("step_strips", words=4, rows=8)
+_GPU_BYTES = _Form("step_strips", words=4, rows=8)
+_GPU_BITS = _Form("step_strips", words=4, rows=10)
 _CPU = _Form("step_strips_cpu", words=8, rows=4, span=32)
-
-
-def _form(parameters: Parameters) -> _Form:
-    return _CPU if parameters.get("words") == _CPU.words else _GPU
 
 
 class _Strips(Board):
@@ -67,19 +63,26 @@ class _Strips(Board):
     published_side = 65_536
     registers = 96
     branches = False
+    gpu: ClassVar[_Form]
+    """The form for GPUs."""
+    most_items: ClassVar[int]
+    """Work-items of a work-group of a GPU at most, by local memory and registers."""
     operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]]
     """Integer operations that add a word and its neighbours in a row; those that compute a new word from three sums."""
 
+    def _form(self, parameters: Parameters) -> _Form:
+        return _CPU if parameters.get("words") == _CPU.words else self.gpu
+
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The usual sweeps, in the form for the device."""
-        form = _CPU if device.is_cpu else _GPU
+        form = _CPU if device.is_cpu else self.gpu
         usual = super().sweeps(device, limits)
         return tuple(replace(sweep, points=self._cut(sweep, form, limits)) for sweep in usual)
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         """The usual shapes; on a GPU those with enough local memory."""
         shapes = super().shapes(device, limits)
-        return shapes if device.is_cpu else tuple(shape for shape in shapes if prod(shape) <= _MOST_ITEMS)
+        return shapes if device.is_cpu else tuple(shape for shape in shapes if prod(shape) <= self.most_items)
 
     def _cut(self, sweep: Sweep, form: _Form, limits: Limits) -> tuple[Parameters, ...]:
         """Return a sweep's points in a form, without those whose padded rows exceed the limits."""
@@ -99,25 +102,25 @@ class _Strips(Board):
         The rows of a strip would then compete for the same sets of its first cache.
         """
         size = super().row_bytes(parameters)
-        padded = _form(parameters) is _CPU and size % _PAGE_BYTES == 0
+        padded = self._form(parameters) is _CPU and size % _PAGE_BYTES == 0
         return size + self.element_bytes if padded else size
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
         """One column of work-items per span of vectors, one row per strip."""
-        form = _form(parameters)
+        form = self._form(parameters)
         return ceil(self._vectors(parameters) / form.span), ceil(parameters["height"] / form.rows)
 
     def _vectors(self, parameters: Parameters) -> int:
-        return self.row_bytes(parameters) // _form(parameters).vector_bytes
+        return self.row_bytes(parameters) // self._form(parameters).vector_bytes
 
     def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        form, group = _form(parameters), (parameters["local_x"], parameters["local_y"])
+        form, group = self._form(parameters), (parameters["local_x"], parameters["local_y"])
         return Tiling(device, self.items(parameters), group, form.span * form.vector_bytes, form.rows)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Two more rows are loaded and added than written; rows share their sums."""
         base = super().demand(parameters, device)
-        form = _form(parameters)
+        form = self._form(parameters)
         if form.exchanges:
             busy, operations = self.tiling(parameters, device).busy_items, self._lanes(form)
         else:
@@ -157,30 +160,33 @@ class _Strips(Board):
 
     def passes(self, parameters: Parameters) -> float:
         """Strips also load the rows above and below; a CPU loads each row three times."""
-        form = _form(parameters)
+        form = self._form(parameters)
         return (1 if form.exchanges else 3) * (form.rows + 2) / form.rows
 
     def _local_bytes(self, parameters: Parameters) -> int:
-        return 2 * 4 * (_GPU.rows + 2) * parameters["local_x"] * parameters["local_y"]
+        return 2 * 4 * (self.gpu.rows + 2) * parameters["local_x"] * parameters["local_y"]
 
     def build_options(self, parameters: Parameters) -> str:
-        form = _form(parameters)
+        form = self._form(parameters)
         return f"-DBITS={self.bits_per_cell} -DROWS={form.rows} -DWORDS={form.words} -DSPAN={form.span}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
         """Vectors per row, height, width; for exchanges, local memory for the first and the last words."""
         vectors, (width, height) = self._vectors(parameters), super().scalars(parameters)
         half = Local(self._local_bytes(parameters) // 2)
-        return (np.uint32(vectors), height, width, *((half, half) if _form(parameters).exchanges else ()))
+        return (np.uint32(vectors), height, width, *((half, half) if self._form(parameters).exchanges else ()))
 
     def kernel_of(self, parameters: Parameters) -> str:
-        return _form(parameters).kernel
+        return self._form(parameters).kernel
 
     def verification(self) -> tuple[Parameters, ...]:
         """The usual boards in both forms; for CPUs also rows of a page and several spans."""
         boards = super().verification()
         page = {"width": 4090 * 8 // self.bits_per_cell, "height": 13, "local_x": 8, "local_y": 2}
-        return (*({**b, "words": _GPU.words} for b in boards), *({**b, "words": _CPU.words} for b in (*boards, page)))
+        return (
+            *({**b, "words": self.gpu.words} for b in boards),
+            *({**b, "words": _CPU.words} for b in (*boards, page)),
+        )
 
 
 class BytesStrips(_Strips):
@@ -195,9 +201,11 @@ class BytesStrips(_Strips):
         "whole pages are padded by one line there. Dead beyond the border. Counted: cells advanced by one generation."
     )
     bits_per_cell = 8
+    gpu = _GPU_BYTES
+    most_items = 512  # 40 KiB of local memory
     # GPU: two shifts across words, one addition; then three additions and four operations of the rule.
     # CPU: two additions; then one and a half (pairs of rows share one), a subtraction and five operations of the rule.
-    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU: (3.0, 7.0), _CPU: (2.0, 7.5)}
+    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU_BYTES: (3.0, 7.0), _CPU: (2.0, 7.5)}
 
 
 class PackedStrips(_Strips):
@@ -207,14 +215,16 @@ class PackedStrips(_Strips):
     title = "Game of Life, 1 bit per cell, strips"
     description = (
         "The fastest kernel with bits for one generation. Like the strips of bytes, with 128 cells per row of a "
-        "work-item (8192 on a CPU), added on bit planes. Dead beyond the border. Counted: cells advanced by one "
-        "generation."
+        "work-item (8192 on a CPU), added on bit planes; on a GPU it loads twelve rows and writes ten. Dead beyond the "
+        "border. Counted: cells advanced by one generation."
     )
     bits_per_cell = 1
+    gpu = _GPU_BITS
+    most_items = 256  # larger ones would need more registers than a compute unit of an NVIDIA GPU has
     # GPU: two shifts across words, parity, majority; then four for the sums and the carries, and seven for the rule.
     # CPU, whose operations have two inputs: six for shifts across words, five for the sum; then eight for two sums
     # (pairs of rows share a part) and seven for the rule.
-    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU: (4.0, 11.0), _CPU: (11.0, 15.0)}
+    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU_BITS: (4.0, 11.0), _CPU: (11.0, 15.0)}
 
 
 WORKLOADS = (BytesStrips(), PackedStrips())
