@@ -22,17 +22,17 @@ _REGISTER_FILE = 65_536  # registers of a compute unit of an NVIDIA GPU, for whi
 _SHORTEST = 8  # rows of a strip per generation; shorter strips would read too many rows twice
 
 _OPERATIONS = 9.0  # of a word: 8 with three inputs, and 4 shifts for the sums of 4 words
-_DEPENDENT = 7 / (
-    _WORDS * _OPERATIONS
-)  # of a generation's operations: sums, then three to four of a pair and two cells
+# Share of the operations that wait for each other: sums, then three to four of a pair and two cells.
+_DEPENDENT = 7 / (_WORDS * _OPERATIONS)
 _PER_ROW = 16.0  # operations that add the cells of the strips to the west and east, and remove them again
 _OTHERS = 40.0  # instructions of a row for loads, the store, addresses and branches
 _AT_BORDERS = 0.2  # additional instructions; 14 to 26 % in the machine code for compute capability 9.0
 
-# A CPU without operations on three inputs: 5 for the sum of a column, 4 for what two cells share, 12 for the rule, and
-# one shift.
-_CPU_OPERATIONS = 22.0
-_CPU_MOVES = 14.0  # of a word: loads and stores of rows and of sums that do not fit in 16 registers
+# Counted in the machine code for AVX2 of eight generations: 27 operations and 15 loads, stores and copies of registers
+# for each word. Of 22 operations with two inputs, 5 are for the sum of a column, 4 for what two cells share, 12 for the
+# rule; the others invert operands and clear cells beyond the border.
+_CPU_OPERATIONS = 27.0
+_CPU_MOVES = 15.0  # of a word: loads and stores of rows and of sums that do not fit in 16 registers
 
 
 class Interleaved(Board):
@@ -48,7 +48,6 @@ class Interleaved(Board):
     bits_per_cell = 1
     element_bytes = 4 * _WORDS
     published_side = 65_536
-    branches = True
     shape = (64, 1)
 
     def __init__(self, generations: int, number: str) -> None:
@@ -153,6 +152,8 @@ class Interleaved(Board):
             chain={"int32": _DEPENDENT * gpu * worked},
             memory_chain=float(worked),
             registers=_REGISTERS[self.generations],
+            branches=_lanes(parameters) == 1,
+            vector_words=_lanes(parameters) if _lanes(parameters) > 1 else 0,
         )
 
     def at_border(self, parameters: Parameters) -> float:
