@@ -20,7 +20,7 @@ from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure
 from gpureport.fleet.analysis import RESERVATION, Fleet, analyse
-from gpureport.fleet.causes import place, reasons
+from gpureport.fleet.causes import place, reasons, replaced
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.neighbours import others_of
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
@@ -105,6 +105,7 @@ def fleet_store(run: StoredRun, tmp_path_factory: pytest.TempPathFactory) -> Sto
             slow += -0.04 if day == 3 else 0.0
             name = HOSTILE if node == 3 else f"node{node}"
             facts = {"power_limit": "500 W" if slow < -0.05 else "700 W", "driver": "2" if day == 3 else "1"}
+            facts["uuid"] = f"GPU-{node}{'-other' if slow < -0.05 else ''}"
             Store(folder).add(_varied(run, f"run{node}on{day}", name, day, slow, **facts))
     return Store(folder)
 
@@ -450,6 +451,15 @@ def test_recorded_conditions_are_reasons() -> None:
     assert list(reasons(-0.05, usual, [usual] * 5)) == []
     faster = " ".join(reasons(0.05, own, [usual] * 5))
     assert [text in faster for text in ("power cap", "40 %", "ECC was off")] == [False, False, True]
+
+
+def test_a_replaced_device_is_named(fleet: Fleet) -> None:
+    """Only where all earlier runs know the identifier of the device."""
+    assert ["GPU-3-other" in outlier.sentence for outlier in fleet.outliers] == [True]
+    known: list[Row] = [{"uuid": "GPU-1"}, {"uuid": "GPU-1"}]
+    assert list(replaced({"uuid": "GPU-1"}, known)) == []
+    assert list(replaced({"uuid": "GPU-2"}, [*known, {"uuid": None}])) == []
+    assert list(replaced({"uuid": None}, known)) == []
 
 
 def test_remapped_rows_are_written_with_their_flags() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpureport.errors import InputError
-from gpureport.fleet.causes import affected, others_share, percent, place, reasons, typical
+from gpureport.fleet.causes import affected, others_share, percent, place, reasons, replaced, typical
 from gpureport.fleet.peers import (
     FALSE_DISCOVERIES,
     FEWEST_PEERS,
@@ -496,7 +496,8 @@ def _outlier(
     text = f"{device.label} is {percent(effect)} than {basis}{when}; {where}"
     others = [rows[-1] for other, rows in enumerate(peers.rows) if other != member][:_MOST_PEERS]
     own = peers.rows[member][-1]
-    why = "; ".join(reasons(effect, own, others))
+    earlier = [row for row in peers.rows[member] if since and row["created_at"] < since]  # type: ignore[operator]
+    why = "; ".join((*replaced(own, earlier), *reasons(effect, own, others)))
     if not why and peers.compared and own["driver"]:
         why = "no recorded condition differs from its peers"
     return Outlier(
@@ -580,7 +581,8 @@ def _changes(peers: Peers, minimum_effect: float) -> Iterator[Change]:
         if abs(effect) >= log1p(minimum_effect):
             text = f"Since {since:%Y-%m-%d %H:%M}, {member.label} ({peers.title}) has been {percent(effect)} than in "
             earlier = [row for row in peers.rows[number] if row["created_at"] < since]  # type: ignore[operator]
-            why = "; ".join(reasons(effect, peers.rows[number][-1], earlier, "earlier runs"))
+            last = peers.rows[number][-1]
+            why = "; ".join((*replaced(last, earlier), *reasons(effect, last, earlier, "earlier runs")))
             yield Change(peers.key, member, layers, f"{text}earlier runs; {where}{': ' if why else ''}{why}.")
 
 

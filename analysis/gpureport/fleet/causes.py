@@ -80,6 +80,13 @@ def reasons(
             yield f"{whose} {text} was {own[name]}, that of {others} {most[0][0]}"
 
 
+def replaced(now: Row, earlier: Sequence[Row]) -> Iterator[str]:
+    """Yield that the device of a node is another one than in its *earlier* runs, if all of them know its identifier."""
+    known = {row.get("uuid") for row in earlier}
+    if known and None not in known and now.get("uuid") and now["uuid"] not in known:
+        yield f"it is another device than before ({now['uuid']})"
+
+
 def _burdens(own: Row, peers: Sequence[Row], others: str, whose: str) -> Iterator[str]:
     usual = [float(row["clock_hz"]) for row in peers if isinstance(row["clock_hz"], float)]
     clock = own["clock_hz"]

@@ -171,6 +171,7 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
         "node": node,
         "device": present.name,
         "pci_address": present.pci_address,
+        "uuid": facts.get("UUID"),
         "model": report.match.entry or present.name,
         "compute_units": present.compute_units,
         "quick": report.settings.quick,

@@ -36,6 +36,7 @@ TABLES: dict[Table, dict[str, Column]] = {
         "node": Column("text", "name of the machine, given when the run was added"),
         "device": Column("text", "name of the device, as the driver reports it"),
         "pci_address": Column("text", "distinguishes equal devices of a node; null if not reported"),
+        "uuid": Column("text", "identifier of the device itself; null if not reported"),
         "model": Column("text", "id of the database entry, or the device's name if it has none"),
         "compute_units": Column("whole", "number of compute units"),
         "quick": Column("truth", "whether the run had fewer and smaller points"),

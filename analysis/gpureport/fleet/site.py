@@ -334,7 +334,7 @@ def _device(
     tables.append(("Runs", _runs(runs, folder)))
     return _page(
         device.label,
-        f"{device.device}, {counted(len(runs), 'run')}. {device.pci_address}",
+        f"{device.device}, {counted(len(runs), 'run')}. {device.pci_address} {runs[-1].get('uuid') or ''}",
         above=[(_model_page(number), peers.title)],
         sentences=[outlier.sentence if outlier else normal, *changes],
         pictures=list(_trends(fleet, peers, [member])) if (outlier or changes) and len(runs) > 1 else [],

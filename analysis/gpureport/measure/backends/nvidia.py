@@ -44,6 +44,7 @@ _CLOCKS: dict[str, _Query[float]] = {
 }
 _PAGE_CAUSES = (0, 1)  # nvml.h: several single-bit errors, a double-bit error
 _FACTS: dict[str, _Query[str]] = {
+    "UUID": lambda nvml, handle: nvml.nvmlDeviceGetUUID(handle),
     "power": lambda nvml, handle: f"{nvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
     "power limit": lambda nvml, handle: f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W",
     "temperature": lambda nvml, handle: f"{nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)} °C",
