@@ -116,10 +116,10 @@ def class_factors(device: Device, demand: Demand, vectors: Mapping[str, float]) 
     """Return the factor of the time of each instruction class, relative to whole vectors of independent accesses.
 
     *vectors* contains factors that apply to vectors, such as accesses of several lines. One by one, work-items take the
-    same time in any order. Barriers run one by one in any case.
+    same time in any order. Barriers and exchanges between work-items run one by one in any case, as their rates say.
     """
     together = lanes(device, demand)
-    names = demand.operations.keys() - {"barrier"}
+    names = demand.operations.keys() - {"barrier", "shuffle", "ballot"}
     scalar = device.architecture.wave_size / together * padding(device, demand)
     gathered = GATHERED if together > 1 else 1.0
     passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}

@@ -24,8 +24,9 @@ _ONE_CLOCK = frozenset({"AuthenticAMD"})
 (https://en.wikichip.org/wiki/amd/frequency_behavior). Intel's limits fall with the number of busy cores."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
-_EMULATED_SHUFFLE = 0.2
-"""Lane operations per cycle of a shuffle that PoCL emulates in memory. Measured on 16 cores with PoCL 5."""
+_EMULATED = {"shuffle": 0.2, "ballot": 0.06, "barrier": 0.13}
+"""Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
+PoCL 5: exchanges from ``instructions/sub_group_rate``, barriers fitted to transposes through local memory."""
 LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
 """Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
 the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
@@ -199,7 +200,8 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     issued = own["rates.instruction"].value * lanes / own["wave_size"].value
     values["rates.instruction"] = Value(issued, origin)
     if scalar:
-        values["rates.shuffle"] = Value(_EMULATED_SHUFFLE, origin.model_copy(update={"note": "emulated in memory"}))
+        emulated = origin.model_copy(update={"note": "emulated in memory"})
+        values |= {f"rates.{name}": Value(rate, emulated) for name, rate in _EMULATED.items()}
     elif has_masks:
         note = "PoCL before 5 vectorises simple conditions"
         values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))

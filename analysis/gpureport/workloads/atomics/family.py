@@ -17,6 +17,10 @@ from gpureport.workloads.model import Argument, Buffer, Demand, Job, Parameters,
 WORDS_APART = 32
 """Words between the addresses of work-groups, so that each has its own line."""
 _LOCKED_ADD_CYCLES = 20.0
+_HANDED_OVER_S = 14e-9
+"""Time of an atomic add to a line that the cores of a CPU share: they hand it over. Geometric mean of 6 ns on two cores
+of a Zen 4, 18 ns on two and 25 ns on 16 cores of Xeons (atomics/spread; reports/pocl-epyc-2-cores, pocl-xeon-2-cores, a
+run on 16 cores). On all of them it is the same for 1 to 16 addresses, which are in one line."""
 _SLICE_BYTES = 512
 """Adjacent bytes in one slice of the second-level cache: on an H200, adds to 1 KiB take half as long as adds to 256
 bytes, in which eight sectors take turns (atomics/spread; reports/nvidia-h200). AMD documents 256 bytes."""
@@ -138,7 +142,7 @@ def demand_of(
     sent: float,
     operations: Mapping[str, float],
     serial_cycles: float = 0.0,
-    contended: float = 0.0,
+    shared_lines: int = 0,
 ) -> Demand:
     """Return the demand of a dispatch whose work-groups are all resident.
 
@@ -149,12 +153,14 @@ def demand_of(
         sent: number of atomic operations.
         operations: other operations, by class.
         serial_cycles: clock cycles of dependent work, on a GPU.
-        contended: share of the atomic operations whose line another core owned before, on a CPU.
+        shared_lines: cache lines of a CPU to which all cores add; 0: each core has its own.
     """
     group_bytes = 4 * parameters["local"] if "local" in operations else 0
     if device.is_cpu:
-        moved = contended * max((cache.latency_cycles for cache in device.caches), default=0.0)
-        serial_cycles = sent / parameters["groups"] * (_LOCKED_ADD_CYCLES + moved)
+        cores = min(device.compute_units, parameters["groups"])
+        # Cores take turns: while one adds, the others wait for the line.
+        turn = _HANDED_OVER_S * device.clock_hz * cores / shared_lines if shared_lines and cores > 1 else 0.0
+        serial_cycles = sent / parameters["groups"] * max(_LOCKED_ADD_CYCLES, turn)
     each = Stream("counters", counters, 4, 4, passes=sent / counters, outer_passes=sent / counters)
     written = Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)
     return Demand(

@@ -108,7 +108,7 @@ class Reduced(_BySize):
             counters=1,
             sent=sent,
             serial_cycles=max(waiting_cycles(device, sent, 1), passes * (rounds + 1) * halving_cycles),
-            contended=1.0,
+            shared_lines=1,
             operations={"int32": (4.0 + 2 * rounds) * adds, "local": 4.0 * adds, "barrier": (rounds + 1) * adds},
         )
 

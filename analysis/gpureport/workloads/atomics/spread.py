@@ -1,11 +1,13 @@
 """Atomic adds to few and to many addresses."""
 
 from collections.abc import Sequence
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.keys import Axis
+from gpureport.spec.core_types import LINE_BYTES
 from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads.atomics.family import Atomics, demand_of, resident_groups, total_adds, waiting_cycles
@@ -56,7 +58,7 @@ class Spread(Atomics):
             counters=used,
             sent=adds,
             serial_cycles=waiting_cycles(device, adds, used),
-            contended=1 / min(addresses, 16),
+            shared_lines=ceil(4 * used / LINE_BYTES),
             operations={"int32": 5.0 * adds},
         )
 

@@ -220,7 +220,8 @@ class PackedStrips(_Strips):
     )
     bits_per_cell = 1
     gpu = _GPU_BITS
-    most_items = 256  # larger ones would need more registers than a compute unit of an NVIDIA GPU has
+    most_items = 256  # 512 need 48 KiB of local memory, which NVIDIA's driver does not grant
+    registers = 122
     # GPU: two shifts across words, parity, majority; then four for the sums and the carries, and seven for the rule.
     # CPU, whose operations have two inputs: six for shifts across words, five for the sum; then eight for two sums
     # (pairs of rows share a part) and seven for the rule.
