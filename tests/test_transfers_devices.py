@@ -17,7 +17,7 @@ import pytest
 from gpureport.cli import measuring
 from gpureport.cli.options import Request
 from gpureport.findings.key_figures import key_figures
-from gpureport.findings.whole_device import way_between_devices
+from gpureport.findings.whole_device import path_between_devices
 from gpureport.measure.backends.describe import describe
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import AllocationError
@@ -187,7 +187,7 @@ def test_the_interval_contains_both_ways(entry: str, direct: float) -> None:
     (plateau, slow, fast) = (
         next(feature for feature in prediction.features if feature.position == "plateau")
         for factor in (1.0, 0.5, direct / staged)
-        for prediction in predict(varied(device, "link.peer_way", factor), DEVICES, limits_of(device))[:1]
+        for prediction in predict(varied(device, "link.peer_speedup", factor), DEVICES, limits_of(device))[:1]
     )
 
     assert device.host_link.peer_bandwidth_bytes_per_s == direct
@@ -199,7 +199,7 @@ def test_the_interval_contains_both_ways(entry: str, direct: float) -> None:
 
 def test_without_a_listed_link_the_interval_is_a_factor_of_two() -> None:
     deviations = [
-        fact(TOY.model_copy(update={"link": link}), "link.peer_way").relative
+        fact(TOY.model_copy(update={"link": link}), "link.peer_speedup").relative
         for link in (Link.pcie(4, 16), Link(kind="shared", peer_bandwidth_bytes_per_s=1e12))
     ]
 
@@ -208,7 +208,7 @@ def test_without_a_listed_link_the_interval_is_a_factor_of_two() -> None:
 
 @pytest.mark.parametrize(
     ("rate", "direct", "expected"),
-    [(25e9, 450e9, "suggests that"), (380e9, 450e9, "They take a direct link"), (25e9, None, "does not show")],
+    [(25e9, 450e9, "suggests staging"), (380e9, 450e9, "They take a direct link"), (25e9, None, "does not show")],
 )
 def test_the_rate_suggests_a_way(measured: Report, rate: float, direct: float | None, expected: str) -> None:
     findings = tuple(
@@ -221,12 +221,12 @@ def test_the_rate_suggests_a_way(measured: Report, rate: float, direct: float | 
         update={"findings": findings, "device": measured.device.model_copy(update={"link": link})}
     )
 
-    assert expected in way_between_devices(changed)
-    assert f"{rate / 1e9:.0f}" in way_between_devices(changed)
+    assert expected in path_between_devices(changed)
+    assert f"{rate / 1e9:.0f}" in path_between_devices(changed)
 
 
 def test_without_a_measurement_no_way_is_named(report: Report) -> None:
-    assert way_between_devices(report) == ""
+    assert path_between_devices(report) == ""
 
 
 def test_the_workload_needs_a_second_device() -> None:

@@ -42,8 +42,8 @@ def link_problem(report: Report) -> str:
     )
 
 
-def way_between_devices(report: Report) -> str:
-    """Return a sentence on the way that copies to a second device take; nothing if they were not measured."""
+def path_between_devices(report: Report) -> str:
+    """Return a sentence on the path of copies to a second device; nothing if they were not measured."""
     rates = [
         finding.observed
         for finding in report.findings
@@ -59,8 +59,8 @@ def way_between_devices(report: Report) -> str:
         return f"{begin} They take a direct link: {link} to the host has only {host}."
     if direct:
         listed = format_bandwidth(direct)
-        return f"{begin} This rate suggests that they pass through the host: the direct link is listed with {listed}."
-    return f"{begin} {link} to the host allows this rate, so that it does not show whether they pass through the host."
+        return f"{begin} This rate suggests staging through host memory: the direct link is listed with {listed}."
+    return f"{begin} {link} to the host allows this rate, so that it does not show whether host memory stages them."
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ B is the rate of the link for the direction, C the rate at which one core of the
 memory through pinned memory of its own, and the program copies mapped memory. The second of two directions starts one
 call after the first.
 
-Copies between two devices pass through memory of the host, in parts, so that both links work at once::
+Copies between two devices are staged through host memory, in parts, so that both links work at once::
 
     devices    T = 3 calls + bytes / min(B to device, B to host)
 
-This way always exists. Which way an OpenCL runtime takes is not documented: NVIDIA's has been slower than a program
+This path always exists. Which path an OpenCL runtime takes is not documented: NVIDIA's has been slower than a program
 that copies through the host (pocl/pocl, pull request 1189). The interval also contains the listed bandwidth of a direct
 link (:func:`gpureport.predict.uncertainty.sensitivity.fact`).
 
@@ -125,7 +125,7 @@ def link_bytes_per_s(link: Link, direction: Direction) -> float:
 
 def peer_bytes_per_s(link: Link) -> float:
     """Return the rate of copies to another device: the lower rate of the two directions of the link to the host."""
-    return min(link_bytes_per_s(link, "to_device"), link_bytes_per_s(link, "to_host")) * link.peer_way
+    return min(link_bytes_per_s(link, "to_device"), link_bytes_per_s(link, "to_host")) * link.peer_speedup
 
 
 def _faster(device: Device, moved: float) -> float:

@@ -233,8 +233,8 @@ class Link(Record):
     peer_bandwidth_bytes_per_s: BytesPerSecond | None = None
     """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric);
     ``None``: there is none, or it is not known."""
-    peer_way: Amount = 1.0
-    """Rate of copies to another device / that through host memory. OpenCL runtimes may also take the direct link."""
+    peer_speedup: Amount = 1.0
+    """Rate of copies to another device / rate if staged through host memory. Runtimes may take the direct link."""
     host_copy_bytes_per_s: BytesPerSecond = 10e9
     """Rate at which one core of the host copies. Assumed: 11.6 GB/s in the host of an H200; servers of 2012 to 2017
     move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""

@@ -136,11 +136,11 @@ RULES = (
         "6 to 17 GB/s on 15 machines (RRZE-HPC/kerncraft @5d1cc67, streams of one core)",
     ),
     Rule(
-        "way of copies to another device",
-        r"link\.peer_way",
+        "rate of copies to another device / rate if staged through host memory",
+        r"link\.peer_speedup",
         log(2.0) / NORMAL_95,
         log(2.0) / NORMAL_95,
-        "two copies through the host, one after the other, take twice the time of overlapping ones (assumed); the "
+        "copies to and from host memory, one after the other, take twice the time of overlapping ones (assumed); the "
         "interval also contains the listed bandwidth of a direct link",
     ),
     Rule("instruction issue rate", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
@@ -235,12 +235,12 @@ def fact(device: Device, path: str) -> Fact:
     known = rule.published if rule else KINDS[kind]
     known = rule.assumed if rule and kind == "assumed" else known
     return Fact(
-        path, kind, max(known, _direct_deviation(device.host_link)) if path == "link.peer_way" else known, centre
+        path, kind, max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known, centre
     )
 
 
 def _direct_deviation(link: Link) -> float:
-    """Return the deviation of the way to another device with which its 95 % interval contains the direct link."""
+    """Return the deviation of ``link.peer_speedup`` with which its 95 % interval contains the direct link."""
     direct = link.peer_bandwidth_bytes_per_s
     if not direct or link.kind == "shared":
         return 0.0
@@ -248,8 +248,8 @@ def _direct_deviation(link: Link) -> float:
 
 
 _BEYOND_DIRECT = 1.1
-"""Upper end of the interval of the way to another device / listed bandwidth of the direct link. It is not 1, because
-rates of large transfers depend a little less on the way: calls take a part of the time."""
+"""Upper end of the interval of a rate between devices / listed bandwidth of the direct link. It is not 1, because rates
+of large transfers depend a little less on the path: calls take a part of the time."""
 
 
 def specified_deviation(device: Device, path: str) -> float:
@@ -360,7 +360,7 @@ _OF_LINK = {
     "latency": "latency_s",
     "call": "call_s",
     "host_copy": "host_copy_bytes_per_s",
-    "peer_way": "peer_way",
+    "peer_speedup": "peer_speedup",
 }
 """Fields with uncertain figures, by the last part of their paths."""
 

@@ -6,8 +6,8 @@ from functools import partial
 from gpureport.findings.whole_device import (
     link_problem,
     link_under_load,
+    path_between_devices,
     predicted_energy_j,
-    way_between_devices,
 )
 from gpureport.records.energy import IDLE, Energy, PowerLoad
 from gpureport.records.finding import Finding
@@ -68,7 +68,7 @@ def _link(report: Report) -> list[str]:
         return ["Device and host share their memory, so that a transfer is a copy by one core of the host."]
     seen = f"; it ran as {there} while data were transferred" if there else ""
     assumed = " (assumed: the entry lists none)" if report.device.link is None else ""
-    others = filter(None, (link_problem(report), way_between_devices(report)))
+    others = filter(None, (link_problem(report), path_between_devices(report)))
     return [f"The link to the host is {link}{assumed}{seen}.", *others]
 
 

@@ -214,14 +214,14 @@ class Devices(_Copies):
     OpenCL moves a buffer to a device before the first command there that uses it, and then may keep valid copies on
     both devices. Three rules follow, without which a copy within one device could be timed instead:
 
-    - The copy runs in the queue of the device that receives the data. Thus its end is that of the whole way.
+    - The copy runs in the queue of the device that receives the data. Thus its end is that of the whole transfer.
     - Before each timed copy, an untimed one in the other direction writes the source, in the source's queue. Thus the
       device that receives the data has no valid copy of the source.
     - Each size has its own buffers, because runtimes move whole buffers.
 
     The time stamps of the copy may omit the move, which is a command of the runtime. Therefore the host's clock times
     it, from the call to the end. The time includes the copy from the moved source to the target if the runtime makes
-    one; it takes a few percent of a way through the host.
+    one; that takes a few percent of the time of staging through host memory.
     """
 
     variant = "devices"
