@@ -206,6 +206,8 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
     database = open_database(request.entries)
     with working_device(request.device, again) as measurer:
         present = measurer.device
+        if request.only or not request.workloads:
+            workloads = tuple(each for each in workloads if present.peers or not each.needs_peer)
         limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
         match = database.match(present)
         note_override(database, match.entry_id)

@@ -39,6 +39,7 @@ WORKLOADS = (
     "matrix/rate",
     "launch/queued",
     "transfer/pinned",
+    "transfer/devices",
 )
 """The workloads that key figures are taken from."""
 
@@ -383,6 +384,8 @@ def _matrix(device: Device) -> Iterator[tuple[str, str, str, str, float]]:
 def _transfers(device: Device) -> Iterator[_Wanted]:
     """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them.
 
+    Then those of copies to and from a second device: the fastest way is a direct link, or else the link to the host.
+
     Entries of CPUs have no rate for them: how fast a core copies depends on the part that the last cache serves.
     """
     link = device.host_link
@@ -391,6 +394,10 @@ def _transfers(device: Device) -> Iterator[_Wanted]:
     for name, sweep in (("Host to device, pinned", "to_device"), ("Device to host, pinned", "to_host")):
         figure = KeyFigure(name, "B/s", rate, limit=limit, main=sweep == "to_device")
         yield _Wanted(figure, "transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
+    fastest = link.peer_bandwidth_bytes_per_s or link.bandwidth_bytes_per_s
+    for name, sweep in (("Device to second device", "to_peer"), ("Second device to device", "from_peer")):
+        figure = KeyFigure(name, "B/s", fastest, limit=True, main=False)
+        yield _Wanted(figure, "transfer/devices", sweep, "plateau", Level(name=TRANSFER))
 
 
 def _energy(report: FigureSource) -> Iterator[KeyFigure]:

@@ -42,6 +42,27 @@ def link_problem(report: Report) -> str:
     )
 
 
+def path_between_devices(report: Report) -> str:
+    """Return a sentence on the path of copies to a second device; nothing if they were not measured."""
+    rates = [
+        finding.observed
+        for finding in report.findings
+        if finding.key.workload == "transfer/devices" and finding.position == "plateau" and finding.observed
+    ]
+    if not rates:
+        return ""
+    link = report.device.host_link
+    rate, direct = max(rates), link.peer_bandwidth_bytes_per_s
+    begin = f"Copies to or from a second device reach {format_bandwidth(rate)}."
+    if rate > link.bandwidth_bytes_per_s:
+        host = format_bandwidth(link.bandwidth_bytes_per_s)
+        return f"{begin} They take a direct link: {link} to the host has only {host}."
+    if direct:
+        listed = format_bandwidth(direct)
+        return f"{begin} This rate suggests staging through host memory: the direct link is listed with {listed}."
+    return f"{begin} {link} to the host allows this rate, so that it does not show whether host memory stages them."
+
+
 @dataclass(frozen=True)
 class PerWatt:
     """Performance per watt.

@@ -92,4 +92,5 @@ def features(device: PresentDevice) -> Features:
         vendor=device.vendor,
         kind=device.kind,
         local_memory_bytes=device.local_memory_bytes,
+        peers=device.peers,
     )

@@ -1,4 +1,4 @@
-"""Time of a transfer between host and device, from the link between them.
+"""Time of a transfer between host and device, from the link between them, or between two devices.
 
 Memory of the host is pinned, ordinary or mapped::
 
@@ -9,7 +9,17 @@ Memory of the host is pinned, ordinary or mapped::
 
 B is the rate of the link for the direction, C the rate at which one core of the host copies. A driver copies ordinary
 memory through pinned memory of its own, and the program copies mapped memory. The second of two directions starts one
-call after the first. Where device and host share their memory, a transfer is one copy by a core: T = call + bytes / C.
+call after the first.
+
+Copies between two devices are staged through host memory, in parts, so that both links work at once::
+
+    devices    T = 3 calls + bytes / min(B to device, B to host)
+
+This path always exists. Which path an OpenCL runtime takes is not documented: NVIDIA's has been slower than a program
+that copies through the host (pocl/pocl, pull request 1189). The interval also contains the listed bandwidth of a direct
+link (:func:`gpureport.predict.uncertainty.sensitivity.fact`).
+
+Where device and host share their memory, a transfer is one copy by a core: T = call + bytes / C.
 
 PCI Express sends packets (PCI Express Base Specification 5.0, sections 2.2, 3.6 and 4.2). Each has a payload and an
 overhead: framing and sequence number (4 B), header and checksum (4 B). A write to the host has a header of 16 B. Data
@@ -77,18 +87,18 @@ def transfer_time(device: Device, traffic: HostTraffic) -> TransferTime:
     copied_s = 0.0
     if shared:
         copied_s = moved / (link.host_copy_bytes_per_s * _faster(device, moved))
-    elif traffic.memory != "pinned":
+    elif traffic.memory in ("pageable", "mapped"):
         faster = FROM_STAGING if traffic.memory == "pageable" else 1.0
         copied_s = (traffic.to_device + traffic.to_host / faster) / link.host_copy_bytes_per_s
     ceilings = {"call": _first_s(device, traffic), "host copy": copied_s}
-    linked_s = 0.0
-    if not shared:
+    if traffic.memory == "peer":
+        ceilings["link"] = moved / peer_bytes_per_s(link)
+    elif not shared:
         both = BOTH_WAYS if traffic.to_device and traffic.to_host else 1.0
-        linked_s = max(
+        ceilings["link"] = max(
             traffic.to_device / (link_bytes_per_s(link, "to_device") * both),
             traffic.to_host / (link_bytes_per_s(link, "to_host") * both),
         )
-        ceilings["link"] = linked_s
     return TransferTime(sum(ceilings.values()), ceilings)
 
 
@@ -99,6 +109,8 @@ def _first_s(device: Device, traffic: HostTraffic) -> float:
         return link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
     if traffic.memory == "mapped":
         return 2.0 * link.call_s
+    if traffic.memory == "peer":
+        return (1.0 + TO_HOST_CALLS) * link.call_s
     waits = traffic.by_host and traffic.to_host and link.kind != "shared"
     return link.call_s * (TO_HOST_CALLS if waits else 1.0)
 
@@ -109,6 +121,11 @@ def link_bytes_per_s(link: Link, direction: Direction) -> float:
         return link.bandwidth_bytes_per_s * C2C_REACHED
     payload, way = PAYLOAD_BYTES[(link.generation or 0) > 4], direction == "to_host"
     return link.bandwidth_bytes_per_s * (payload / (payload + OVERHEAD_BYTES[way])) * REACHED[way]
+
+
+def peer_bytes_per_s(link: Link) -> float:
+    """Return the rate of copies to another device: the lower rate of the two directions of the link to the host."""
+    return min(link_bytes_per_s(link, "to_device"), link_bytes_per_s(link, "to_host")) * link.peer_speedup
 
 
 def _faster(device: Device, moved: float) -> float:

@@ -347,6 +347,8 @@ class LinkFields(Strict):
     """PCI Express: number of lanes that the device uses."""
     bandwidth: Leaf[BytesPerSecond] | None = None
     """Listed bandwidth of one direction, if the kind of link does not determine it."""
+    peer_bandwidth: Leaf[BytesPerSecond] | None = None
+    """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric)."""
     latency: Leaf[Seconds] | None = None
     """Time of the smallest copy of pinned memory to the host, between the device's time stamps."""
     call: Leaf[Seconds] | None = None

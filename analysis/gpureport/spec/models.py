@@ -230,6 +230,11 @@ class Link(Record):
     call_s: Seconds = 16.5e-6
     """Time of the smallest copy to the device for the host, from call to arrival. Assumed for all: 16.5 us with
     NVIDIA's OpenCL and an H200."""
+    peer_bandwidth_bytes_per_s: BytesPerSecond | None = None
+    """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric);
+    ``None``: there is none, or it is not known."""
+    peer_speedup: Amount = 1.0
+    """Rate of copies to another device / rate if staged through host memory. Runtimes may take the direct link."""
     host_copy_bytes_per_s: BytesPerSecond = 10e9
     """Rate at which one core of the host copies. Assumed: 11.6 GB/s in the host of an H200; servers of 2012 to 2017
     move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""
@@ -659,6 +664,8 @@ class PresentDevice(Record):
     """Lanes that device and machine have together."""
     board: Name | None = None
     """AMD only: the board's name, where the device name is that of the instruction set."""
+    peers: Whole = 0
+    """Other devices of its model on its platform; CPUs have none."""
 
     @property
     def is_cpu(self) -> bool:

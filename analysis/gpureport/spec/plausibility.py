@@ -23,6 +23,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "link.generation": (1, 7, ""),
     "link.lanes": (1, 32, ""),
     "link.bandwidth": (1, 10_000, "GB/s"),
+    "link.peer_bandwidth": (1, 10_000, "GB/s"),
     "link.latency": (0.1, 1000, "us"),
     "link.call": (0.1, 10_000, "us"),
     "board_power": (1, 5000, "W"),

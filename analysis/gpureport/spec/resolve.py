@@ -179,10 +179,11 @@ def _level(model: type[R], name: str, part: Mapping[str, Any]) -> R:
 def _link(part: Mapping[str, Any]) -> Link | None:
     if not part:
         return None
-    times = {f"{key}_s": part[key] for key in ("latency", "call") if key in part}
+    others = {f"{key}_s": part[key] for key in ("latency", "call") if key in part}
+    others["peer_bandwidth_bytes_per_s"] = part.get("peer_bandwidth")
     if part["kind"] == "pcie":
-        return Link.pcie(part["generation"], part["lanes"]).model_copy(update=times)
-    return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0), **times)
+        return Link.pcie(part["generation"], part["lanes"]).model_copy(update=others)
+    return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0), **others)
 
 
 def _is_known(part: Mapping[str, Any]) -> bool:

@@ -41,6 +41,7 @@ _DIMENSIONS: Mapping[str, Dimension] = {
     "link.latency": "seconds",
     "link.call": "seconds",
     "link.bandwidth": "bytes/s",
+    "link.peer_bandwidth": "bytes/s",
     "board_power": "watts",
     **{f"memory.{key}": dimension for key, dimension in yaml_values(Memory).values()},
 }

@@ -22,9 +22,10 @@ REPEATS = ("repeats", "passes", "rounds")
 """Parameters that count repetitions within a kernel."""
 
 
-Place = Literal["device", "mappable", "pinned", "pageable"]
-"""Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); or in memory of the
-host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR`` buffer) or ordinary."""
+Place = Literal["device", "mappable", "pinned", "pageable", "paired", "peer"]
+"""Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); in memory of the
+host, either pinned (a mapped ``CL_MEM_ALLOC_HOST_PTR`` buffer) or ordinary; or in a context of the device and a second
+one of its model, in the memory of the former (``paired``) or of the latter (``peer``)."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of the first *nbytes* of one buffer to another; one of them is on the host."""
+    """A copy of the first *nbytes* of one buffer to another; one of them is on the host, or on a second device."""
 
     source: str
     target: str
@@ -86,10 +87,11 @@ class Copy:
 
 @dataclass(frozen=True)
 class Transfer(Dispatch):
-    """Copies between host and device, in place of a kernel.
+    """Copies between host and device or between two devices, in place of a kernel.
 
     Attributes:
-        copies: one, or one for each direction; then they run at the same time, in two queues.
+        copies: one, or one for each direction; then they run at the same time, in two queues. A copy between devices
+            runs in the queue of the device that receives the data.
         mapped: whether the device's buffer is mapped, and the host copies; otherwise a copy command is queued.
         by_host: whether it is timed by the host's clock, from the call to its end; otherwise by the device's time
             stamps of the copy commands.
@@ -108,18 +110,19 @@ class Transfer(Dispatch):
 
 @dataclass(frozen=True)
 class HostTraffic:
-    """The data that a transfer moves between host and device.
+    """The data that a transfer moves between host and device, or between a device and a second one.
 
     Attributes:
-        to_device: bytes from host to device.
-        to_host: bytes from device to host, at the same time.
-        memory: kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer.
+        to_device: bytes from host to device, or to the second device.
+        to_host: bytes from device to host, at the same time, or from the second device.
+        memory: kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer;
+            ``peer``: memory of a second device.
         by_host: whether the host's clock times it, see :class:`Transfer`.
     """
 
     to_device: float
     to_host: float
-    memory: Literal["pinned", "pageable", "mapped"]
+    memory: Literal["pinned", "pageable", "mapped", "peer"]
     by_host: bool = True
 
 
@@ -293,6 +296,8 @@ class Features:
     vendor: str
     kind: str
     local_memory_bytes: int
+    peers: int = 0
+    """Other devices of its model on its platform."""
 
 
 @dataclass(frozen=True)
@@ -378,6 +383,8 @@ class Workload(ABC):
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: bool = False
     """Whether a quick run includes it."""
+    needs_peer: ClassVar[bool] = False
+    """Whether it needs a second device of its model. Runs without names of workloads omit it where there is none."""
     counter: ClassVar[tuple[str, int] | None] = None
     """A count that the kernel makes: first letters of a buffer's name, and the index of a 32-bit word in it."""
     place: str = ""
@@ -390,9 +397,10 @@ class Workload(ABC):
         """``family/variant``."""
         return f"{self.family}/{self.variant}"
 
-    def missing(self, features: Features) -> str | None:  # noqa: ARG002 - most variants need nothing
+    def missing(self, features: Features) -> str | None:
         """Return the reason why the variant cannot run on a device, in a sentence, or ``None``."""
-        return None
+        alone = self.needs_peer and not features.peers
+        return "it needs a second GPU of the same model on the same platform" if alone else None
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:  # noqa: ARG002
         """Return the reason why one point cannot run on a device, in a sentence, or ``None``."""

@@ -37,7 +37,7 @@ from gpureport.measure.backends.protocol import (
 from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
-from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Transfer
+from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Place, Transfer
 
 # A cached binary has no compiler log, in which NVIDIA reports registers. The variables are read once, on loading.
 os.environ["PYOPENCL_NO_CACHE"] = "1"
@@ -76,10 +76,22 @@ def list_devices() -> tuple[PresentDevice, ...]:
     Raises:
         DeviceError: there is none.
     """
-    return tuple(
-        with_link(describe(index, device.platform.name, device.platform.version, _query(device)))
-        for index, device in enumerate(_devices())
-    )
+    devices = _devices()
+
+    def described(index: int, device: cl.Device) -> PresentDevice:
+        peers = len(_peers(device, devices))
+        return describe(index, device.platform.name, device.platform.version, _query(device), peers)
+
+    return tuple(with_link(described(index, device)) for index, device in enumerate(devices))
+
+
+def _peers(device: cl.Device, devices: Sequence[cl.Device]) -> list[cl.Device]:
+    """Return the other devices of the model of *device* on its platform, in the order of *devices*."""
+
+    def model(each: cl.Device) -> tuple[object, ...]:
+        return each.platform, each.name, each.type, each.max_compute_units
+
+    return [each for each in devices if each != device and model(each) == model(device)]
 
 
 def _devices() -> list[cl.Device]:
@@ -125,9 +137,10 @@ class _Launch:
 
 @dataclass(frozen=True)
 class _Transfer:
-    """Copies (target, source), where arrays are memory of the host."""
+    """Copies (target, source), where arrays are memory of the host; the first is queued in *queue*."""
 
     dispatch: Transfer
+    queue: cl.CommandQueue
     copies: tuple[tuple[cl.Buffer | _Array, cl.Buffer | _Array], ...]
 
 
@@ -142,7 +155,9 @@ class OpenCLBackend:
         """
         device = self._present = candidate.device
         with candidate.runtime.loading():
-            self._device = _devices()[candidate.position]
+            devices = _devices()
+        self._device = devices[candidate.position]
+        self._peers = _peers(self._device, devices)
         is_pocl = self._device.platform.name == _POCL
         self._libraries = KernelLibraries() if is_pocl and device.is_cpu else None
         if is_pocl and candidate.runtime.of_wheel:
@@ -158,6 +173,8 @@ class OpenCLBackend:
         self._buffers: dict[BufferId, cl.Buffer] = {}
         self._arrays: dict[BufferId, _Array] = {}
         """Memory of the host; of pinned memory, ``_buffers`` contains the buffer that is mapped there."""
+        self._queues: dict[BufferId, cl.CommandQueue] = {}
+        """Queues of the devices of buffers in the context of two devices."""
         self._launches: dict[LaunchId, _Launch] = {}
         self._transfers: dict[LaunchId, _Transfer] = {}
         self._binaries: dict[tuple[_Program, str], bytes] = {}
@@ -230,13 +247,14 @@ class OpenCLBackend:
             return identity
         mappable = cl.mem_flags.ALLOC_HOST_PTR if buffer.place == "mappable" else 0
         with _errors_as(AllocationError, f"a buffer of {buffer.nbytes} bytes cannot be allocated"):
-            memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | mappable, buffer.nbytes)
+            queue = self._pair[buffer.place] if buffer.place in ("paired", "peer") else self._queue
+            memory = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | mappable, buffer.nbytes)
             try:
-                self._fill(memory, buffer)
+                self._fill(queue, memory, buffer)
             except cl.Error:
                 memory.release()
                 raise
-        self._buffers[identity] = memory
+        self._buffers[identity], self._queues[identity] = memory, queue
         return identity
 
     def _allocate_on_host(self, identity: BufferId, buffer: Buffer) -> None:
@@ -262,27 +280,38 @@ class OpenCLBackend:
         answer: Any = cl.enqueue_map_buffer(queue, memory, flag, 0, shape, np.dtype(np.uint8))
         return cast("_Array", answer[0])
 
-    def _fill(self, memory: cl.Buffer, buffer: Buffer) -> None:
+    @cached_property
+    def _pair(self) -> dict[Place, cl.CommandQueue]:
+        """Queues of the device and of a second one, in a context of both; their commands place buffers."""
+        if not self._peers:
+            raise AllocationError(f"there is no second device like {self._present.name}")
+        devices = (self._device, self._peers[0])
+        context = cl.Context(devices)
+        queues = (cl.CommandQueue(context, device) for device in devices)
+        return dict(zip(("paired", "peer"), queues, strict=True))
+
+    def _fill(self, queue: cl.CommandQueue, memory: cl.Buffer, buffer: Buffer) -> None:
         # Each copy doubles the initialised part, also for the pattern: drivers' own fill takes minutes for gigabytes.
         contents = _repeated_bytes(buffer)
         filled = min(len(contents), buffer.nbytes)
-        cl.enqueue_copy(self._queue, memory, contents[:filled])
+        cl.enqueue_copy(queue, memory, contents[:filled])
         while filled < buffer.nbytes:
             part = min(filled, buffer.nbytes - filled)
-            cl.enqueue_copy(self._queue, memory, memory, byte_count=part, src_offset=0, dst_offset=filled)
+            cl.enqueue_copy(queue, memory, memory, byte_count=part, src_offset=0, dst_offset=filled)
             filled += part
-        self._queue.finish()
+        queue.finish()
 
     def read(self, buffer: BufferId, nbytes: int) -> NDArray[np.uint8]:
         if buffer in self._arrays:
             return self._arrays[buffer][:nbytes].copy()
         data = np.empty(nbytes, np.uint8)
         with _errors_as(LaunchError, "results cannot be read back"):
-            cl.enqueue_copy(self._queue, data, self._buffers[buffer])
+            cl.enqueue_copy(self._queues[buffer], data, self._buffers[buffer])
         return data
 
     def free(self, buffer: BufferId) -> None:
         array, memory = self._arrays.pop(buffer, None), self._buffers.pop(buffer, None)
+        self._queues.pop(buffer, None)
         if memory is not None:
             self._unmap(array)
             memory.release()
@@ -374,7 +403,8 @@ class OpenCLBackend:
             return self._buffers[buffers[name]] if array is None else array[:nbytes]
 
         copies = ((side(each.target, each.nbytes), side(each.source, each.nbytes)) for each in dispatch.copies)
-        return _Transfer(dispatch, tuple(copies))
+        queue = self._queues.get(buffers[dispatch.copies[0].target], self._queue)
+        return _Transfer(dispatch, queue, tuple(copies))
 
     def _run_transfer(self, ready: _Transfer) -> float:
         """Run a transfer and wait for its end; return its seconds, by the clock that it asks for.
@@ -386,10 +416,12 @@ class OpenCLBackend:
             for target, source in ready.copies:
                 self._copy_mapped(target, source)
             return time.perf_counter() - began
-        queues = (self._queue, self._other_queue)
+        queues = (ready.queue, self._other_queue)
         events = []
         for queue, (target, source) in zip(queues, ready.copies, strict=False):
-            events.append(cl.enqueue_copy(queue, cast("cl.Buffer", target), cast("_Array", source), is_blocking=False))
+            between = isinstance(target, cl.Buffer) and isinstance(source, cl.Buffer)
+            blocking: dict[str, Any] = {} if between else {"is_blocking": False}  # copies of buffers never block
+            events.append(cl.enqueue_copy(queue, cast("cl.Buffer", target), cast("_Array", source), **blocking))
             queue.flush()
         cl.wait_for_events(events)
         elapsed = time.perf_counter() - began

@@ -7,13 +7,14 @@ once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import exp, hypot, sqrt
+from math import exp, hypot, log, sqrt
 from statistics import median
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.prediction import Prediction, Sensitivity
 from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Launch, Link, Memory, Tlb, Transition
@@ -134,6 +135,14 @@ RULES = (
         0.35,
         "6 to 17 GB/s on 15 machines (RRZE-HPC/kerncraft @5d1cc67, streams of one core)",
     ),
+    Rule(
+        "rate of copies to another device / rate if staged through host memory",
+        r"link\.peer_speedup",
+        log(2.0) / NORMAL_95,
+        log(2.0) / NORMAL_95,
+        "copies to and from host memory, one after the other, take twice the time of overlapping ones (assumed); the "
+        "interval also contains the listed bandwidth of a direct link",
+    ),
     Rule("instruction issue rate", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
     Rule(
         "transition range of a cache / capacity",
@@ -224,7 +233,23 @@ def fact(device: Device, path: str) -> Fact:
         return Fact(path, "here", max(known, CPU_HERE) if device.is_cpu else known, centre)
     kind = origin.kind if origin else "assumed"
     known = rule.published if rule else KINDS[kind]
-    return Fact(path, kind, rule.assumed if rule and kind == "assumed" else known, centre)
+    known = rule.assumed if rule and kind == "assumed" else known
+    return Fact(
+        path, kind, max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known, centre
+    )
+
+
+def _direct_deviation(link: Link) -> float:
+    """Return the deviation of ``link.peer_speedup`` with which its 95 % interval contains the direct link."""
+    direct = link.peer_bandwidth_bytes_per_s
+    if not direct or link.kind == "shared":
+        return 0.0
+    return log(_BEYOND_DIRECT * direct / peer_bytes_per_s(link)) / NORMAL_95
+
+
+_BEYOND_DIRECT = 1.1
+"""Upper end of the interval of a rate between devices / listed bandwidth of the direct link. It is not 1, because rates
+of large transfers depend a little less on the path: calls take a part of the time."""
 
 
 def specified_deviation(device: Device, path: str) -> float:
@@ -335,6 +360,7 @@ _OF_LINK = {
     "latency": "latency_s",
     "call": "call_s",
     "host_copy": "host_copy_bytes_per_s",
+    "peer_speedup": "peer_speedup",
 }
 """Fields with uncertain figures, by the last part of their paths."""
 

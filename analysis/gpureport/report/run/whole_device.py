@@ -1,9 +1,14 @@
-"""The chapter on the whole device: transfers between host and device, power and energy."""
+"""The chapter on the whole device: transfers, power and energy."""
 
 from collections.abc import Sequence
 from functools import partial
 
-from gpureport.findings.whole_device import link_problem, link_under_load, predicted_energy_j
+from gpureport.findings.whole_device import (
+    link_problem,
+    link_under_load,
+    path_between_devices,
+    predicted_energy_j,
+)
 from gpureport.records.energy import IDLE, Energy, PowerLoad
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
@@ -26,8 +31,15 @@ _WAYS = {
     "pinned": "pinned (device time)",
     "pageable": "ordinary memory (host time)",
     "mapped": "mapped buffer (host time)",
+    "devices": "one context (host time)",
 }
-_DIRECTIONS = {"to_device": "host to device", "to_host": "device to host", "both_ways": "both directions"}
+_DIRECTIONS = {
+    "to_device": "host to device",
+    "to_host": "device to host",
+    "both_ways": "both directions",
+    "to_peer": "device to second device",
+    "from_peer": "second device to device",
+}
 _CAPTION = (
     "Large transfers: median rate of the largest sizes. n90: smallest transfer with 90 % of this rate. 4 B: time of "
     "the smallest transfer for the host, from the call to the arrival of the data."
@@ -56,7 +68,8 @@ def _link(report: Report) -> list[str]:
         return ["Device and host share their memory, so that a transfer is a copy by one core of the host."]
     seen = f"; it ran as {there} while data were transferred" if there else ""
     assumed = " (assumed: the entry lists none)" if report.device.link is None else ""
-    return [f"The link to the host is {link}{assumed}{seen}.", *filter(None, [link_problem(report)])]
+    others = filter(None, (link_problem(report), path_between_devices(report)))
+    return [f"The link to the host is {link}{assumed}{seen}.", *others]
 
 
 def _transfers(report: Report) -> list[str]:
@@ -104,7 +117,7 @@ def blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     traced = report.energy and any(load.readings for load in report.energy.loads)
     figures = (Picture(partial(power_figure, report.energy), caption),) if report.energy and traced else ()
     made = (
-        Block("transfers", "Transfers between host and device", table=transfers, caption=_CAPTION),
+        Block("transfers", "Transfers", table=transfers, caption=_CAPTION),
         Block("energy", "Power and energy", figures, energy, _ENERGY_CAPTION),
     )
     return [block for block in made if block.table and block.table.rows]
@@ -164,7 +177,11 @@ def _pair(finding: Finding) -> tuple[str, str, str]:
 
 
 def _smallest(curves: dict[tuple[str, str], CurveRecords], curve: CurveRecords) -> tuple[str, str]:
-    """Return the predicted and the measured time of 4 B."""
+    """Return the predicted and the measured time of 4 B; copies between devices have it in their own curve."""
+    if curve.key.variant == "devices":
+        of = (curve.specification, curve.observation)
+        predicted, measured = (next((p.time_s for p in each.points), None) if each else None for each in of)
+        return format_value(predicted, "s"), format_value(measured, "s")
     latency = curves.get(("latency", "smallest"))
     if latency is None or curve.key.sweep == "both_ways":
         return UNKNOWN, UNKNOWN

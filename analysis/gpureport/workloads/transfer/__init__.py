@@ -1,1 +1,1 @@
-"""Transfers between host and device."""
+"""Transfers between host and device, and between two devices."""
