@@ -13,7 +13,7 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, level_of, specified_values
+from gpureport.report.run.curves import CurveRecords, FindingPair, level_of, most_distant, specified_values
 from gpureport.report.run.decisions import amount_of_work, most_frequent, working_set
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import EXCEEDED, Limit, limits
@@ -86,11 +86,12 @@ def work(report: Report, found: Sequence[CurveRecords]) -> list[str]:
 
 
 def _farthest_work(report: Report, tapers: Iterable[Finding]) -> list[str]:
-    off = [f for f in tapers if f.verdict is Verdict.OFF and f.ratio]
+    off = [FindingPair(f, None) for f in tapers if f.verdict is Verdict.OFF and f.ratio]
     if not off:
         return []
-    worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
-    return [f"Largest deviation: {kernel_name(report, worst.key)}, sweep “{worst.key.sweep}”: {compared(worst)}."]
+    farthest, first = most_distant(off, key=lambda pair: pair)
+    worst = farthest.main
+    return [f"{first}: {kernel_name(report, worst.key)}, sweep “{worst.key.sweep}”: {compared(worst)}."]
 
 
 def _from_to(least: tuple[str, str], most: tuple[str, str]) -> str:
