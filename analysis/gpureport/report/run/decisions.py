@@ -16,7 +16,7 @@ from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run import kernels as own_kernels
-from gpureport.report.run.curves import CurveRecords, is_certain, reading_units, specified_values
+from gpureport.report.run.curves import CurveRecords, is_certain, is_certain_n90, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import family_name, listed, low_to_high
@@ -29,8 +29,6 @@ _FEW = 3  # the most names in a list
 _OWN = 2  # the most kernels of the user with sentences
 _WIDE = 1.5
 _FP32, _READ = "fp32 FMA rate", "Memory read"
-_SHORT = 0.25
-"""An n90 up to so much above the fewest work-items of its sweep may be smaller."""
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 _ALIKE = {"ALU": "int32"}
@@ -383,17 +381,17 @@ def _work(report: Report, found: Sequence[CurveRecords]) -> tuple[list[tuple[flo
     """
     kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     curves = [curve for curve in kernels if curve.key.family != "launch"]
-    if report.observations:
-        seen = [(f, curve) for curve in curves for f in specified_values([curve], "n90") if f.observed]
-        certain = [(_number(f), f.key.workload) for f, curve in seen if is_certain(f) and not _begins_at(f, curve)]
-        return certain, len(seen) - len(certain)
-    features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
-    return [(f.value, key.workload) for key, f in features if f.position == "n90"], 0
+    tapers = [(n90, curve) for curve in curves for n90 in _n90(curve, observed=bool(report.observations))]
+    certain = [(_number(n90), curve.key.workload) for n90, curve in tapers if is_certain_n90(n90, curve)]
+    return certain, len(tapers) - len(certain)
 
 
-def _begins_at(n90: Finding, curve: CurveRecords) -> bool:
-    """Return whether a sweep begins near its n90, so that fewer work-items may reach as much."""
-    return _number(n90) < (1 + _SHORT) * min(point.point.work_items for point in curve.points)
+def _n90(curve: CurveRecords, *, observed: bool) -> list[Finding | CurveFeature]:
+    """Return the observed n90 that was compared with the specification's, or the predicted one."""
+    if observed:
+        return [finding for finding in specified_values([curve], "n90") if finding.observed]
+    features = curve.specification.features if curve.specification else ()
+    return [feature for feature in features if feature.position == "n90"]
 
 
 def bottleneck(
