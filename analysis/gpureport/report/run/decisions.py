@@ -425,12 +425,21 @@ def _ridge(figures: Iterable[KeyFigure]) -> str:
 
 
 def most_frequent(known: Sequence[Limit]) -> str:
-    """Name the most frequent bottleneck and those that are as frequent, and say of how many kernels it is one."""
-    counts = Counter(_ALIKE.get(limit.bottleneck, limit.bottleneck) for limit in known)
+    """Name the most frequent bottleneck and those that are as frequent, and say of how many kernels it is one.
+
+    Kernels that no limit explains have none.
+    """
+    counts = Counter(_bottleneck(limit) for limit in known)
     most = max(counts.values())
-    texts = [ceiling_text(name) for name, count in counts.items() if count == most]
+    texts = [name for name, count in counts.items() if count == most]
     each = " each" if len(texts) > 1 else ""
     return f"{listed(texts[:_FEW])} ({most} of {len(known)}{each})" if len(known) > 1 else texts[0]
+
+
+def _bottleneck(limit: Limit) -> str:
+    if not limit.is_explained:
+        return "no single limit"
+    return ceiling_text(_ALIKE.get(limit.bottleneck, limit.bottleneck))
 
 
 def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:
@@ -445,7 +454,7 @@ def _reached(known: Iterable[Limit], figures: Iterable[KeyFigure], device_bandwi
     rates = [
         limit.predicted.memory_bytes / limit.observed.time_s
         for limit in known
-        if limit.observed and limit.bottleneck == DRAM.name
+        if limit.observed and limit.is_explained and limit.bottleneck == DRAM.name
     ]
     if not copy or not rates:
         return ""
@@ -460,7 +469,7 @@ def _efficiency(known: Sequence[Limit]) -> str:
     if middle > ABOVE_CEILING:
         return ""
     reach = "reach" if known[0].observed else "are predicted to reach"
-    return f"Kernels {reach} {format_percent(middle)} of their limit in the median."
+    return f"Kernels {reach} {format_percent(middle)} of their nearest limit in the median."
 
 
 def another_device(report: Report, database: Sequence[Device] = ()) -> str:
