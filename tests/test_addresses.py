@@ -3,10 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpureport.findings.key_figures import key_figures
 from gpureport.findings.residency import most_counted, resident_groups
+from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.predict import predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
@@ -19,7 +21,7 @@ from gpureport.spec.database import load_database
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.models import PAGE_WALK, Device, Tlb, Transition
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Demand, Limits
+from gpureport.workloads.model import Buffer, Demand, Limits
 from tests.make_report import make_report
 
 GIB = 2.0**30
@@ -101,6 +103,27 @@ def test_huge_pages_become_the_page_size_of_a_processor() -> None:
 
     assert values["tlb.L1.page"].value == 2 << 20
     assert values["tlb.L1.page"].provenance.kind == "queried"
+
+
+def test_pairs_of_loads_find_caches_full_of_another_buffer(device: Device, backend: OpenCLBackend) -> None:
+    """Stores fill a buffer of four last caches; it is not the one that is read. Every word of it is written."""
+    workload = WORKLOADS["memory/sectors"]
+    last = device.caches[-1].capacity_bytes
+    sizes = {point["bytes"] for sweep in workload.sweeps(device, LIMITS) for point in sweep.points}
+    assert {size > 3.99 * last for size in sizes} == {True}
+
+    job = workload.job(workload.verification()[0], np.random.default_rng(0))
+    (evict,), (pairs,) = job.before, job.dispatches
+    (filled,) = (str(name) for name in evict.arguments)
+    assert filled not in pairs.arguments
+    assert job.buffers[filled].nbytes == job.buffers[str(pairs.arguments[0])].nbytes
+
+    program = backend.build(workload.source, workload.build_options(workload.verification()[0]))
+    others = backend.allocate(Buffer(job.buffers[filled].nbytes, np.full(job.buffers[filled].nbytes, 0xFF, np.uint8)))
+    backend.run([backend.prepare(program, evict, {filled: others})])
+    written = backend.read(others, job.buffers[filled].nbytes).view(np.uint32)
+    backend.free(others)
+    assert (written == np.arange(written.size) // 4).all()
 
 
 @pytest.mark.parametrize(("distance", "cycles"), [(4, 32), (32, 280), (64, 680)])

@@ -20,6 +20,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.errors import GpuReportError, InputError
+from gpureport.fleet import runs
 from gpureport.fleet.engine.site_of_run import partition_name
 from gpureport.fleet.runs import NodeRun
 from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
@@ -232,6 +233,40 @@ def test_reasons_of_failures_are_always_shown(
     words = "".join(capsys.readouterr().out.split())
     assert "measurethenodeagain" in words
     assert "long/" * 30 in words
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, "the node is unresponsive, down or busy: its job still waited after the limit of 2 min"),
+        ({"job_nodelist": ["n1"]}, "half of it"),
+        ({"job_completion_time_unix": 1119.0}, "half of it"),
+        ({"job_completion_time_unix": None}, "half of it"),
+        ({"scheduler": "local"}, "half of it"),
+        (
+            {"scheduler": "local", "job_stdout": "none"},
+            "the job ended without output; the node may be unresponsive or down",
+        ),
+    ],
+)
+def test_a_node_that_stopped_answering_is_named(changes: dict[str, object], reason: str, tmp_path: Path) -> None:
+    """Slurm queues its job again, and ReFrame cancels it without a reason; output is that of the first start."""
+    (tmp_path / "out").write_text("half of it\n")
+    case = {
+        "partition": "n1",
+        "result": "fail",
+        "fail_phase": "sanity",
+        "scheduler": "squeue",
+        "stagedir": str(tmp_path),
+        "job_stdout": "out",
+        "job_stderr": "none",
+        "job_nodelist": [],
+        "job_submit_time": 1000.0,
+        "job_completion_time_unix": 1120.0,
+    }
+    (run,) = runs._collected({"runs": [{"testcases": [case | changes]}]}, ["n1"], tmp_path, 2)
+
+    assert run.reason == reason
 
 
 @needs_reframe

@@ -152,6 +152,17 @@ def test_a_slow_sweep_has_fewer_points_unless_each_was_asked_for(coarse: int, po
     assert {measured[0].point.work_items, measured[-1].point.work_items} == {1000, 61_000}
 
 
+@pytest.mark.parametrize(("budget_s", "kept"), [(83.0, 33), (82.0, 17), (43.0, 17), (42.0, 9), (0.1, 9)])
+def test_a_sweep_is_halved_until_its_pilot_runs_fit_and_both_ends_stay(budget_s: float, kept: int) -> None:
+    """A point of a second costs five: two dispatches a sample, two and a half samples. Twice the budget may pass."""
+    backend = FakeBackend(seconds=lambda *_: 1.0)
+    points = [point_of(100 + number, expected_s=1.0) for number in range(65)]
+    rounds_on(backend, SweepSettings(LIMITS, budget_s=budget_s)).chosen(points, 2, np.random.default_rng(0))
+
+    piloted = [point.key.work_items for point in points if point.s_per_work is not None]
+    assert piloted == list(range(100, 165, 64 // (kept - 1)))
+
+
 def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
     sizes = sorted({round(2 ** (7 + step / 8)) for step in range(73)})
     sweep = replace(CopyWorkload().sweep(*sizes), coarse=8)
@@ -184,16 +195,28 @@ def test_every_trace_begins_with_the_clocks_of_a_rested_device() -> None:
     assert backend.clock_s < 2 * 1.0 + 0.02  # a second of rest at most before each, and little else
 
 
-def test_the_dispatches_before_a_job_run_before_its_trace() -> None:
-    class Prepared(CopyWorkload):
-        def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-            job = super().job(parameters, rng)
-            return replace(job, before=(Dispatch("copy", (61,), (1,), ("from", "to")),))
+class Prepared(CopyWorkload):
+    """Copies 61 words before each copy."""
 
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Return the job of a copy."""
+        job = super().job(parameters, rng)
+        return replace(job, before=(Dispatch("copy", (61,), (1,), ("from", "to")),))
+
+
+def test_the_dispatches_before_a_job_run_before_its_trace() -> None:
     ran: list[int] = []
     backend = FakeBackend(seconds=lambda items, _: ran.append(items) or 1e-9 * items)  # type: ignore[func-returns-value]
     measure(backend, Prepared(), replace(CopyWorkload().sweep(30_000), frames=5))
     assert ran == [61, 30_000, 30_000, 61, *[30_000] * 5]  # built and run once, then traced
+
+
+def test_the_dispatches_before_a_job_run_untimed_before_each_sample() -> None:
+    ran: list[int] = []
+    backend = FakeBackend(seconds=lambda items, _: ran.append(items) or 1e-6 * items)  # type: ignore[func-returns-value]
+    (point,) = measure(backend, Prepared(), CopyWorkload().sweep(30_000)).points
+    assert ran == [61, 30_000, 30_000] * (len(ran) // 3)  # before, warm-up, sample
+    assert point.samples_s == pytest.approx([0.03] * len(point.samples_s))
 
 
 def test_traces_rest_less_and_record_fewer_frames_when_time_is_short() -> None:

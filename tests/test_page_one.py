@@ -19,7 +19,7 @@ from gpureport.records.report import EntryMatch, Report, load_report
 from gpureport.report.figures.essentials import essentials
 from gpureport.report.pdf import layout
 from gpureport.report.render import render_html
-from gpureport.report.run.curves import curves
+from gpureport.report.run.curves import FindingPair, curves, specified_values
 from gpureport.report.run.decisions import (
     amount_of_work,
     another_device,
@@ -318,6 +318,33 @@ def test_only_observed_kernels_and_certain_values_are_drawn() -> None:
     assert drawn
     assert all(line.observed and line.certain for line in drawn.work)
     assert re.search(r"; \d+ uncertain n90 are left out\.", amount_of_work(report, found))
+
+
+@pytest.mark.parametrize(("factor", "certain"), [(1.2, False), (1.3, True)])
+def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor: float, certain: bool) -> None:
+    """Fewer work-items may reach as much: it is neither marked nor part of the range."""
+    (curve, *_) = (c for c in curves(BASE) if c.key.family == "game_of_life" and specified_values([c], "n90"))
+    assert curve.observation
+    begin = min(point.point.work_items for point in curve.points)
+    narrow = {"ci_low": 0.99 * factor * begin, "ci_high": 1.01 * factor * begin}
+    (finding,) = (f.model_copy(update={"observed": factor * begin, **narrow}) for f in specified_values([curve], "n90"))
+    (feature,) = (f for f in curve.observation.features if f.position == "n90")
+    feature = feature.model_copy(update={"value": factor * begin, **narrow})
+    seen = curve.observation.model_copy(update={"features": (feature,)})
+    found = [replace(curve, observation=seen, pairs=(FindingPair(finding, None),))]
+    drawn = essentials(found, str, BASE.device)
+
+    assert drawn
+    assert [line.certain for line in drawn.work] == [certain]
+    assert ("reach 90 %" in amount_of_work(BASE, found)) is certain
+    forecast = BASE.model_copy(update={"observations": ()})
+    assert curve.specification
+    early = curve.specification.model_copy(update={"features": (feature,)})
+    only = [replace(curve, specification=early, calibrated=None, observation=None, measurement=None, pairs=())]
+    drawn = essentials(only, str, BASE.device)
+    assert drawn
+    assert [line.certain for line in drawn.work] == [certain]
+    assert ("predicted to reach 90 %" in amount_of_work(forecast, only)) is certain
 
 
 def test_an_onset_beyond_the_capacity_is_no_advice() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpureport.findings.key_figures import Estimate, KeyFigure
 from gpureport.records.features import Feature, Position
 from gpureport.records.finding import Advice, Finding, Verdict
 from gpureport.records.keys import SweepKey
@@ -9,8 +10,9 @@ from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
 from gpureport.report.run import answers, kernels
+from gpureport.report.run.blocks import limit_blocks
 from gpureport.report.run.curves import curves
-from gpureport.report.run.decisions import amount_of_work, working_set
+from gpureport.report.run.decisions import amount_of_work, bottleneck, most_frequent, working_set
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import limits, limits_table
 from tests.make_report import make_report
@@ -274,6 +276,26 @@ def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: 
     table = kernels.kernel_blocks(own, curves(own))[0].table
     assert table
     assert ("none; nearest: memory bandwidth" in table.rows[0]) is not explained
+
+
+@pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (1.85, True)])
+def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(share: float, explained: bool) -> None:
+    """The same rule for the sentences of page one, of the chapter, and its table with caption."""
+    report = one_kernel(share, 0.01)
+    found = curves(report)
+    known = limits(found)
+
+    (first, *_) = answers.near_limits(report, found)
+    assert f"{100 * share:.0f} % of the {'' if explained else 'nearest '}limit" in first
+    assert ("no single limit of the model explains this speed" in first) is not explained
+    assert most_frequent(known) == ("memory bandwidth" if explained else "no single limit")
+    assert most_frequent(known * 2) == f"{'memory bandwidth' if explained else 'no single limit'} (2 of 2)"
+    assert limits_table(known, "observed").rows[0][3] == f"{'' if explained else 'none; nearest: '}memory bandwidth"
+    (*_, block) = limit_blocks(report, found, ())
+    assert ("less than half of its nearest limit" in block.caption) is not explained
+    copy = KeyFigure("Memory copy", "B/s", 100.0, limit=True, measured=Estimate(90.0, 89.0, 91.0))
+    text = bottleneck(report, found, (copy,), device_bandwidth=4.8e12)
+    assert ("Memory-bound kernels reach" in text) is explained
 
 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:

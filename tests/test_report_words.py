@@ -450,6 +450,19 @@ def test_columns_break_where_there_is_no_room() -> None:
     assert not many.narrow
 
 
+def test_the_longest_columns_break_first() -> None:
+    """A full line breaks names of kernels and bottlenecks, not short texts behind them; names get more room."""
+    row = ("k" * 33, "1.65 Gmatrix/s", "1.64 Gmatrix/s", "the rate of starts of groups", "100 %", "100 %, assumed")
+    columns = ("kernel", "observed", "predicted", "bottleneck", "efficiency", "occupancy")
+    full = tables.Table(columns, (row, row), frozenset({"observed", "predicted", "efficiency"}), short=36)
+
+    assert full.narrow == {"observed", "predicted", "efficiency", "occupancy"}
+    widths = dict(zip(columns, full.widths, strict=True))
+    assert widths["occupancy"] * 118 > 100 * len("100 %, assumed")
+    assert widths["kernel"] / widths["bottleneck"] == pytest.approx(33 / 28)
+    assert sum(full.widths) < 100
+
+
 def test_the_time_is_summed_up_by_stage() -> None:
     """Totals first, then the longest steps."""
     rows = appendix.timings_table(many_variants(1, 2)).rows

@@ -82,7 +82,7 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
         full = disk_usage(folder).free < _LEAST_FREE
         why = "the disk is full; free some space, then run again" if full else f"see {folder / 'reframe.log'}"
         raise GpuReportError(f"{folder}: ReFrame ended without results (exit code {exit_code}); {why}") from None
-    return list(_collected(results, nodes, folder))
+    return list(_collected(results, nodes, folder, site.pending_limit_minutes))
 
 
 def _reframe(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
@@ -117,16 +117,19 @@ Case = dict[str, Any]
 """A test case of ReFrame's report."""
 
 
-def _collected(results: dict[str, Any], nodes: Sequence[str], folder: Path) -> Iterator[NodeRun]:
+def _collected(
+    results: dict[str, Any], nodes: Sequence[str], folder: Path, pending_limit_minutes: int
+) -> Iterator[NodeRun]:
     """Yield what came of each node."""
     cases: list[Case] = [case for run in results["runs"] for case in run["testcases"]]
     for number, node in enumerate(nodes):
         own = [case for case in cases if case["partition"] == partition_name(node, number)]
         found = len(list((folder / node).glob(f"*/{REPORT}")))
-        yield NodeRun(node, _reason(own[-1]) if own else "ReFrame ran no job", folder / node, found, len(own))
+        reason = _reason(own[-1], pending_limit_minutes) if own else "ReFrame ran no job"
+        yield NodeRun(node, reason, folder / node, found, len(own))
 
 
-def _reason(case: Case) -> str:
+def _reason(case: Case, pending_limit_minutes: int) -> str:
     """Return why a case failed: what the node or scheduler said last, or ReFrame's reason. Empty after success."""
     if case["result"] == "pass":
         return ""
@@ -134,9 +137,23 @@ def _reason(case: Case) -> str:
         reason, _, output = str(case["fail_reason"] or "").strip().partition("\n")
         said = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("---")]
         return (said or [reason or f"failed in phase {case['fail_phase']}"])[-1][:_MOST_REASON]
+    if _waited(case, 60 * pending_limit_minutes):
+        waited = f"its job still waited after the limit of {pending_limit_minutes} min"
+        return f"the node is unresponsive, down or busy: {waited}"
     lines = [line for name in ("job_stderr", "job_stdout") for line in _lines(case, name) if line.strip()]
     said = [line for line in lines if line.startswith(FAILED)]
-    return (said or lines or ["the job ended without output"])[-1].strip()[:_MOST_REASON]
+    silent = "the job ended without output; the node may be unresponsive or down"
+    return (said or lines or [silent])[-1].strip()[:_MOST_REASON]
+
+
+def _waited(case: Case, limit_s: float) -> bool:
+    """Return whether ReFrame cancelled a job of Slurm that waited for its node, which ReFrame itself does not report.
+
+    Slurm queues the job of a node that stopped answering again; its output may be that of the first start.
+    """
+    if case["scheduler"] not in ("slurm", "squeue") or case["job_nodelist"] or not case["job_completion_time_unix"]:
+        return False
+    return bool(case["job_completion_time_unix"] - case["job_submit_time"] >= limit_s)
 
 
 def _lines(case: Case, name: str) -> list[str]:

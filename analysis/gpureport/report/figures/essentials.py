@@ -37,7 +37,7 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis, write_above
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, is_certain, reading_units
+from gpureport.report.run.curves import CurveRecords, is_certain_n90, reading_units
 from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_value
 
@@ -73,7 +73,7 @@ class WorkLine:
     observed: bool
     n90: float
     certain: bool
-    """Whether the interval of *n90* is narrow enough for a mark."""
+    """Whether *n90* gets a mark: its interval is narrow, and the sweep does not begin near it."""
     predicted: float | None
     """The predicted n90, if *n90* is observed."""
 
@@ -142,7 +142,7 @@ def _best(curve: CurveRecords) -> float:
 def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
     """Return the line of the fastest of a family's curves (at least one), all with an n90; best with a certain one."""
     same = [curve for curve in of if curve.value_unit == of[0].value_unit]
-    certain = [curve for curve in same if (known := _n90(curve)) and is_certain(known)]
+    certain = [curve for curve in same if (known := _n90(curve)) and is_certain_n90(known, curve)]
     fastest = max(certain or same, key=_best)
     record, n90 = _record(fastest), _n90(fastest)
     assert record is not None and n90 is not None  # noqa: S101, PT018 - by the choice of curves
@@ -157,7 +157,7 @@ def _work_line(name: str, of: Sequence[CurveRecords]) -> WorkLine:
         shares=_FULL * shares / at_n90,
         observed=fastest.observation is not None,
         n90=n90.value,
-        certain=is_certain(n90),
+        certain=is_certain_n90(n90, fastest),
         predicted=next((f.value for f in predicted if f.position == "n90"), None),
     )
 

@@ -67,12 +67,6 @@ def _ems(character: str) -> float:
     return 0.72 if character.isupper() else 0.55
 
 
-def mixed(colour: str, share: float) -> str:
-    """Return *colour* mixed with white: white at share 0, unmixed at 1."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(255 - (255 - part) * share):02x}" for part in parts)
-
-
 @cache
 def readable(colour: str) -> str:
     """Return *colour*, darkened until text on white has the contrast that WCAG 2 requires (4.5)."""

@@ -13,7 +13,7 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, level_of, specified_values
+from gpureport.report.run.curves import CurveRecords, FindingPair, level_of, most_distant, specified_values
 from gpureport.report.run.decisions import amount_of_work, most_frequent, working_set
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import EXCEEDED, Limit, limits
@@ -86,11 +86,12 @@ def work(report: Report, found: Sequence[CurveRecords]) -> list[str]:
 
 
 def _farthest_work(report: Report, tapers: Iterable[Finding]) -> list[str]:
-    off = [f for f in tapers if f.verdict is Verdict.OFF and f.ratio]
+    off = [FindingPair(f, None) for f in tapers if f.verdict is Verdict.OFF and f.ratio]
     if not off:
         return []
-    worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)))
-    return [f"Largest deviation: {kernel_name(report, worst.key)}, sweep “{worst.key.sweep}”: {compared(worst)}."]
+    farthest, first = most_distant(off, key=lambda pair: pair)
+    worst = farthest.main
+    return [f"{first}: {kernel_name(report, worst.key)}, sweep “{worst.key.sweep}”: {compared(worst)}."]
 
 
 def _from_to(least: tuple[str, str], most: tuple[str, str]) -> str:
@@ -108,13 +109,12 @@ def near_limits(report: Report, found: Sequence[CurveRecords]) -> list[str]:
         return []
     shares = {limit: limit.share or limit.predicted_share for limit in seen or known}
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-    lowest = f"{kernel_name(report, least.key)}, {format_percent(shares[least])} of the limit"
-    lowest = f"{lowest} set by {ceiling_text(least.bottleneck)}"
+    lowest = f"{kernel_name(report, least.key)}, {format_percent(shares[least])} of {_limit_text(least)}"
     if len(shares) == 1:
         return [f"{'Efficiency' if seen else 'Predicted efficiency'}: {lowest}.", *_exceeded(report, seen)]
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
     reach = "reach" if seen else "are predicted to reach"
-    middle = f"{format_percent(median(shares.values()))} of their limits in the median (range: {ends})"
+    middle = f"{format_percent(median(shares.values()))} of their nearest limits in the median (range: {ends})"
     of_all = "Most frequent bottleneck of all kernels and microbenchmarks, by the model"
     frequent = f"{of_all}: {most_frequent(list(shares))}."
     return [
@@ -122,6 +122,13 @@ def near_limits(report: Report, found: Sequence[CurveRecords]) -> list[str]:
         f"Lowest efficiency: {lowest}.",
         *_exceeded(report, seen),
     ]
+
+
+def _limit_text(limit: Limit) -> str:
+    name = ceiling_text(limit.bottleneck)
+    if limit.is_explained:
+        return f"the limit set by {name}"
+    return f"the nearest limit, {name}; no single limit of the model explains this speed"
 
 
 def _exceeded(report: Report, seen: Iterable[Limit]) -> list[str]:

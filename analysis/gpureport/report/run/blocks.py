@@ -19,7 +19,7 @@ from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
 from gpureport.report.run.curves import CurveRecords, seen_word, specified
 from gpureport.report.run.kernels import of_user
-from gpureport.report.run.limits import limits, limits_table
+from gpureport.report.run.limits import limits, limits_table, unexplained_note
 from gpureport.report.run.numbers import CLIFFS, SEARCHES
 from gpureport.report.run.sweep_blocks import Block, curve_pictures
 from gpureport.report.text.captions import (
@@ -126,7 +126,7 @@ def limit_blocks(report: Report, found: Sequence[CurveRecords], cases: Iterable[
     caption = (
         f"At the largest size. Efficiency: {seen if observed else 'predicted'} speed / the speed that the "
         "bottleneck allows. Occupancy: resident waves (started and not finished) / maximum, for the work-groups of "
-        "that size, and its limit."
+        f"that size, and its limit.{unexplained_note(known)}"
     )
     described = {name: info.title for name, info in report.workloads.items() if info.described}
     families = dict.fromkeys(limit.key.family for limit in known if limit.key.workload not in described)

@@ -35,6 +35,9 @@ SEVERITY = (
 UNCERTAIN = 4.0
 """An onset or n90 whose interval spans this factor gives no advice."""
 
+_SHORT = 0.25
+"""An n90 up to so much above the fewest work-items of its sweep may be smaller."""
+
 FLAT = 1.15
 """Largest ratio of a curve's values at which it is not drawn."""
 _FEWEST_OF_FLAT = 3
@@ -173,6 +176,15 @@ def specified_values(found: Iterable[CurveRecords], position: Position) -> list[
 def is_certain(value: Finding | CurveFeature) -> bool:
     """Return whether the interval of a value is narrow enough for advice."""
     return not value.ci_low or not value.ci_high or value.ci_high < UNCERTAIN * value.ci_low
+
+
+def is_certain_n90(n90: Finding | CurveFeature, curve: CurveRecords) -> bool:
+    """Return whether an n90 gives advice: a narrow interval, and a sweep that does not begin near it.
+
+    If it does, fewer work-items may reach as much.
+    """
+    value = n90.value if isinstance(n90, CurveFeature) else n90.observed or 0.0
+    return is_certain(n90) and value >= (1 + _SHORT) * min(point.point.work_items for point in curve.points)
 
 
 def level_of(cliff: Finding | CurveFeature, curve: CurveRecords, device: Device) -> Level | None:

@@ -16,7 +16,7 @@ from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run import kernels as own_kernels
-from gpureport.report.run.curves import CurveRecords, is_certain, reading_units, specified_values
+from gpureport.report.run.curves import CurveRecords, is_certain, is_certain_n90, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
 from gpureport.report.text.words import family_name, listed, low_to_high
@@ -29,8 +29,6 @@ _FEW = 3  # the most names in a list
 _OWN = 2  # the most kernels of the user with sentences
 _WIDE = 1.5
 _FP32, _READ = "fp32 FMA rate", "Memory read"
-_SHORT = 0.25
-"""An n90 up to so much above the fewest work-items of its sweep may be smaller."""
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 _ALIKE = {"ALU": "int32"}
@@ -383,17 +381,17 @@ def _work(report: Report, found: Sequence[CurveRecords]) -> tuple[list[tuple[flo
     """
     kernels = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     curves = [curve for curve in kernels if curve.key.family != "launch"]
-    if report.observations:
-        seen = [(f, curve) for curve in curves for f in specified_values([curve], "n90") if f.observed]
-        certain = [(_number(f), f.key.workload) for f, curve in seen if is_certain(f) and not _begins_at(f, curve)]
-        return certain, len(seen) - len(certain)
-    features = ((c.key, f) for c in curves if c.specification for f in c.specification.features)
-    return [(f.value, key.workload) for key, f in features if f.position == "n90"], 0
+    tapers = [(n90, curve) for curve in curves for n90 in _n90(curve, observed=bool(report.observations))]
+    certain = [(_number(n90), curve.key.workload) for n90, curve in tapers if is_certain_n90(n90, curve)]
+    return certain, len(tapers) - len(certain)
 
 
-def _begins_at(n90: Finding, curve: CurveRecords) -> bool:
-    """Return whether a sweep begins near its n90, so that fewer work-items may reach as much."""
-    return _number(n90) < (1 + _SHORT) * min(point.point.work_items for point in curve.points)
+def _n90(curve: CurveRecords, *, observed: bool) -> list[Finding | CurveFeature]:
+    """Return the observed n90 that was compared with the specification's, or the predicted one."""
+    if observed:
+        return [finding for finding in specified_values([curve], "n90") if finding.observed]
+    features = curve.specification.features if curve.specification else ()
+    return [feature for feature in features if feature.position == "n90"]
 
 
 def bottleneck(
@@ -427,12 +425,21 @@ def _ridge(figures: Iterable[KeyFigure]) -> str:
 
 
 def most_frequent(known: Sequence[Limit]) -> str:
-    """Name the most frequent bottleneck and those that are as frequent, and say of how many kernels it is one."""
-    counts = Counter(_ALIKE.get(limit.bottleneck, limit.bottleneck) for limit in known)
+    """Name the most frequent bottleneck and those that are as frequent, and say of how many kernels it is one.
+
+    Kernels that no limit explains have none.
+    """
+    counts = Counter(_bottleneck(limit) for limit in known)
     most = max(counts.values())
-    texts = [ceiling_text(name) for name, count in counts.items() if count == most]
+    texts = [name for name, count in counts.items() if count == most]
     each = " each" if len(texts) > 1 else ""
     return f"{listed(texts[:_FEW])} ({most} of {len(known)}{each})" if len(known) > 1 else texts[0]
+
+
+def _bottleneck(limit: Limit) -> str:
+    if not limit.is_explained:
+        return "no single limit"
+    return ceiling_text(_ALIKE.get(limit.bottleneck, limit.bottleneck))
 
 
 def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:
@@ -447,7 +454,7 @@ def _reached(known: Iterable[Limit], figures: Iterable[KeyFigure], device_bandwi
     rates = [
         limit.predicted.memory_bytes / limit.observed.time_s
         for limit in known
-        if limit.observed and limit.bottleneck == DRAM.name
+        if limit.observed and limit.is_explained and limit.bottleneck == DRAM.name
     ]
     if not copy or not rates:
         return ""
@@ -462,7 +469,7 @@ def _efficiency(known: Sequence[Limit]) -> str:
     if middle > ABOVE_CEILING:
         return ""
     reach = "reach" if known[0].observed else "are predicted to reach"
-    return f"Kernels {reach} {format_percent(middle)} of their limit in the median."
+    return f"Kernels {reach} {format_percent(middle)} of their nearest limit in the median."
 
 
 def another_device(report: Report, database: Sequence[Device] = ()) -> str:

@@ -7,7 +7,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report
 from gpureport.report.run.curves import CurveRecords
-from gpureport.report.run.limits import EXCEEDED, Limit, limits
+from gpureport.report.run.limits import EXCEEDED, Limit, limits, unexplained_note
 from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import kernel_name
@@ -63,13 +63,14 @@ def _gain(advice: Advice) -> str:
 def kernel_blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
     """Return the table of kernels, and that of changes with their gains."""
     own = of_user(report, found)
-    rows = tuple(_row(report, limit, own) for limit in limits(own))
+    known = limits(own)
+    rows = tuple(_row(report, limit, own) for limit in known)
     columns = ("kernel", "rate", "bottleneck", "efficiency", "cliffs", "n90", "best work-group", "occupancy")
     advice = tuple(_advice_row(report, each) for each in sorted(report.advice, key=lambda each: -each.gain)[:_MOST])
     gains = Table(("kernel", "change", "predicted gain"), advice, frozenset({"predicted gain"}))
     about = (
         f"Rate at the largest size. Efficiency: rate / the rate that the bottleneck allows. Cliffs: midpoints. {N90}. "
-        "Occupancy: resident waves / maximum, and its limit."
+        f"Occupancy: resident waves / maximum, and its limit.{unexplained_note(known)}"
     )
     about_gains = (
         "Each change alone, at the largest size. Gain: predicted time / predicted time after the change. Changes with "
@@ -87,7 +88,7 @@ def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> tuple[str
     return (
         kernel_name(report, limit.key),
         format_value(limit.observed.value if limit.observed else limit.predicted.value, limit.unit),
-        f"{'' if limit.is_explained else 'none; nearest: '}{ceiling_text(limit.bottleneck)}",
+        limit.name,
         _share(limit.efficiency),
         ", ".join(map(_cliff, _features(curves, "midpoint"))) or UNKNOWN,
         next((format_value(f.value, "") for f in _features(curves, "n90")), UNKNOWN),

@@ -15,6 +15,7 @@ _SIZES = ("working_set", "work_items")
 EXCEEDED = "The limit is higher than the model assumes, or the kernel needs less of the limiting resource."
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
+_UNEXPLAINED = "None: the kernel reaches less than half of its nearest limit, so no single limit explains its speed."
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,11 @@ class Limit:
     def is_explained(self) -> bool:
         """Whether the bottleneck explains most of the time."""
         return self.efficiency >= _EXPLAINED
+
+    @property
+    def name(self) -> str:
+        """The bottleneck in words: the nearest limit only, if it does not explain most of the time."""
+        return f"{'' if self.is_explained else 'none; nearest: '}{ceiling_text(self.bottleneck)}"
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -111,6 +117,11 @@ def _occupancy(entry: Occupancy) -> str:
     return occupancy_text(entry) + (", assumed" if entry.source == "assumed" else "")
 
 
+def unexplained_note(found: Iterable[Limit]) -> str:
+    """Return a sentence with a space before it that explains the bottleneck “none”, if a kernel has none."""
+    return "" if all(limit.is_explained for limit in found) else f" {_UNEXPLAINED}"
+
+
 _NAME = 36
 """Characters of a kernel's identifier that are kept on one line."""
 
@@ -134,7 +145,7 @@ def _row(limit: Limit, *, observed: bool) -> tuple[str, ...]:
         limit.key.workload,
         *((value,) if observed else ()),
         format_value(point.value, limit.unit),
-        ceiling_text(limit.bottleneck),
+        limit.name,
         UNKNOWN if share is None else format_percent(share),
         limit.occupancy,
     )

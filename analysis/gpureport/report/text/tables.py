@@ -43,10 +43,10 @@ class Table:
 
     @cached_property
     def narrow(self) -> frozenset[str]:
-        """Columns whose texts are all short: they are never broken over lines, if the table is narrow enough."""
-        if sum(self._characters) > 1.01 * _LINE:
-            return frozenset()
-        return frozenset(name for name, length in zip(self.columns, self._lengths, strict=True) if length <= self.short)
+        """Columns that are never broken over lines: those of short texts, without the longest if the line is full."""
+        return frozenset(
+            name for name, length in zip(self.columns, self._lengths, strict=True) if length <= self._longest_kept
+        )
 
     @cached_property
     def widths(self) -> tuple[float, ...]:
@@ -54,14 +54,21 @@ class Table:
 
         Known widths save most of the layout engine's time.
         """
-        characters = self._characters
+        characters = self._characters(self._longest_kept or self.short)
         return tuple(99.9 * width / max(_LINE, sum(characters)) for width in characters)  # rounding must not exceed 100
 
     @cached_property
-    def _characters(self) -> list[float]:
-        """Preferred width of each column in characters."""
-        needs = [length + 3.0 if length <= self.short else 0.0 for length in self._lengths]
-        weights = [0.0 if need else sqrt(length) for need, length in zip(needs, self._usual_lengths, strict=True)]
+    def _longest_kept(self) -> int:
+        """The longest texts, of at most *short* characters, whose columns fit in the line unbroken; 0 if none do."""
+        lengths = sorted({length for length in self._lengths if length <= self.short}, reverse=True)
+        return next((length for length in lengths if sum(self._characters(length)) <= 1.01 * _LINE), 0)
+
+    def _characters(self, kept: int) -> list[float]:
+        """Preferred width of each column in characters, if columns of at most *kept* characters are not broken."""
+        needs = [length + 3.0 if length <= kept else 0.0 for length in self._lengths]
+        # Broken columns share the rest by length; for texts longer than *short*, by the square root of the length.
+        by_length = [sqrt(length * min(length, self.short)) for length in self._usual_lengths]
+        weights = [0.0 if need else weight for need, weight in zip(needs, by_length, strict=True)]
         most = sum(length + 3.0 for need, length in zip(needs, self._lengths, strict=True) if not need)
         left = max(_LINE - sum(needs), min(_LINE / 4, most)) if any(weights) else 0.0
         shares = [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
@@ -71,7 +78,7 @@ class Table:
     def _usual_lengths(self) -> list[float]:
         """Mean length of each column's texts, between a short text and the longest that counts."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
-        return [mean([min(max(len(text), self.short), _LONG) for text in texts] or [self.short]) for texts in cells]
+        return [mean([min(max(len(text), _SHORT), _LONG) for text in texts] or [_SHORT]) for texts in cells]
 
     @cached_property
     def _unbroken(self) -> list[float]:
