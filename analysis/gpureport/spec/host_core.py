@@ -24,7 +24,7 @@ _ONE_CLOCK = frozenset({"AuthenticAMD"})
 (https://en.wikichip.org/wiki/amd/frequency_behavior). Intel's limits fall with the number of busy cores."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
-_EMULATED = {"shuffle": 0.2, "ballot": 0.06, "barrier": 0.13}
+_EMULATED = {"shuffle": 0.2, "ballot": 0.06, "barrier": 0.15}
 """Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
 PoCL 5: exchanges from ``instructions/sub_group_rate``, barriers fitted to transposes through local memory."""
 LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
