@@ -349,11 +349,12 @@ def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor
 
 def test_an_onset_beyond_the_capacity_is_no_advice() -> None:
     """The capacity is, because the onset is interpolated between two sizes."""
-    report = kept("pocl-epyc-2-cores")
-    text = working_set(report, curves(report))
+    reports = [kept("pocl-epyc-2-cores-quick"), kept("pocl-epyc-2-cores")]
+    quick, full = (working_set(report, curves(report)) for report in reports)
 
-    assert "below 32 KiB (the capacity) per compute unit to stay in L1 (" in text
-    assert re.search(r"the first slows down at [\d.]+ MiB \(\S+\), the last at ", text)
+    assert "below 32 KiB (the capacity) per compute unit to stay in L1 (" in quick
+    assert "capacity)" not in full
+    assert re.search(r"the first slows down at [\d.]+ MiB \(\S+\), the last at ", full)
 
 
 def test_page_one_gives_the_rise_of_latency_and_the_ridge_point() -> None:

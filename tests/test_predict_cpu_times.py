@@ -185,6 +185,15 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
     assert class_factors(cpu, scalar, {"local": wave}) == {"local": wave}
 
 
+def test_exchanges_take_the_same_time_with_and_without_barriers(cpu: Device) -> None:
+    """Their rates contain that they run one by one; other instructions lose their vectors."""
+    operations = {"shuffle": 64.0, "ballot": 64.0, "int32": 64.0, "barrier": 64.0}
+    scalar = cpu.model_copy(update={"architecture": cpu.architecture.model_copy(update={"barrier_lanes": 1.0})})
+    factors = class_factors(scalar, Demand(64, (64,), operations=operations), {})
+
+    assert factors == {"int32": float(cpu.architecture.wave_size)}
+
+
 def test_only_chains_of_loads_wait_for_memory(cpu: Device) -> None:
     chase = replace(READ, work_items=1, work_group=(1,), memory_chain=1e5, loaded=False)
 

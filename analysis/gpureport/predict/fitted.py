@@ -69,7 +69,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.transfers.OVERHEAD_BYTES": (),
     "predict.transfers.PAYLOAD_BYTES": _TRANSFERS,
     "predict.transfers.REACHED": _TRANSFERS,
-    "workloads.atomics.family._HANDED_OVER_S": (),
+    "workloads.atomics.family._HANDED_OVER_S": _POCL,
     "workloads.atomics.family._LOCKED_ADD_CYCLES": (),
     "workloads.bit_transpose.ballot._JOINED": (),
     "workloads.bit_transpose.family._FEWEST_TILES": (),

@@ -29,6 +29,7 @@ from gpureport.spec.values import (
     Hertz,
     Key,
     Leaf,
+    LinkKind,
     Names,
     Number,
     OperationsPerSecond,
@@ -339,7 +340,7 @@ class OpenclFields(Strict):
 class LinkFields(Strict):
     """The link between device and host."""
 
-    kind: Leaf[models.LinkKind]
+    kind: Leaf[LinkKind]
     """``pcie``, ``nvlink_c2c`` or ``shared`` (device and host have the same memory)."""
     generation: Leaf[Count] | None = None
     """PCI Express: generation, such as 4."""

@@ -191,18 +191,19 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     scalar = version is None or int(version[0]) >= _SCALAR_POCL
     origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
     loops = origin.model_copy(update={"note": "PoCL before 5 vectorises code between barriers"})
-    between = {} if scalar else {"barrier_lanes": Value(float(min(lanes, own["wave_size"].value)), loops)}
+    if scalar:
+        emulated = origin.model_copy(update={"note": "emulated in memory"})
+        between = {f"rates.{name}": Value(rate, emulated) for name, rate in _EMULATED.items()}
+    else:
+        between = {"barrier_lanes": Value(float(min(lanes, own["wave_size"].value)), loops)}
     if own["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
         return between
     composed = ("latencies.ternary", "latencies.shift")
     copied = ("wave_size", "caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
-    values = between | {path: Value(other[path].value, origin) for path in copied}
+    values = {path: Value(other[path].value, origin) for path in copied} | between
     issued = own["rates.instruction"].value * lanes / own["wave_size"].value
     values["rates.instruction"] = Value(issued, origin)
-    if scalar:
-        emulated = origin.model_copy(update={"note": "emulated in memory"})
-        values |= {f"rates.{name}": Value(rate, emulated) for name, rate in _EMULATED.items()}
-    elif has_masks:
+    if has_masks and not scalar:
         note = "PoCL before 5 vectorises simple conditions"
         values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
     if has_masks:

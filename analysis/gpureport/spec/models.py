@@ -34,7 +34,7 @@ from gpureport.records.quantities import (
     Whole,
     WholeBytes,
 )
-from gpureport.spec.values import Names
+from gpureport.spec.values import LinkKind, Names, Scope
 from gpureport.units import Dimension
 
 Kind = Literal["gpu", "accelerator", "cpu"]
@@ -67,7 +67,7 @@ class Cache(Record):
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
     capacity_bytes: Bytes
     """Capacity of one instance."""
-    scope: Literal["compute_unit", "device"]
+    scope: Scope
     """One instance for each compute unit, or one for the device."""
     line_bytes: WholeBytes
     sector_bytes: WholeBytes
@@ -210,7 +210,6 @@ def check_link(kind: str, lanes: bool, bandwidth: bool) -> None:
 _LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130, 5: 32e9 / 8 * 128 / 130}
 """Rate of a lane of PCI Express in one direction without its line code (8b/10b; from generation 3 on 128b/130b); later
 generations: 64 GT/s, of which 236 of 256 bytes are packets (PCI Express Base Specification, sections 4.2 and 3.3)."""
-LinkKind = Literal["pcie", "nvlink_c2c", "shared"]
 
 
 class Link(Record):

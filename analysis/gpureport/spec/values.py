@@ -94,6 +94,8 @@ QUANTITIES: Mapping[Dimension, object] = {
 Flag = bool
 Counts = dict[int, Count]
 Sizes = tuple[BytesOrZero, ...]
+LinkKind = Literal["pcie", "nvlink_c2c", "shared"]
+Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Key = Annotated[str, StringConstraints(max_length=200)]
 """The name of a cache level or a pipe."""

@@ -18,6 +18,7 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
+from gpureport.spec.values import Scope
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.model import Calibration, Workload
@@ -185,7 +186,7 @@ _MANY_LAUNCHES = 20
 """Dispatches that take longer than this number of launches show more than launch cost."""
 
 
-def _with_caches(device: Device, sweep: _ObservedSweep, scope: Literal["compute_unit", "device"]) -> Device:
+def _with_caches(device: Device, sweep: _ObservedSweep, scope: Scope) -> Device:
     """Calibrate bandwidth and transition range of each cache of *scope* whose plateau or cliff was observed."""
     caches, facts = list(device.caches), []
     for i, (cache, entry) in enumerate(zip(device.caches, sweep.specified.caches, strict=True)):

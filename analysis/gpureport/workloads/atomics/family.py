@@ -17,10 +17,10 @@ from gpureport.workloads.model import Argument, Buffer, Demand, Job, Parameters,
 WORDS_APART = 32
 """Words between the addresses of work-groups, so that each has its own line."""
 _LOCKED_ADD_CYCLES = 20.0
-_HANDED_OVER_S = 14e-9
-"""Time of an atomic add to a line that the cores of a CPU share: they hand it over. Geometric mean of 6 ns on two cores
-of a Zen 4, 18 ns on two and 25 ns on 16 cores of Xeons (atomics/spread; reports/pocl-epyc-2-cores, pocl-xeon-2-cores, a
-run on 16 cores). On all of them it is the same for 1 to 16 addresses, which are in one line."""
+_HANDED_OVER_S = 21e-9
+"""Time of an atomic add to a line that the cores of a CPU share: they hand it over. Geometric mean of 18 ns on 2 cores
+of an Emerald Rapids and 25 ns on 16 (atomics/spread; reports/pocl-xeon-2-cores, a run on 16 cores). It is the same for
+1 to 16 addresses, which are in one line. Two cores of a Zen 4, to which it was not fitted, take 6 ns."""
 _SLICE_BYTES = 512
 """Adjacent bytes in one slice of the second-level cache: on an H200, adds to 1 KiB take half as long as adds to 256
 bytes, in which eight sectors take turns (atomics/spread; reports/nvidia-h200). AMD documents 256 bytes."""
