@@ -24,8 +24,8 @@ COLOUR = re.compile(r"\x1b\[[\d;]*(?:3[0-7]|9[0-7])[\d;]*m")
 SLOW_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "pyopencl", "rich", "scipy", "seaborn", "weasyprint")
 
 
-LIBRARIES = (sys.executable, "-c", "import typer.main; from pydantic import AfterValidator, Field, TypeAdapter")
-"""What typer imports to parse a command."""
+LIBRARIES = (sys.executable, "-c", "import typer.main; from pydantic import TypeAdapter; TypeAdapter(int)")
+"""What typer needs to parse a command: it validates each option with an adapter, and the first imports plug-ins."""
 
 
 def seconds(*command: str) -> float:
