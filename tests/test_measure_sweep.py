@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.protocol import LaunchError, LaunchId
+from gpureport.measure.backends.protocol import BufferId, LaunchError, LaunchId
 from gpureport.measure.bench import Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import FEWEST_ROUNDS, Rounds
@@ -17,7 +17,7 @@ from gpureport.observe import observe
 from gpureport.observe.disturbance import Cause, Span, Spans, undisturbed
 from gpureport.observe.statistics import drifts
 from gpureport.records.measurement import Measurement
-from gpureport.workloads.model import Dispatch, Features, Job, Limits, Parameters, Sweep
+from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Limits, Parameters, Sweep
 from tests.fake_backend import LIMITS, CopyWorkload, FakeBackend, Steps
 
 SIZES = (100, 1000, 10_000, 60_000)
@@ -171,6 +171,39 @@ def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items * (4 if items > 5000 else 1))
     found = measure(backend, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=2 * once_s))
     assert len(found.points) > len(sizes[::8])
+
+
+class Separate(CopyWorkload):
+    """Every point has its own buffers."""
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: D102 - see the protocol
+        job, items = super().job(parameters, rng), parameters["items"]
+        pairs = tuple(replace(each, arguments=(f"from{items}", f"to{items}")) for each in job.dispatches)
+        return replace(
+            job, buffers={f"{name}{items}": buffer for name, buffer in job.buffers.items()}, dispatches=pairs
+        )
+
+
+class Filling(FakeBackend):
+    """Needs a microsecond to initialise a byte."""
+
+    def allocate(self, buffer: Buffer) -> BufferId:  # noqa: D102 - see the protocol
+        self.clock_s += 1e-6 * buffer.nbytes
+        return super().allocate(buffer)
+
+
+@pytest.mark.parametrize(("budget_s", "fine"), [(0.05, False), (100.0, True)])
+def test_a_sweep_is_refined_only_if_its_buffers_can_be_initialised_in_time(budget_s: float, fine: bool) -> None:
+    """Points at the jump take 0.04 s to prepare, and 40 % of the budget are for refining."""
+    sizes = sorted({round(2 ** (7 + step / 8)) for step in range(73)})
+    workload = Separate()
+    sweep = replace(workload.sweep(*sizes), coarse=8)
+    backend = Filling(seconds=lambda items, _: 1e-9 * items * (4 if items > 5000 else 1))
+    found = measure(backend, workload, sweep, SweepSettings(LIMITS, budget_s=budget_s)).points
+    measured = [point.point.work_items for point in found]
+
+    assert {*sizes[::8], sizes[-1]} <= set(measured)
+    assert any(4096 < items < 8192 for items in measured) is fine
 
 
 def test_a_trace_records_successive_dispatches_one_by_one() -> None:

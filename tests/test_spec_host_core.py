@@ -152,14 +152,14 @@ def test_rates_are_those_of_the_vectors_that_the_compiler_emits(
     values = vector_values(_present(driver, target), *files)
 
     assert values["wave_size"].value == 8
-    assert (values["rates.ballot"].value if "rates.ballot" in values else None) == (0.06 if driver == "5.0" else None)
+    assert (values["rates.ballot"].value if "rates.ballot" in values else None) == (0.08 if driver == "5.0" else None)
     assert values["rates.ternary"].value == ternary
     assert values["latencies.ternary"].value == cycles
     assert (values["masked_lanes"].value if "masked_lanes" in values else None) == masked
     assert (values["barrier_lanes"].value if "barrier_lanes" in values else None) == between
 
 
-EMULATED = {"rates.shuffle": 0.2, "rates.ballot": 0.06, "rates.barrier": 0.15}
+EMULATED = {"rates.shuffle": 0.2, "rates.ballot": 0.08, "rates.barrier": 0.2}
 
 
 @pytest.mark.parametrize(("driver", "expected"), [("3.0-rc2", {"barrier_lanes": 8.0}), ("5.0", EMULATED)])
@@ -169,6 +169,23 @@ def test_narrow_cores_keep_their_rates(database: Database, driver: str, expected
     values = vector_values(_present(driver, "znver2"), *files)
 
     assert {path: value.value for path, value in values.items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("driver", "target", "lanes", "masked"),
+    [("3.1", "skylake-avx512", 8, 8), ("5.0", "skylake-avx512", 8, None), ("3.1", "znver4", None, None)],
+)
+def test_pipes_of_256_bits_keep_their_rates_if_vectors_are_as_wide(
+    database: Database, driver: str, target: str, lanes: int | None, masked: int | None
+) -> None:
+    """LLVM emits 512 bits for Zen 4 only if it knows it."""
+    files = (database.architecture(name) for name in ("zen4", "x86_64"))
+    values = {path: value.value for path, value in vector_values(_present(driver, target), *files).items()}
+
+    assert values.get("wave_size") == lanes
+    assert values.get("rates.instruction") == (lanes and 48)
+    assert values.get("masked_lanes") == masked
+    assert "rates.ternary" not in values
 
 
 def test_another_runtime_keeps_the_rates_of_the_core(database: Database) -> None:

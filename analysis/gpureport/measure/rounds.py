@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -34,7 +35,7 @@ _RESTING = 0.25  # share of a trace's time for the rest before it
 _OVERRUN = 2.0  # times the budget: then sampling ends, even below the fewest rounds but not within the first
 _SLOWEST_SET_UP_S = 5.0  # for building kernels and initialising buffers of a point
 _AGAIN = 0.5  # times the budget, for points that are measured again
-_SIMILAR = 4.0  # largest ratio of the work of similar points
+_SIMILAR = 4.0  # largest ratio of the work, or of the working sets, of similar points
 _FEWEST_SIMILAR = 2
 _UNEXPECTED = 10.0  # times the expected time, plus
 _UNEXPECTED_S = 1.0  # this many seconds: in the time beyond, the process was suspended
@@ -68,6 +69,7 @@ class Rounds:
         self._allowed_s = settings.budget_s
         self._start = backend.now()
         self._ratios: list[tuple[float, float]] = []  # work of a point, and its measured time / predicted time
+        self._set_ups: list[tuple[float, float]] = []  # bytes of a point's working set, and seconds to prepare it
         self.compilations: dict[Compilation, None] = {}
         self.gap_s = 0.0
         """Seconds in which the process did not run, e.g. was suspended; they do not count towards the budget."""
@@ -93,13 +95,20 @@ class Rounds:
         while remaining and self._elapsed() < until:
             times = [point.s_per_work for point in points]
             bends = between([point.key.x for point in points], times, remaining)
-            more = [points[index] for index in bends if self._costs_s(points[index]) < until - self._elapsed()]
+            left_s = until - self._elapsed()
+            more = [points[index] for index in bends if self._with_set_up_s(points[index]) < left_s]
             if not more:
                 break
             self._pilot(more, rng)
             picked += more
             remaining -= len(more)
         return sorted(picked, key=lambda point: point.key.x)
+
+    def _with_set_up_s(self, point: Point) -> float:
+        """Return the expected seconds for preparing and sampling a point; others of similar size show the first."""
+        nbytes = point.key.working_set_bytes
+        similar = [s / size for size, s in self._set_ups if size and nbytes / _SIMILAR <= size <= _SIMILAR * nbytes]
+        return self._costs_s(point) + (nbytes * median(similar) if similar else 0.0)
 
     def _affordable(self, points: list[Point]) -> list[Point]:
         """Return every second point, or fewer, if one pilot run and one sample of each would exceed the time limit."""
@@ -160,16 +169,19 @@ class Rounds:
 
     def _size_sample(self, point: Point) -> float:
         """Set the point's dispatches and cost; return the time of one dispatch."""
+        began = self._backend.now()
         tick_s = self._backend.device.timer_resolution_s
         length_s = sampling.sample_length_s(tick_s, self._backend.launch_cost_s)
         cycle = self._bench.cycle_length(point)
         seconds, point.cost_s = self._timed(point, 1)
+        prepared_s = self._backend.now() - began
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
         if point.isolated or (seconds >= _LONG_S and point.cost_s < (2 + cycle) * seconds):
             return seconds
         # The first run may include the build of the kernel; the wall time of later runs is that of a sample.
         batch = sampling.dispatches(length_s, seconds, cycle)
         seconds, point.cost_s = min((self._timed(point, batch) for _ in range(2)), key=lambda timed: timed[1])
+        self._set_ups.append((point.key.working_set_bytes, max(0.0, prepared_s - point.cost_s)))
         point.dispatches = sampling.dispatches(length_s, seconds, cycle)
         return seconds
 

@@ -24,9 +24,10 @@ _ONE_CLOCK = frozenset({"AuthenticAMD"})
 (https://en.wikichip.org/wiki/amd/frequency_behavior). Intel's limits fall with the number of busy cores."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
-_EMULATED = {"shuffle": 0.2, "ballot": 0.06, "barrier": 0.15}
-"""Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
-PoCL 5: exchanges from ``instructions/sub_group_rate``, barriers fitted to transposes through local memory."""
+_EMULATED = {"shuffle": 0.2, "ballot": 0.08, "barrier": 0.2}
+"""Lane operations per cycle of exchanges that PoCL 5 emulates in memory, one work-item after another. Shuffles and
+barriers: fitted to transposes; ballots: ``instructions/sub_group_rate``. Geometric means of 16 cores of an Emerald
+Rapids, where they take about twice as long (other threads share its cores), and of 2 cores of a Zen 4."""
 LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
 """Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
 the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
@@ -41,6 +42,8 @@ HITS_EXPONENT = 3.0
 _AROUND = (0.6, 1.0, 1.7)
 """Onset, midpoint and end of the cliff beyond an L3 that others share, relative to its usable part (assumed)."""
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
+_FULL_WIDTH = re.compile(r"znver[4-9]")
+"""Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
 _NO_MODEL = re.compile(r"(Processor|EPYC)\s*$")
 
 
@@ -173,9 +176,9 @@ def _memory_bytes_per_s(host: HostCore) -> float:
 def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
     """Return the rates of the vectors that the compiler of a runtime emits.
 
-    LLVM prefers vectors of 256 bits on Intel's processors with AVX-512, whose instructions it uses on them: three
-    pipes for bitwise operations of three words, two for rotations. For a target without AVX-512, it emits code for
-    AVX2. Code between barriers needs no masks.
+    LLVM prefers vectors of 256 bits for Intel's targets with AVX-512, whose instructions it uses on them: three pipes
+    for bitwise operations of three words, two for rotations. PoCL's older LLVM takes AMD's processors for such targets.
+    For a target without AVX-512, it emits code for AVX2. Code between barriers needs no masks.
 
     Args:
         present: the device.
@@ -196,16 +199,19 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         between = {f"rates.{name}": Value(rate, emulated) for name, rate in _EMULATED.items()}
     else:
         between = {"barrier_lanes": Value(float(min(lanes, own["wave_size"].value)), loops)}
-    if own["wave_size"].value <= lanes or (has_masks and file.vendor == "AMD"):
+    own_lanes = own["wave_size"].value
+    if own_lanes <= lanes or _FULL_WIDTH.search(present.version):
         return between
-    composed = ("latencies.ternary", "latencies.shift")
-    copied = ("wave_size", "caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
-    values = {path: Value(other[path].value, origin) for path in copied} | between
-    issued = own["rates.instruction"].value * lanes / own["wave_size"].value
-    values["rates.instruction"] = Value(issued, origin)
+    issued = own["rates.instruction"].value * lanes / own_lanes
+    values = {"wave_size": Value(lanes, origin), "rates.instruction": Value(issued, origin), **between}
     if has_masks and not scalar:
         note = "PoCL before 5 vectorises simple conditions"
         values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
+    if has_masks and file.vendor == "AMD":
+        return values  # two instructions of 256 bits take as long as one of 512
+    composed = ("latencies.ternary", "latencies.shift")
+    copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
+    values = {path: Value(other[path].value, origin) for path in copied} | values
     if has_masks:
         values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
         values |= {path: Value(own[path].value, origin) for path in composed}

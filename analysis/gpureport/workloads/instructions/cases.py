@@ -173,8 +173,9 @@ def _squared(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words,
 
 
 def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
-    if_clear, if_set = operands[2 * (step % 2)], operands[2 * (step % 2) + 1]
-    return (words[0] & if_set | ~words[0] & if_clear,)
+    """If a step only selects between operands, compilers combine all steps; if the newer word selects, some do."""
+    older, newer = words
+    return newer, older & newer | ~older & operands[step % 4]
 
 
 ARITHMETIC = (
@@ -182,7 +183,7 @@ ARITHMETIC = (
     Operation("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
     Operation("add", 2, _added, _any_words, _any_words),
     Operation("int32_mul", 1, _squared, _any_words, _any_words),
-    Operation("ternary", 1, _selected, _any_words, _any_words),
+    Operation("ternary", 2, _selected, _any_words, _any_words),
     Operation("shift", 2, lambda x, *_: (x[1], _rotated_right(x[0], x[1])), _any_words, _any_words),
     Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle),
     Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, group=True),

@@ -28,7 +28,7 @@ class InstructionLatency(Chains):
             local = min(64 if cpu else 256, limits.max_work_group)
         latencies = device.architecture.latency_cycles
         cycles = sum(count * latencies.get(name, 4.0) for name, count in case.classes(latencies).items())
-        steps = 16 if case.name == "barrier" else 240
+        steps = 16 if case.name == "barrier" or (cpu and case.group) else 240  # emulated exchanges build slowly
         return {
             "chains": 1,
             "steps": steps,

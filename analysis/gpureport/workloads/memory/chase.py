@@ -62,7 +62,9 @@ def cycle(rng: np.random.Generator, elements: int, apart: int) -> tuple[NDArray[
         The words' indices in the order of the cycle, shape (*elements*,); and an array that has, in each of these
         words, the index of the next one, shape (*elements* x *apart*,). All others are zero.
     """
-    order = (rng.permutation(elements) * apart).astype(np.uint32)
+    order = np.arange(elements, dtype=np.uint32)
+    rng.shuffle(order)
+    order *= np.uint32(apart)
     following = np.zeros(elements * apart, dtype=np.uint32)
     following[order] = np.roll(order, -1)
     return order, following
