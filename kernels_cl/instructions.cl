@@ -47,10 +47,14 @@ typedef WIDE(uint, LANES) Word;
 #define STATES 1
 #define STEP(x) x[0] = x[0] * x[0] + k[0]
 
-#elif defined(CASE_TERNARY) // the older word selects between an operand and the newer word
+#elif defined(CASE_TERNARY)
 #define STATES 2
 #define SELECTED(a, b, c) (((b) & (c)) | ((a) & ~(c)))
+#if LANES == 1 // the word selects between two operands, in the next step between two other ones
+#define STEP(x) x[0] = SELECTED(k[2 * (step % 2)], k[2 * (step % 2) + 1], x[0])
+#else // LLVM would combine such steps: the older word selects between an operand and the newer word
 #define STEP(x) { const Word next = SELECTED(k[step % 4], x[1], x[0]); x[0] = x[1]; x[1] = next; }
+#endif
 
 #elif defined(CASE_SHIFT) // a funnel shift: rotates the older word to the right by the newer one
 #define STATES 2

@@ -60,9 +60,12 @@ def test_steps_are_the_operations_that_they_are_named_after() -> None:
     assert _case("shift").step((_words(0b1011), _words(33)), (), 0)[1].tolist() == [0b101 | 1 << 31]
     assert _case("shift").step((_words(0b1011), _words(32)), (), 0)[1].tolist() == [0b1011]
     k = (_words(0b0011), _words(0b0101), _words(0b1111), _words(0))
-    older, newer = _words(0b1010), _words(0b0110)
-    assert [each.tolist() for each in _case("ternary").step((older, newer), k, 0)] == [[0b0110], [0b0011]]
-    assert [each.tolist() for each in _case("ternary").step((older, newer), k, 6)] == [[0b0110], [0b0111]]
+    ternary, x = _case("ternary"), (_words(0b0110), _words(0b1010))
+    assert [each.tolist() for each in ternary.step(x, k, 0)] == [[0b0101], [0b1010]]
+    assert ternary.step(x, k, 1)[0].tolist() == [2**32 - 1 & ~0b0110 & 0b1111]
+    assert ternary.vector_step
+    assert [each.tolist() for each in ternary.vector_step(x, k, 4)] == [[0b1010], [0b0011]]
+    assert ternary.vector_step(x, k, 6)[1].tolist() == [0b1011]
 
 
 def test_exchanges_are_those_of_the_sub_group() -> None:

@@ -13,13 +13,13 @@ kernel void chase(global const uint *restrict next, global uint *restrict state,
 
 // Untimed warm-up traversal: reads every line in the order of the chase, starting at its position. Afterwards the
 // caches contain the same lines as after one traversal by the chase, but the loads are independent and take less time.
-// A single work-group, like the chase, so that the caches of one compute unit are filled.
+// One work-group, like the chase, fills the caches of one compute unit; several fill those that all share.
 kernel void warm_up(global const uint *restrict next, global const uint *restrict order,
                     global const uint *restrict state, uint lines, global uint *restrict sink)
 {
     const uint start = state[1];
     uint never = 0;
-    for (uint i = (uint)get_local_id(0); i < lines; i += (uint)get_local_size(0))
+    for (uint i = (uint)get_global_id(0); i < lines; i += (uint)get_global_size(0))
         never |= next[order[(start + i) % lines]] == 0xffffffffu; // never true: indices are smaller
     if (never)
         sink[0] = 1;

@@ -38,6 +38,7 @@ class Operation:
         result_mask: the bits of a result that do not depend on the device.
         words: 32-bit registers of a state.
         vectors: whether there is a form for vectors.
+        vector_step: one step of that form, if it differs.
         extensions: OpenCL extensions one of which is required; none: all devices have the operation.
         loaded: from a word in memory to a state; a state of two words is a 64-bit integer.
         folded: from a state to a word of the result.
@@ -53,6 +54,7 @@ class Operation:
     result_mask: int = 0xFFFFFFFF
     words: int = 1
     vectors: bool = True
+    vector_step: Step | None = None
     extensions: tuple[str, ...] = ()
     loaded: Callable[[Words], Any] = lambda words: words
     folded: Callable[[Any], Words] = lambda words: words
@@ -173,7 +175,11 @@ def _squared(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words,
 
 
 def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
-    """If a step only selects between operands, compilers combine all steps; if the newer word selects, some do."""
+    if_clear, if_set = operands[2 * (step % 2)], operands[2 * (step % 2) + 1]
+    return words[0] & if_set | ~words[0] & if_clear, words[1]
+
+
+def _selected_by_older(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
     older, newer = words
     return newer, older & newer | ~older & operands[step % 4]
 
@@ -183,7 +189,7 @@ ARITHMETIC = (
     Operation("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
     Operation("add", 2, _added, _any_words, _any_words),
     Operation("int32_mul", 1, _squared, _any_words, _any_words),
-    Operation("ternary", 2, _selected, _any_words, _any_words),
+    Operation("ternary", 2, _selected, _any_words, _any_words, vector_step=_selected_by_older),
     Operation("shift", 2, lambda x, *_: (x[1], _rotated_right(x[0], x[1])), _any_words, _any_words),
     Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle),
     Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, group=True),

@@ -137,12 +137,13 @@ class Chains(UnstoredResults):
         k: tuple[NDArray[np.uint32], ...] = (operands,)
         if case.name != "local":
             k = tuple(case.loaded(_of_items(operands, items + 64 * number, lanes)) for number in range(4))
+        following = case.vector_step if lanes > 1 and case.vector_step else case.step
         total = np.zeros(len(items) * lanes, dtype=np.uint32)
         for chain in range(parameters["chains"]):
             starts = (items + 64 * (chain * case.states + state) for state in range(case.states))
             words = tuple(case.loaded(_of_items(initial, start, lanes)) for start in starts)
             for step in range(parameters["steps"] * parameters["rounds"]):
-                words = case.step(words, k, step % parameters["steps"])
+                words = following(words, k, step % parameters["steps"])
             for word in words:
                 total = np.uint32(3) * total ^ (case.folded(word) & np.uint32(case.result_mask))
         return {"folded": total}

@@ -32,7 +32,7 @@ class PointerChase(Chase):
         high = min(limits.max_buffer_bytes, (4 if limits.quick else 8) * grid.last_cache_bytes(device))
         warm_up = min(256, limits.max_work_group)
         points = tuple(
-            {"bytes": size, "line": line, "steps": _steps(size // line), "warm_up": warm_up}
+            {"bytes": size, "line": line, "steps": _steps(size // line), "warm_up": warm_up} | _warming(size, device)
             for size in grid.sizes(4096, high, grid.multiple(line))
         )
         return (grid.by_working_set(points, limits),)
@@ -56,6 +56,7 @@ class PointerChase(Chase):
         count = np.uint32(lines)
         arguments = (f"next{size}", f"order{size}", f"state{size}", count, "sink")
         items = (parameters["warm_up"],)
+        all_items = (parameters["warm_up"] * parameters.get("groups", 1),)
         chase = Dispatch("chase", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"]), count))
         return Job(
             buffers={
@@ -65,7 +66,7 @@ class PointerChase(Chase):
                 "sink": Buffer(4),
             },
             dispatches=(chase,),
-            before=(Dispatch("warm_up", items, items, arguments),),
+            before=(Dispatch("warm_up", all_items, items, arguments),),
         )
 
     verification_dispatches = 3
@@ -74,7 +75,7 @@ class PointerChase(Chase):
         """Cycles of odd lengths, fewer and more steps than one traversal."""
         return (
             {"bytes": 97 * 64, "line": 64, "steps": 60, "warm_up": 64},
-            {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17},
+            {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17, "groups": 3},
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
@@ -83,6 +84,19 @@ class PointerChase(Chase):
         order = job.buffers[f"order{size}"].filled()
         made = parameters["steps"] * dispatches % len(order)
         return {f"state{size}": np.array([order[made], made], dtype=np.uint32)}
+
+
+_FAR = 4
+
+
+def _warming(size: int, device: Device) -> dict[str, int]:
+    """Return the number of work-groups that warm up.
+
+    One, so that it fills the caches of one compute unit; and on a GPU also the partition of the second-level cache that
+    is near to it. The cores of a CPU share working sets far beyond their own caches: one would need seconds.
+    """
+    own = max((cache.capacity_bytes for cache in device.caches if cache.scope == "compute_unit"), default=0.0)
+    return {"groups": device.compute_units} if device.is_cpu and size > _FAR * own else {}
 
 
 def _steps(lines: int) -> int:
