@@ -24,10 +24,10 @@ _ONE_CLOCK = frozenset({"AuthenticAMD"})
 (https://en.wikichip.org/wiki/amd/frequency_behavior). Intel's limits fall with the number of busy cores."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
-_EMULATED = {"shuffle": 0.2, "ballot": 0.08, "barrier": 0.2}
-"""Lane operations per cycle of exchanges that PoCL 5 emulates in memory, one work-item after another. Shuffles and
-barriers: fitted to transposes; ballots: ``instructions/sub_group_rate``. Geometric means of 16 cores of an Emerald
-Rapids, where they take about twice as long (other threads share its cores), and of 2 cores of a Zen 4."""
+_EMULATED = {"shuffle": 0.2, "ballot": 0.06, "barrier": 0.15}
+"""Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
+PoCL 5: exchanges from ``instructions/sub_group_rate``, barriers fitted to transposes through local memory. Other
+machines probably shared these cores: two cores of a Zen 4, to which nothing was fitted, take half as long."""
 LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
 """Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
 the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
