@@ -1,4 +1,4 @@
-"""Update the accuracy tables of the README with the current results of ``gpureport validate``.
+"""Update the tables of the README and of ``reports/ACCURACY.md`` with the current results of ``gpureport validate``.
 
 Run as ``.venv/bin/python scripts/accuracy.py``.
 """
@@ -20,7 +20,9 @@ from gpureport.validate.residuals import Residual
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import KINDS, TARGETS, Summary, TargetResult, judge, summarise, where_calibrated
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+PLACES = {"accuracy": "README.md", "times": "reports/ACCURACY.md", "first day": "reports/ACCURACY.md"}
+"""The document of each table."""
 
 COLUMNS = ("data", "what", "constants", "n", "specification", "calibrated")
 _STATISTICS = "median / MAPE / 90 %"
@@ -91,7 +93,7 @@ def with_table(text: str, name: str, table: str) -> str:
     begin, end = marks(name)
     marked = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
     if not marked.search(text):
-        raise GpuReportError(f"{README.name}: lacks the lines {begin!r} and {end!r} around the table")
+        raise GpuReportError(f"{PLACES[name]}: lacks the lines {begin!r} and {end!r} around the table")
     return marked.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
 
 
@@ -106,10 +108,9 @@ def main() -> None:
         "times": markdown(TIMES, times_by_result(found)),
         "first day": markdown(FIRST_DAY, times_by_day(everything, database)),
     }
-    text = README.read_text(encoding="utf-8")
     for name, table in tables.items():
-        text = with_table(text, name, table)
-    README.write_text(text, encoding="utf-8")
+        document = ROOT / PLACES[name]
+        document.write_text(with_table(document.read_text(encoding="utf-8"), name, table), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The accuracy table of the README: its place and its format."""
+"""The accuracy tables: their places and their format."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
@@ -36,7 +36,13 @@ def test_the_table_is_replaced_and_nothing_else() -> None:
     assert script.with_table(once, "times", r"| new \1 |") == once
 
 
-def test_a_readme_without_marks_is_refused() -> None:
+def test_every_table_has_its_place() -> None:
+    for name, document in script.PLACES.items():
+        text = (ROOT / document).read_text(encoding="utf-8")
+        assert script.with_table(text, name, "new") != text
+
+
+def test_a_document_without_marks_is_refused() -> None:
     with pytest.raises(GpuReportError, match="lacks the lines"):
         script.with_table("nothing", "times", "table")
 
