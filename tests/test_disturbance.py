@@ -21,6 +21,7 @@ from gpureport.observe.disturbance import (
     others_utilisation,
     overlapping,
     spans,
+    steal,
     usual_clock,
 )
 from gpureport.records.measurement import Reading
@@ -169,6 +170,7 @@ def cores(others: float, stolen: float = 0.0) -> list[Reading]:
         extra = min(max(at_s - FIRST, 0.0), LAST - FIRST)
         return Reading(
             at_s=at_s,
+            measuring=True,
             cpu_own_total_s=0.5 * at_s,
             cpu_busy_total_s=0.5 * at_s + others * extra,
             cpu_steal_total_s=stolen * extra,
@@ -192,7 +194,7 @@ def test_other_virtual_machines_disturb_a_processor() -> None:
 def test_own_time_that_is_counted_later_is_no_load() -> None:
     """Children count once they have ended: the total of others then falls."""
     readings = [
-        Reading(at_s=at_s, cpu_busy_total_s=0.01 * at_s, cpu_own_total_s=0.0 if at_s < 5 else 3.0)
+        Reading(at_s=at_s, measuring=True, cpu_busy_total_s=0.01 * at_s, cpu_own_total_s=0.0 if at_s < 5 else 3.0)
         for at_s in (0.5 * index for index in range(20))
     ]
     assert spans(readings, "cpu") == ()
@@ -223,12 +225,37 @@ def test_thresholds_are_wide_enough_to_be_seen_in_a_window() -> None:
 
 
 def test_shares_of_cores_are_per_second_whatever_the_time_between() -> None:
-    first = Reading(at_s=3.0, cpu_busy_total_s=1.0, cpu_own_total_s=1.0)
-    assert others_cpu(first, Reading(at_s=7.0, cpu_busy_total_s=4.0, cpu_own_total_s=2.0)) == 0.5
-    assert others_cpu(first, Reading(at_s=3.5, cpu_busy_total_s=1.5, cpu_own_total_s=1.25)) == 0.5
-    assert others_cpu(first, Reading(at_s=3.4, cpu_busy_total_s=1.4, cpu_own_total_s=1.0)) is None  # too soon to say
-    assert others_cpu(first, Reading(at_s=7.0, cpu_busy_total_s=4.0)) is None
-    assert others_cpu(first, Reading(at_s=7.0, cpu_own_total_s=4.0)) is None
+    def share(at_s: float, busy_s: float | None, own_s: float | None) -> float | None:
+        first = Reading(at_s=3.0, measuring=True, cpu_busy_total_s=1.0, cpu_own_total_s=1.0)
+        last = Reading(at_s=at_s, measuring=True, cpu_busy_total_s=busy_s, cpu_own_total_s=own_s)
+        return others_cpu([first, last])
+
+    assert share(7.0, 4.0, 2.0) == 0.5
+    assert share(3.5, 1.5, 1.25) == 0.5
+    assert share(3.4, 1.4, 1.0) is None  # too soon to say
+    assert share(7.0, 4.0, None) is None
+    assert share(7.0, None, 4.0) is None
+
+
+def test_what_gpureport_does_between_measurements_is_no_other_load() -> None:
+    """It predicts and saves for a second, in another process, and measures for two seconds before and after."""
+    busy = {0: 0.0, 1: 0.9, 2: 1.8, 3: 2.8, 4: 3.7, 5: 4.6}
+    own = {0: 0.0, 1: 0.9, 2: 1.8, 3: 1.8, 4: 2.7, 5: 3.6}
+    readings = [
+        Reading(
+            at_s=at, measuring=at != 2, cpu_busy_total_s=busy[at], cpu_own_total_s=own[at], cpu_steal_total_s=at / 8
+        )
+        for at in busy
+    ]
+
+    assert others_cpu(readings) == pytest.approx(0.0)
+    assert steal(readings) == pytest.approx(1 / 8)
+    assert Cause.CORES not in {cause for span in spans(readings, "cpu") for cause in span.causes}
+    assert Cause.CORES in {
+        cause
+        for span in spans([r.model_copy(update={"measuring": True}) for r in readings], "cpu")
+        for cause in span.causes
+    }
 
 
 def test_use_beyond_own_work_is_exact_where_the_device_is_used_evenly() -> None:

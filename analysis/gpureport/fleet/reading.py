@@ -154,18 +154,15 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
     machine = report.machine
     assert machine is not None  # noqa: S101 - checked by the caller
     present, facts = machine.opencl, machine.vendor_facts
-    readings = [r for each in report.conditions for r in each.readings]
+    readings = sorted((r for each in report.conditions for r in each.readings), key=lambda r: r.at_s)
     running = [r for r in readings if r.measuring]
     clocks = [r.clock_hz for r in running if r.clock_hz] or [
         clock.clock_hz for clock in machine.clocks if clock.label.startswith("SM clock")
     ]
     others = [r.others_utilisation for r in running if r.others_utilisation]
-    stolen = None
-    if readings:
-        first, last = (end(readings, key=lambda r: r.at_s) for end in (min, max))
-        stolen = steal(first, last)
-        if present.is_cpu and (used := others_cpu(first, last)) is not None:
-            others.append(used)
+    stolen = steal(readings)
+    if present.is_cpu and (used := others_cpu(readings)) is not None:
+        others.append(used)
     reasons = {reason for r in running for reason in r.throttle_reasons or () if reason != IDLE}
     return {
         "node": node,

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from math import inf
 from statistics import fmean, median
 
@@ -111,30 +112,34 @@ def windows(readings: Sequence[Reading], times: Sequence[float], since_s: float 
 
 
 def _cpu_causes(window: Sequence[Reading]) -> Iterator[Cause]:
-    if (others_cpu(window[0], window[-1]) or 0.0) > CPU_SHARE:
+    if (others_cpu(window) or 0.0) > CPU_SHARE:
         yield Cause.CORES
-    if (steal(window[0], window[-1]) or 0.0) > CPU_SHARE:
+    if (steal(window) or 0.0) > CPU_SHARE:
         yield Cause.STEAL
 
 
-def others_cpu(first: Reading, last: Reading) -> float | None:
-    """Return the share of the cores' time that other processes used between two readings."""
-    busy = _rate(first, last, first.cpu_busy_total_s, last.cpu_busy_total_s)
-    own = _rate(first, last, first.cpu_own_total_s, last.cpu_own_total_s)
+def others_cpu(readings: Sequence[Reading]) -> float | None:
+    """Return the share of the cores' time that other processes used while this run measured.
+
+    Between measurements gpureport itself predicts and saves, in another process than the one that measures.
+    """
+    busy, own = (_share(readings, name) for name in ("cpu_busy_total_s", "cpu_own_total_s"))
     return None if busy is None or own is None else min(max(0.0, busy - own), 1.0)  # ticks blur both ends
 
 
-def steal(first: Reading, last: Reading) -> float | None:
-    """Return the share of the cores' time that other virtual machines used between two readings."""
-    return _rate(first, last, first.cpu_steal_total_s, last.cpu_steal_total_s)
+def steal(readings: Sequence[Reading]) -> float | None:
+    """Return the share of the cores' time that other virtual machines used while this run measured."""
+    return _share(readings, "cpu_steal_total_s")
 
 
-def _rate(first: Reading, last: Reading, before: float | None, after: float | None) -> float | None:
-    """Return a total's growth per second; ``None`` if a reading is missing or the time is too short."""
-    seconds = last.at_s - first.at_s
-    if before is None or after is None or seconds < _SPANNED_S:
+def _share(readings: Sequence[Reading], name: str) -> float | None:
+    """Return a total's growth per second of measuring; ``None`` if a reading is missing or the time is too short."""
+    pairs = [(one, next_one) for one, next_one in pairwise(readings) if one.measuring and next_one.measuring]
+    totals = [(getattr(one, name), getattr(next_one, name)) for one, next_one in pairs]
+    seconds = sum(next_one.at_s - one.at_s for one, next_one in pairs)
+    if seconds < _SPANNED_S or any(None in total for total in totals):
         return None
-    return (after - before) / seconds
+    return float(sum(after - before for before, after in totals) / seconds)
 
 
 def _device_causes(

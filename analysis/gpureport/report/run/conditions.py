@@ -131,8 +131,8 @@ def _highest(readings: Sequence[Reading], *, cpu: bool) -> Iterator[str]:
     by_kind: tuple[tuple[str, str, list[float | None]], ...]
     if cpu:
         by_kind = (
-            (used, "of the cores in any second", [others_cpu(window[0], window[-1]) for window in seconds]),
-            ("other virtual machines at most", "", [steal(window[0], window[-1]) for window in seconds]),
+            (used, "of the cores in any second", [others_cpu(window) for window in seconds]),
+            ("other virtual machines at most", "", [steal(window) for window in seconds]),
         )
     else:
         found = [others_utilisation(readings, times, window) for window in seconds]
@@ -148,7 +148,8 @@ def _samples(found: Sequence[Disturbed]) -> str:
     hit, discarded = sum(each.disturbed for each in found), sum(each.discarded for each in found)
     if not hit and not discarded:
         return "No sample was disturbed."
-    return f"{format_count(hit)} samples were disturbed; {format_count(discarded)} more were discarded and repeated."
+    repeated = f"{format_count(discarded)} {'more ' if hit else ''}were discarded and repeated"
+    return f"{format_count(hit)} samples were disturbed; {repeated}." if hit else f"Disturbed samples: {repeated}."
 
 
 def _seconds(readings: Sequence[Reading]) -> list[Sequence[Reading]]:
@@ -211,8 +212,8 @@ def _processor_rows(
     if cpu:
         yield _row("clock of the cores", [r.clock_hz for r in measuring], format_frequency)
     seconds = _seconds(readings)
-    yield _row("cores used by other processes", [others_cpu(w[0], w[-1]) for w in seconds], format_percent)
-    yield _row("cores used by other virtual machines", [steal(w[0], w[-1]) for w in seconds], format_percent)
+    yield _row("cores used by other processes", [others_cpu(window) for window in seconds], format_percent)
+    yield _row("cores used by other virtual machines", [steal(window) for window in seconds], format_percent)
     yield _row("involuntary context switches a second", [_switches(w[0], w[-1]) for w in seconds], format_count)
     yield _row("load average", [r.load_average for r in measuring], lambda value: f"{value:.1f}")
 
