@@ -19,7 +19,7 @@ import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure
-from gpureport.fleet.analysis import RESERVATION, Fleet, analyse
+from gpureport.fleet.analysis import RESERVATION, Fleet, _affects, analyse
 from gpureport.fleet.causes import place, reasons, replaced
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.neighbours import others_of
@@ -498,6 +498,62 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
     assert found[0].slower
     assert all(outlier.basis == "its prediction" for outlier in found)
     assert "peers" not in found[0].sentence
+
+
+def _with_slow_sweep(run: StoredRun) -> StoredRun:
+    """Return a run whose first sweep took twice as long."""
+    sweep = tuple(run.rows["points"][0][name] for name in ("family", "variant", "sweep"))
+
+    def slower(row: Row) -> Row:
+        measured = row["measured"]
+        assert isinstance(measured, float)
+        same = tuple(row[name] for name in ("family", "variant", "sweep")) == sweep
+        return {**row, "measured": measured * (2 if row["unit"] == "s" else 0.5) if same else measured}
+
+    return StoredRun(run.run, {**run.rows, "points": tuple(map(slower, run.rows["points"]))})
+
+
+@pytest.mark.parametrize(("runs", "found"), [(1, 0), (2, 1)])
+def test_sweeps_alone_make_an_outlier_only_if_they_differ_again(
+    run: StoredRun, tmp_path: Path, runs: int, found: int
+) -> None:
+    """One sweep of one run may have been disturbed."""
+    for day in range(1, runs + 1):
+        for node in range(4):
+            varied = _varied(run, f"run{node}on{day}", f"node{node}", day, 0.0)
+            Store(tmp_path).add(_with_slow_sweep(varied) if node == 2 else varied)
+
+    outliers = analyse(Store(tmp_path)).outliers
+    assert len(outliers) == found
+    assert all(outlier.member.node == "node2" for outlier in outliers)
+
+
+def test_a_core_less_is_a_reason(run: StoredRun, tmp_path: Path) -> None:
+    """A device that reports two compute units, of which the run could use one."""
+    for node in range(3):
+        slow = node == 2
+        Store(tmp_path).add(_varied(run, f"run{node}", f"node{node}", 1, -0.7 * slow, cores=1 if slow else 2))
+
+    (outlier,) = analyse(Store(tmp_path)).outliers
+    assert outlier.sentence.endswith(": its number of usable cores was 1, that of its peers 2.")
+
+
+def test_no_layer_with_slow_sweeps_is_called_unaffected() -> None:
+    """Most of the clock's sweeps are as fast as before, but one of them is not."""
+    layers = {"memory": -0.5, "clock": -0.1, "launch": 0.2}
+    sweeps = [(Part("memory/copy/working_set", "memory"), -0.5), (Part("instructions/rate/operation", "clock"), -0.4)]
+
+    assert _affects(layers, sweeps)[1] == "this affects memory, not launch"
+    assert _affects(layers, sweeps[:1])[1] == "this affects memory, not clock or launch"
+
+
+@pytest.mark.parametrize("arguments", [["=runs"], ["node="], [""], ["--node", "", "runs"]])
+def test_empty_names_and_paths_are_refused(arguments: list[str], tmp_path: Path, capsys: Captured) -> None:
+    """A node without a name, a report without a path."""
+    assert main(["fleet", "add", "--store", str(tmp_path), *arguments]) == 2
+    assert capsys.readouterr().err.endswith(
+        "is empty; write NODE=PATH, the name of the node and its report or folder\n"
+    )
 
 
 def test_load_by_others_is_a_reason_also_without_peers(run: StoredRun, tmp_path: Path) -> None:

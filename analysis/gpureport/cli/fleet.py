@@ -78,11 +78,13 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
     """Yield each report of ``PATH`` or ``NODE=PATH`` with its node.
 
     Raises:
-        InputError: a folder contains no report.
+        InputError: a folder contains no report, or the name or the path is empty.
     """
     from gpureport.records.report import FILE_NAME
 
     given, equals, rest = text.partition("=")
+    if node == "" or not text or (equals and not is_there(Path(text)) and not (given and rest)):
+        raise InputError("a name or a path is empty; write NODE=PATH, the name of the node and its report or folder")
     name, path = (given, Path(rest)) if equals and not is_there(Path(text)) else (node or "", Path(text))
     if not path.is_dir() or is_there(path / FILE_NAME):
         yield path, name or _node(path)

@@ -42,6 +42,8 @@ def run_fleet(path: Path, chosen: Sequence[str], store: Path | None, output: Pat
     folder = output or file.parent / "runs" / datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S")
     if folder.exists():
         raise InputError(f"{folder}: exists; choose another folder with -o")
+    if store and store.exists() and not store.is_dir():
+        raise InputError(f"--store: {store} is a file; write the folder of the store")
     note(f"Measuring {len(nodes)} nodes with ReFrame; reports, logs and job scripts are kept in {folder}.")
     runs = run_nodes(site, file, nodes, folder)
     rows = [
@@ -58,7 +60,8 @@ def run_fleet(path: Path, chosen: Sequence[str], store: Path | None, output: Pat
             left_out = 1
             note(f"No run was added to the store: {error}")
     elif found:
-        note("The runs were not added to a store; `gpureport fleet add` does so.")
+        add = f"gpureport fleet add --store DIR {shlex.quote(str(folder))}"
+        note(f"The runs were not added to a store; to add them: {add}")
     failed = [run.node for run in runs if run.reason]
     if failed:
         again = " ".join(f"--node {shlex.quote(name)}" for name in failed[:5])

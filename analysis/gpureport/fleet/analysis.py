@@ -44,7 +44,7 @@ RESERVATION = (
 _MOST_PEERS = 500  # whose conditions are compared
 _SHARED = 0.5  # of the largest effect, which a layer or a device that shares it must have
 _LEAST_WIDTH = 1e-9  # of an interval of ln(speed)
-_FEWEST_IN_STATE = 2  # runs before and after a change that is reported
+_FEWEST_IN_STATE = 2  # runs before and after a change that is reported, or in which only sweeps differ
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
 """What the runs of a group have in common. The length separates the two names, which may contain any text."""
 _OWN = f"""
@@ -418,11 +418,15 @@ def _members(runs: "pd.DataFrame") -> tuple[tuple[Member, ...], Indices]:
 
 
 def _against_peers(peers: Peers, flags: Flags) -> Iterator[Outlier]:
-    """Yield the devices with significant effects."""
+    """Yield the devices with significant effects on a layer, or in several runs on sweeps."""
     for member in np.flatnonzero(flags.any(axis=1)):
         chosen = np.flatnonzero(flags[member])
         layers = {name: float(found[member]) for name, found in peers.layers.items() if not np.isnan(found[member])}
         found = sorted(((peers.parts[i], float(peers.effects.devices[member, i])) for i in chosen), key=_size)
+        runs = int((peers.effects.present & (peers.runs["member"] == member).to_numpy()).sum())
+        alone = len({part.sweep for part, _ in found}) == 1 or _is_of_sweeps(layers, found)
+        if alone and runs < _FEWEST_IN_STATE:
+            continue
         basis = f"the median of {len(peers.members)} devices of the model"
         yield _outlier(peers, int(member), layers, found, basis)
 
@@ -516,11 +520,18 @@ def _affects(layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]]) 
     """Return the effect on the most affected layer, or on a sweep if it alone is affected, and a clause about it."""
     worst = max(layers.values(), key=abs, default=0.0)
     part, effect = max(sweeps, key=lambda pair: abs(pair[1]))
-    if abs(worst) < _SHARED * abs(effect):
+    if _is_of_sweeps(layers, sweeps):
         return effect, f"this affects {part.sweep} ({part.layer}) only"
-    unaffected = [name for name in layers if name not in affected(layers)]
+    touched = {part.layer for part, own in sweeps if own * worst > 0 and abs(own) >= _SHARED * abs(worst)}
+    unaffected = [name for name in layers if name not in affected(layers) and name not in touched]
     others = f", not {listed(unaffected, 'or')}" if unaffected else ""
     return worst, f"this affects {place(layers)}{others}"
+
+
+def _is_of_sweeps(layers: Mapping[str, float], sweeps: Sequence[tuple[Part, float]]) -> bool:
+    """Return whether sweeps are affected, but no layer as a whole."""
+    most = max(abs(effect) for _, effect in sweeps)
+    return max(map(abs, layers.values()), default=0.0) < _SHARED * most
 
 
 def _shifts(peers: Peers, minimum_effect: float) -> Iterator[Change]:

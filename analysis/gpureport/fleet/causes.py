@@ -19,6 +19,7 @@ _OTHERS = 0.1
 _STEAL = 0.05
 _WARMER_C = 15.0
 _FACTS = {
+    "cores": "number of usable cores",
     "power_limit": "power limit",
     "ecc": "ECC",
     "remapped_rows": "number of remapped memory rows",
@@ -75,8 +76,8 @@ def reasons(
     if effect < 0:
         yield from _burdens(own, peers, others, whose)
     for name, text in _FACTS.items():
-        most = Counter(str(row[name]) for row in peers if row[name]).most_common(1)
-        if own[name] and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
+        most = Counter(str(row[name]) for row in peers if row.get(name)).most_common(1)
+        if own.get(name) and most and str(own[name]) != most[0][0] and 2 * most[0][1] > len(peers):
             yield f"{whose} {text} was {own[name]}, that of {others} {most[0][0]}"
 
 
@@ -116,7 +117,7 @@ def typical(runs: Sequence[Row]) -> Row:
     """Return the usual conditions of *runs*: the median of numbers and temperatures, else the most common text."""
     found: Row = {}
     for name in ("clock_hz", "throttle_reasons", "others_utilisation", "cpu_steal", *_FACTS):
-        known = [row[name] for row in runs if row[name] is not None]
+        known = [row[name] for row in runs if row.get(name) is not None]
         numbers = [value for value in known if isinstance(value, float)]
         found[name] = median(numbers) if numbers else Counter(known).most_common(1)[0][0] if known else None
     temperatures = [celsius for row in runs if (celsius := _celsius(row)) is not None]

@@ -171,6 +171,7 @@ def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
         "uuid": facts.get("UUID"),
         "model": report.match.entry or present.name,
         "compute_units": present.compute_units,
+        "cores": machine.cores if present.is_cpu else None,
         "quick": report.settings.quick,
         "created_at": utc(report.created_at),
         "tool_version": report.tool_version,

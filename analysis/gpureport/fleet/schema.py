@@ -39,6 +39,7 @@ TABLES: dict[Table, dict[str, Column]] = {
         "uuid": Column("text", "identifier of the device itself; null if not reported"),
         "model": Column("text", "id of the database entry, or the device's name if it has none"),
         "compute_units": Column("whole", "number of compute units"),
+        "cores": Column("whole", "cores of a CPU that the run could use; null for other devices"),
         "quick": Column("truth", "whether the run had fewer and smaller points"),
         "created_at": Column("moment", "start of the run, UTC"),
         "tool_version": Column("text", "version of gpureport"),

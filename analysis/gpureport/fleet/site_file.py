@@ -67,6 +67,8 @@ def expanded(nodes: Iterable[str]) -> dict[str, str]:
 
     found: dict[str, str] = {}
     for text in nodes:
+        if not text.strip():
+            raise ValueError("a name is empty; write such as gpu[01-16]")
         try:
             names = list(NodeSet(text))
         except NodeSetException:
