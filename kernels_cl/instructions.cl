@@ -50,9 +50,9 @@ typedef WIDE(uint, LANES) Word;
 #elif defined(CASE_TERNARY)
 #define STATES 2
 #define SELECTED(a, b, c) (((b) & (c)) | ((a) & ~(c)))
-#if LANES == 1 // the word selects between two operands, in the next step between two other ones
+#if LANES == 1 // the first word selects between two operands, in the next step between two other ones
 #define STEP(x) x[0] = SELECTED(k[2 * (step % 2)], k[2 * (step % 2) + 1], x[0])
-#else // LLVM would combine such steps: the older word selects between an operand and the newer word
+#else // for vectors, compilers of CPUs would combine such steps: the older word selects between an operand and the newer word
 #define STEP(x) { const Word next = SELECTED(k[step % 4], x[1], x[0]); x[0] = x[1]; x[1] = next; }
 #endif
 

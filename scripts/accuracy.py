@@ -108,9 +108,11 @@ def main() -> None:
         "times": markdown(TIMES, times_by_result(found)),
         "first day": markdown(FIRST_DAY, times_by_day(everything, database)),
     }
+    texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}
     for name, table in tables.items():
-        document = ROOT / PLACES[name]
-        document.write_text(with_table(document.read_text(encoding="utf-8"), name, table), encoding="utf-8")
+        texts[PLACES[name]] = with_table(texts[PLACES[name]], name, table)
+    for place, text in texts.items():  # if a place lacks a table, no document has changed
+        (ROOT / place).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -36,11 +36,8 @@ EQUIVALENT = {
     ): "A clock that shows exactly the limit may count as within the budget or beyond it.",
     (
         "measure/rounds.py",
-        "more = [points[index] for index in bends if self._costs_s(points[index]) < until - self._elapsed()]",
-        (
-            "self._costs_s(points[index]) < until - self._elapsed() -> "
-            "self._costs_s(points[index]) <= until - self._elapsed()"
-        ),
+        "more = [points[index] for index in bends if self._with_set_up_s(points[index]) < left_s]",
+        "self._with_set_up_s(points[index]) < left_s -> self._with_set_up_s(points[index]) <= left_s",
     ): "Exactly the expected time may count as enough or as too little.",
     (
         "measure/rounds.py",

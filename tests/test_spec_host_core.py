@@ -188,6 +188,14 @@ def test_pipes_of_256_bits_keep_their_rates_if_vectors_are_as_wide(
     assert "rates.ternary" not in values
 
 
+def test_pipes_of_512_bits_are_half_used_by_vectors_of_256(database: Database) -> None:
+    """A Zen 5 has such pipes, a Zen 4 has not."""
+    files = (database.architecture(name) for name in ("zen5", "x86_64"))
+    values = vector_values(_present("5.0", "skylake-avx512"), *files)
+
+    assert values["rates.fp32"].value <= database.architecture("zen5").leaves()["rates.fp32"].value / 2
+
+
 def test_another_runtime_keeps_the_rates_of_the_core(database: Database) -> None:
     other = _present().model_copy(update={"platform": "Intel(R) OpenCL"})
     files = (database.architecture(name) for name in ("emerald_rapids", "x86_64"))

@@ -13,7 +13,8 @@ kernel void chase(global const uint *restrict next, global uint *restrict state,
 
 // Untimed warm-up traversal: reads every line in the order of the chase, starting at its position. Afterwards the
 // caches contain the same lines as after one traversal by the chase, but the loads are independent and take less time.
-// One work-group, like the chase, fills the caches of one compute unit; several fill those that all share.
+// One work-group, like the chase, so that the caches of one compute unit are filled; several only for working sets far
+// beyond all caches.
 kernel void warm_up(global const uint *restrict next, global const uint *restrict order,
                     global const uint *restrict state, uint lines, global uint *restrict sink)
 {

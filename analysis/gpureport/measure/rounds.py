@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -105,10 +104,13 @@ class Rounds:
         return sorted(picked, key=lambda point: point.key.x)
 
     def _with_set_up_s(self, point: Point) -> float:
-        """Return the expected seconds for preparing and sampling a point; others of similar size show the first."""
+        """Return the expected seconds for preparing and sampling a point.
+
+        The lowest time per byte of points with similar working sets is that of preparing this one.
+        """
         nbytes = point.key.working_set_bytes
         similar = [s / size for size, s in self._set_ups if size and nbytes / _SIMILAR <= size <= _SIMILAR * nbytes]
-        return self._costs_s(point) + (nbytes * median(similar) if similar else 0.0)
+        return self._costs_s(point) + nbytes * min(similar, default=0.0)
 
     def _affordable(self, points: list[Point]) -> list[Point]:
         """Return every second point, or fewer, if one pilot run and one sample of each would exceed the time limit."""
@@ -168,20 +170,19 @@ class Rounds:
             self.gap_s += max(0.0, self._backend.now() - began - most_s)
 
     def _size_sample(self, point: Point) -> float:
-        """Set the point's dispatches and cost; return the time of one dispatch."""
-        began = self._backend.now()
+        """Set the point's dispatches and cost, and keep the time to prepare it; return the time of one dispatch."""
         tick_s = self._backend.device.timer_resolution_s
         length_s = sampling.sample_length_s(tick_s, self._backend.launch_cost_s)
-        cycle = self._bench.cycle_length(point)
+        began = self._backend.now()
+        cycle = self._bench.cycle_length(point)  # which prepares the point
+        self._set_ups.append((point.key.working_set_bytes, self._backend.now() - began))
         seconds, point.cost_s = self._timed(point, 1)
-        prepared_s = self._backend.now() - began
         self.compilations |= dict.fromkeys(self._bench.compilations(point))  # PoCL's code exists after a launch
         if point.isolated or (seconds >= _LONG_S and point.cost_s < (2 + cycle) * seconds):
             return seconds
         # The first run may include the build of the kernel; the wall time of later runs is that of a sample.
         batch = sampling.dispatches(length_s, seconds, cycle)
         seconds, point.cost_s = min((self._timed(point, batch) for _ in range(2)), key=lambda timed: timed[1])
-        self._set_ups.append((point.key.working_set_bytes, max(0.0, prepared_s - point.cost_s)))
         point.dispatches = sampling.dispatches(length_s, seconds, cycle)
         return seconds
 

@@ -27,7 +27,7 @@ _SCALAR_POCL = 5
 _EMULATED = {"shuffle": 0.2, "ballot": 0.06, "barrier": 0.15}
 """Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
 PoCL 5: exchanges from ``instructions/sub_group_rate``, barriers fitted to transposes through local memory. Other
-machines probably shared these cores: two cores of a Zen 4, to which nothing was fitted, take half as long."""
+virtual machines probably shared these cores: ballots of two cores of a Zen 4, not used here, take half as long."""
 LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
 """Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
 the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
@@ -177,7 +177,8 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     """Return the rates of the vectors that the compiler of a runtime emits.
 
     LLVM prefers vectors of 256 bits for Intel's targets with AVX-512, whose instructions it uses on them: three pipes
-    for bitwise operations of three words, two for rotations. PoCL's older LLVM takes AMD's processors for such targets.
+    for bitwise operations of three words, two for rotations. PoCL of a distribution compiles for such a target on AMD's
+    processors, too.
     For a target without AVX-512, it emits code for AVX2. Code between barriers needs no masks.
 
     Args:
@@ -207,8 +208,8 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     if has_masks and not scalar:
         note = "PoCL before 5 vectorises simple conditions"
         values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
-    if has_masks and file.vendor == "AMD":
-        return values  # two instructions of 256 bits take as long as one of 512
+    if has_masks and file.vendor == "AMD" and own["rates.fp32"].value < 2 * own_lanes:
+        return values  # pipes of 256 bits: two such instructions take as long as one of 512
     composed = ("latencies.ternary", "latencies.shift")
     copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
     values = {path: Value(other[path].value, origin) for path in copied} | values

@@ -56,7 +56,7 @@ class PointerChase(Chase):
         count = np.uint32(lines)
         arguments = (f"next{size}", f"order{size}", f"state{size}", count, "sink")
         items = (parameters["warm_up"],)
-        all_items = (parameters["warm_up"] * parameters.get("groups", 1),)
+        all_items = (parameters["warm_up"] * parameters.get("warm_up_groups", 1),)
         chase = Dispatch("chase", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"]), count))
         return Job(
             buffers={
@@ -75,7 +75,7 @@ class PointerChase(Chase):
         """Cycles of odd lengths, fewer and more steps than one traversal."""
         return (
             {"bytes": 97 * 64, "line": 64, "steps": 60, "warm_up": 64},
-            {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17, "groups": 3},
+            {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17, "warm_up_groups": 3},
         )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
@@ -86,17 +86,19 @@ class PointerChase(Chase):
         return {f"state{size}": np.array([order[made], made], dtype=np.uint32)}
 
 
-_FAR = 4
+_FAR = 2
+"""Times the last cache: beyond, hardly any line is still in a cache when the chase reaches it, whoever read it last."""
 
 
 def _warming(size: int, device: Device) -> dict[str, int]:
-    """Return the number of work-groups that warm up.
+    """Return the number of work-groups that warm up, if it is not one.
 
-    One, so that it fills the caches of one compute unit; and on a GPU also the partition of the second-level cache that
-    is near to it. The cores of a CPU share working sets far beyond their own caches: one would need seconds.
+    One fills the caches of one compute unit, and on a GPU the partition of the second-level cache near to it. Others
+    would leave lines in their own caches. One core of a CPU needs seconds for a working set far beyond the last cache,
+    so all cores share such sets.
     """
-    own = max((cache.capacity_bytes for cache in device.caches if cache.scope == "compute_unit"), default=0.0)
-    return {"groups": device.compute_units} if device.is_cpu and size > _FAR * own else {}
+    far = device.is_cpu and size > _FAR * grid.last_cache_bytes(device)
+    return {"warm_up_groups": device.compute_units} if far else {}
 
 
 def _steps(lines: int) -> int:
