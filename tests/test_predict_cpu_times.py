@@ -13,12 +13,14 @@ from gpureport.predict.cpu_times import (
     GATHERED,
     LATE_S,
     MASKED,
+    SCALAR,
     STRAIGHT,
     WAKING,
     class_factors,
     lanes,
     loop_time_s,
     padding,
+    scalar_time_s,
     waking_s,
 )
 from gpureport.predict.model import instruction_class_times, point_time
@@ -102,6 +104,34 @@ def test_conditions_run_one_by_one_unless_they_become_masks(cpu: Device) -> None
     assert [lanes(cpu, demand) for demand in (straight, branched, maskable)] == [wave, 1, 1]
     assert [lanes(masked, demand) for demand in (straight, branched, maskable)] == [wave, 1, wave / MASKED]
     assert lanes(masked, replace(maskable, work_group=(1, 64))) == 1  # vectors run along the first dimension
+
+
+def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: Device) -> None:
+    """At 1 / SCALAR of the rate at which a core issues instructions; idle work-items take no time."""
+    issued_per_s = cpu.rate_per_s("instruction") / cpu.architecture.wave_size
+    counted = Demand(256, (64,), operations={"int32": 9e9}, branches=True, maskable=True, scalar_instructions=28e3)
+    masked = _with_masks(cpu, cpu.architecture.wave_size)
+
+    assert scalar_time_s(cpu, counted) == pytest.approx(SCALAR * 28e3 / issued_per_s)
+    assert instruction_class_times(cpu, counted).keys() == {"instruction"}
+    assert scalar_time_s(cpu, replace(counted, idle_items=32)) == scalar_time_s(cpu, counted)
+    assert scalar_time_s(masked, counted) is None
+    assert scalar_time_s(masked, replace(counted, vectorised=False)) == scalar_time_s(cpu, counted)
+    assert scalar_time_s(cpu, replace(counted, scalar_instructions=0.0)) is None
+
+
+def test_instructions_are_counted_for_work_items_with_conditions_and_without_barriers(cpu: Device) -> None:
+    """A word of 64 cells takes fewer instructions per cell than a word of 8, and both fewer than one cell."""
+    per_cell = {}
+    for board in (each for each in all_workloads() if each.family == "game_of_life"):
+        parameters = board.sweeps(cpu, limits_of(cpu))[0].points[-1]
+        demand = board.demand(parameters, cpu)
+        per_cell[board.variant] = demand.scalar_instructions / (parameters["width"] * parameters["height"])
+        scalar = demand.branches and not (demand.vector_words or "barrier" in demand.operations)
+        assert (demand.scalar_instructions > 0) == scalar, board.variant
+
+    assert per_cell["packed64"] < per_cell["packed8"] < per_cell["words"] == 28.0
+    assert per_cell["words_blocks"] == 100.0
 
 
 def test_loops_between_barriers_are_vectorised_by_some_compilers_only(cpu: Device) -> None:

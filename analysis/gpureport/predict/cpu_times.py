@@ -13,7 +13,7 @@ from gpureport.workloads.model import Demand
 
 WAKING = 0.65
 """Time that it takes to wake all threads / time of the launch of one work-group. Fitted to empty kernels on 16 cores
-(70 us instead of 43; reports/pocl-xeon-16-cores)."""
+(70 us instead of 43; a first quick run on the machine of reports/pocl-xeon-16-cores)."""
 ALL_AWAKE = 4
 """Work-groups for each thread from which on all threads are awake (same data)."""
 
@@ -24,6 +24,11 @@ MASKED = 1.8
 """Time of code with masks, which runs both sides of every condition / time without conditions. Fitted to Game of Life
 on two cores (reports/pocl-xeon-2-cores)."""
 
+SCALAR = 1.3
+"""Time of code without vectors / time to issue its instructions: 4.6 of six per cycle. Between the values of
+16 and of 2 cores of an Emerald Rapids, 1.5 and 1.1, for the Game of Life without vectors (reports/pocl-xeon-16-cores,
+pocl-xeon-2-cores; the code of PoCL 3, on 2 cores, has fewer instructions than the counted code of PoCL 5)."""
+
 GATHERED = 3.0
 """Time of a lane of a gather or scatter / time of a scalar access. Fitted to transposes with strided local memory
 (reports/pocl-xeon-2-cores)."""
@@ -31,7 +36,7 @@ GATHERED = 3.0
 
 FETCHING = 0.0094
 """Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one work-group.
-Fitted to empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (reports/pocl-xeon-16-cores)."""
+Fitted to empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run as for WAKING)."""
 
 LATE_S = 25e-6
 """Time from a dispatch until the other threads work on it: the operating system wakes them. Fitted to memory/copy and
@@ -97,6 +102,17 @@ def loop_time_s(device: Device, demand: Demand) -> float | None:
     busy = demand.work_items / max(1, demand.work_items - demand.idle_items)
     lanes_s = demand.instructions_per_stored_byte * stored * busy * device.architecture.wave_size
     return STRAIGHT * lanes_s / device.rate_per_s("instruction")
+
+
+def scalar_time_s(device: Device, demand: Demand) -> float | None:
+    """Return the seconds of all instructions on all cores, if the code has no vectors; ``None``: it has, or no count.
+
+    Branches skip idle work-items.
+    """
+    if not demand.scalar_instructions or lanes(device, demand) > 1:
+        return None
+    slots = demand.scalar_instructions * device.architecture.wave_size
+    return SCALAR * slots / device.rate_per_s("instruction")
 
 
 def padding(device: Device, demand: Demand) -> float:

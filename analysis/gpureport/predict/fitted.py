@@ -14,8 +14,8 @@ _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nv
 _CPUS: tuple[str, ...] = ()
 """Machines without entries: ``reports/published/cpus``."""
 _POCL = ("architectures/emerald_rapids",)
-"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Nothing was fitted to
-``reports/pocl-epyc-*`` (Zen 4)."""
+"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Nothing was fitted to the Zen 4 of
+``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
 
 _TRANSFERS = (
     *("nvidia/p100_pcie_16", "nvidia/v100_sxm2_16", "nvidia/v100_sxm2_32", "nvidia/t4", "nvidia/a10", "nvidia/a40"),
@@ -39,11 +39,13 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.advice._LEAST_GAIN": (),
     "predict.calibration.weights.TRANSFER": (),
     "predict.calibration.weights.UNLIKE": _POCL,
+    "predict.calibration.weights.UNLIKE_LAUNCH": _POCL,
     "predict.cpu_times.ALL_AWAKE": _POCL,
     "predict.cpu_times.FETCHING": _POCL,
     "predict.cpu_times.GATHERED": _POCL,
     "predict.cpu_times.LATE_S": _POCL,
     "predict.cpu_times.MASKED": _POCL,
+    "predict.cpu_times.SCALAR": _POCL,
     "predict.cpu_times.STRAIGHT": _POCL,
     "predict.cpu_times.WAKING": _POCL,
     "predict.cpu_streams.LEVEL_EXPONENT": _CPUS,
@@ -69,7 +71,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.transfers.OVERHEAD_BYTES": (),
     "predict.transfers.PAYLOAD_BYTES": _TRANSFERS,
     "predict.transfers.REACHED": _TRANSFERS,
-    "workloads.atomics.family._HANDED_OVER_S": _POCL,
+    "workloads.atomics.family._HANDED_OVER": _POCL,
     "workloads.atomics.family._LOCKED_ADD_CYCLES": (),
     "workloads.bit_transpose.ballot._JOINED": (),
     "workloads.bit_transpose.family._FEWEST_TILES": (),

@@ -433,8 +433,9 @@ def instruction_class_times(device: Device, demand: Demand) -> dict[str, float]:
     rates = device.architecture.rates_per_cycle
     factors = {"local": demand.local_conflicts, "memory": _access_passes(device, demand)}
     if device.is_cpu:
-        if (loop_s := cpu_times.loop_time_s(device, demand)) is not None:
-            return {"instruction": loop_s / units}
+        for counted_s in (cpu_times.loop_time_s(device, demand), cpu_times.scalar_time_s(device, demand)):
+            if counted_s is not None:
+                return {"instruction": counted_s / units}
         factors = cpu_times.class_factors(device, demand, factors)
     times = {
         name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * units)

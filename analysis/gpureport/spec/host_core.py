@@ -24,14 +24,15 @@ _ONE_CLOCK = frozenset({"AuthenticAMD"})
 (https://en.wikichip.org/wiki/amd/frequency_behavior). Intel's limits fall with the number of busy cores."""
 _SCALAR_POCL = 5
 """PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
-_EMULATED = {"shuffle": 0.2, "ballot": 0.06, "barrier": 0.15}
+_EMULATED = {"shuffle": 0.2, "ballot": 0.07, "barrier": 0.2}
 """Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
-PoCL 5: exchanges from ``instructions/sub_group_rate``, barriers fitted to transposes through local memory. Other
-virtual machines probably shared these cores: ballots of two cores of a Zen 4, not used here, take half as long."""
+PoCL 5 (reports/pocl-xeon-16-cores): shuffles from ``instructions/sub_group_rate``, ballots and barriers fitted to
+transposes. Other virtual machines probably shared these cores: ballots of two cores of a Zen 4, not used here, take 0.7
+times as long."""
 LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
 """Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
 the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
-(reports/pocl-xeon-2-cores, pocl-xeon-16-cores)."""
+(reports/pocl-xeon-2-cores, and a first quick run on the machine of reports/pocl-xeon-16-cores)."""
 STREAMED = 2.13
 """Size at which half of the accesses of streams of all threads hit the L3 / part that a chain of loads of one thread
 finds. Fitted to the cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""

@@ -18,7 +18,7 @@ from gpureport.spec.models import Device
 
 Parameters = Mapping[str, int]
 """The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
-REPEATS = ("repeats", "passes", "rounds")
+REPEATS = ("repeats", "passes", "rounds", "steps")
 """Parameters that count repetitions within a kernel."""
 
 
@@ -204,6 +204,7 @@ class Demand:
         maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
         vector_words: words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs
             then emit no vectors of work-items.
+        scalar_instructions: of all work-items in code for a CPU without vectors; 0: not counted, ``operations`` apply.
         vectorised: whether the compiled code for a CPU contains vectors of work-items; ``None``: not known.
         instructions_per_stored_byte: of compiled code for a CPU that is a single straight loop; 0: other code.
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
@@ -244,6 +245,7 @@ class Demand:
     branches: bool = False
     maskable: bool = False
     vector_words: int = 0
+    scalar_instructions: float = 0.0
     vectorised: bool | None = None
     instructions_per_stored_byte: float = 0.0
     local_conflicts: float = 1.0

@@ -17,10 +17,11 @@ from gpureport.workloads.model import Argument, Buffer, Demand, Job, Parameters,
 WORDS_APART = 32
 """Words between the addresses of work-groups, so that each has its own line."""
 _LOCKED_ADD_CYCLES = 20.0
-_HANDED_OVER_S = 21e-9
-"""Time of an atomic add to a line that the cores of a CPU share: they hand it over. Geometric mean of 18 ns on 2 cores
-of an Emerald Rapids and 25 ns on 16 (atomics/spread; reports/pocl-xeon-2-cores, a run on 16 cores). It is the same for
-1 to 16 addresses, which are in one line. Two cores of a Zen 4, to which it was not fitted, take 6 ns."""
+_HANDED_OVER = 0.3
+"""Time of an atomic add to a line that the cores of a CPU share / latency of the last cache, through which they hand it
+over. From the geometric mean of 18 ns on 2 cores of an Emerald Rapids and 25 ns on 16, with 70 ns (atomics/spread;
+reports/pocl-xeon-2-cores, an earlier run on 16 cores). It is the same for 1 to 16 addresses, which are in one line. Two
+cores of a Zen 4, to which it was not fitted, take 4 to 5 ns; 10 ns are predicted."""
 _SLICE_BYTES = 512
 """Adjacent bytes in one slice of the second-level cache: on an H200, adds to 1 KiB take half as long as adds to 256
 bytes, in which eight sectors take turns (atomics/spread; reports/nvidia-h200). AMD documents 256 bytes."""
@@ -159,7 +160,8 @@ def demand_of(
     if device.is_cpu:
         cores = min(device.compute_units, parameters["groups"])
         # Cores take turns: while one adds, the others wait for the line.
-        turn = _HANDED_OVER_S * device.clock_hz * cores / shared_lines if shared_lines and cores > 1 else 0.0
+        handed_over = _HANDED_OVER * device.caches[-1].latency_cycles if device.caches else 0.0
+        turn = handed_over * cores / shared_lines if shared_lines and cores > 1 else 0.0
         serial_cycles = sent / parameters["groups"] * max(_LOCKED_ADD_CYCLES, turn)
     each = Stream("counters", counters, 4, 4, passes=sent / counters, outer_passes=sent / counters)
     written = Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)

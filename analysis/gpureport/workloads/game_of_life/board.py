@@ -62,6 +62,9 @@ class Board(Workload):
     operations: Mapping[str, float] = {}
     """Operations per work-item by class, unless they depend on the point. Counted in the machine code for compute
     capability 9.0, where ``int32`` is everything that the ALU pipe executes and ``int32_mul`` all multiply-adds."""
+    scalar_instructions: float = 0.0
+    """Instructions per work-item that a CPU executes without vectors; 0: not counted. Counted while PoCL 5's code for
+    x86-64 ran a work-group of 256 x 1 inside a board."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
     displaced: ClassVar[float] = 0.0
     """Share of its loads and stores that access an element to the west or east of its own cells."""
@@ -198,6 +201,7 @@ class Board(Workload):
             registers=self.registers,
             branches=self.branches,
             maskable=self.maskable,
+            scalar_instructions=self.scalar_instructions * prod(self.items(parameters)),
             ping_pong=True,
             idle_items=prod(items) - prod(self.items(parameters)),
             stores_per_sector=float(self.stores),

@@ -35,6 +35,7 @@ class Bytes(_Bytes):
     read_bytes = 9.0
     displaced = 6 / 10
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 25.0, "int32_mul": 12.0, "instruction": 66.0}
+    scalar_instructions = 44.0
     maskable = True
     row_after_row = True
 
@@ -55,6 +56,7 @@ class Bytes4(_Bytes):
     stores = 4
     displaced = 6 / 22
     operations: Mapping[str, float] = {"memory": 22.0, "int32": 68.0, "int32_mul": 35.0, "instruction": 154.0}
+    scalar_instructions = 324.0
     row_after_row = True
     indexed = True
     registers = 28
@@ -77,6 +79,7 @@ class BytesWide(_Bytes):
     read_bytes = 36.0
     displaced = 6 / 10
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 48.0, "int32_mul": 26.0, "instruction": 110.0}
+    scalar_instructions = 102.0
     maskable = True
     row_after_row = True
 

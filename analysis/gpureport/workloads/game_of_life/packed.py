@@ -35,6 +35,7 @@ class Packed(Board):
         self.cells_per_item_x = bits
         self.read_bytes = 9.0 * self.element_bytes
         self.operations = {"memory": 10.0, **self.computed[bits]}
+        self.scalar_instructions = {8: 110.0, 32: 121.0, 64: 103.0}[bits]
 
     def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
         """The bits of a word."""

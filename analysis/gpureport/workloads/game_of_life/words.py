@@ -39,6 +39,7 @@ class Words(Board):
     read_bytes = 36.0
     displaced = 6 / 10
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 46.0, "int32_mul": 16.0, "instruction": 88.0}
+    scalar_instructions = 28.0
 
 
 class WordsLinear(Words):
@@ -56,6 +57,7 @@ class WordsLinear(Words):
     )
     # Including six conversions and reciprocals for two divisors, at a quarter of the rate.
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 76.0, "int32_mul": 44.0, "instruction": 126.0}
+    scalar_instructions = 144.0
     chain: ClassVar[Mapping[str, float]] = {"int32": 60.0, "int32_mul": 8.0}
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
@@ -84,6 +86,7 @@ class WordsBlocks(Words):
     displaced = 8 / 20
     stores = 2
     operations: Mapping[str, float] = {"memory": 20.0, "int32": 87.0, "int32_mul": 30.0, "instruction": 154.0}
+    scalar_instructions = 400.0
     registers = 40
 
 
@@ -143,6 +146,7 @@ class _Changed(_Started):
     kernel = "step_words_changed"
     # Those of Words, a mask for each cell, and the comparison of states.
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 57.0, "int32_mul": 17.0, "instruction": 101.0}
+    scalar_instructions = 50.0
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         source, target = self.start(parameters, job), self.start(parameters, job)
