@@ -249,6 +249,7 @@ static inline void strip(global const Stored *restrict from, global Stored *rest
 
 // Work-items are one-dimensional: the columns of `rows` rows from west to east, then those of the next rows. Only the
 // last work-group has idle work-items.
+ONE_WORK_ITEM
 kernel void step_interleaved(global const Stored *restrict from, global Stored *restrict to, uint columns, int height,
                              uint width, int rows)
 {

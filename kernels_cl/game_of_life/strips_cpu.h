@@ -142,6 +142,7 @@ static inline __attribute__((always_inline)) void advance(global const uint *fro
     }
 }
 
+ONE_WORK_ITEM
 kernel void step_strips_cpu(global const uint *restrict from, global uint *restrict to, uint vectors, uint height,
                         uint width)
 {
