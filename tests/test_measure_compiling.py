@@ -1,11 +1,16 @@
 """Compilation of a sweep's kernels before it is timed."""
 # ruff: noqa: D102, D103 - the names of the tests say what they check
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+import pytest
+
+from gpureport.measure.backends.protocol import LaunchId
 from gpureport.measure.compiling import compile_sweep, program_options
+from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Features, Job, Parameters, Sweep
-from tests.fake_backend import FEATURES, CopyWorkload, FakeBackend
+from tests.fake_backend import FEATURES, PRESENT, CopyWorkload, FakeBackend
 
 
 class Counted(CopyWorkload):
@@ -44,3 +49,47 @@ def test_refused_builds_and_allocations_have_no_facts() -> None:
     sweep = workload.sweep(64, local=8)
     assert compile_sweep(FakeBackend(refused_options="-DLOCAL=8"), workload, sweep) == (None,)
     assert compile_sweep(FakeBackend(memory_bytes=100), workload, sweep) == (None,)
+
+
+class Launching(FakeBackend):
+    """A device of some kind that counts its launches."""
+
+    kind = "cpu"
+    launches = 0
+
+    @property
+    def device(self) -> PresentDevice:
+        return PRESENT.model_copy(update={"kind": self.kind})
+
+    def run(self, launches: Sequence[LaunchId]) -> None:
+        self.launches += len(launches)
+        super().run(launches)
+
+
+class Described(CopyWorkload):
+    """A kernel of a user."""
+
+    described = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "workload", "launches"), [("cpu", CopyWorkload(), 1), ("gpu", CopyWorkload(), 0), ("cpu", Described(), 0)]
+)
+def test_a_kernel_runs_before_its_code_for_a_cpu_is_read(kind: str, workload: CopyWorkload, launches: int) -> None:
+    """Those of users do not: they may take minutes."""
+    backend = Launching()
+    backend.kind = kind
+
+    assert compile_sweep(backend, workload, workload.sweep(64, 128, local=8)) != (None, None)
+    assert backend.launches == launches
+
+
+def test_code_is_read_for_the_usual_work_group() -> None:
+    """The smallest point may have a smaller one, for which compilers for CPUs unroll all loops."""
+    workload, backend = Counted(), FakeBackend()
+    least, others = workload.sweep(16, local=8), workload.sweep(32, 64, local=8)
+    points = ({**least.points[0], "local": 4}, *others.points)
+    workload.build_options = lambda parameters: ""  # type: ignore[method-assign] # noqa: ARG005
+
+    compile_sweep(backend, workload, Sweep("sizes", workload.axis, points, "sizes"))
+    assert workload.made == [32]

@@ -65,6 +65,8 @@ class Measurer(Protocol):
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
         """Return, by sweep, the compiler's facts about each point's first kernel; see :func:`~.compile_sweep`.
 
+        On a CPU, the smallest points run once.
+
         Raises:
             DeviceError: the device was lost.
         """

@@ -91,7 +91,7 @@ class RemoteMeasurer:
             self._endings.append(f"{error} (before the first workload)")
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        """Build in the process; if it ends, no facts are known."""
+        """Build in the process, and run once on a CPU; if the process ends, no facts are known."""
         self._restore()
         self._child.send("compiled", workload, tuple(sweeps))
         try:
