@@ -24,7 +24,7 @@ from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown, outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
-from gpureport.predict.uncertainty.intervals import SHAPE, with_intervals
+from gpureport.predict.uncertainty.intervals import OTHER_CLIFFS, SHAPE, with_intervals
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric, PointKey
@@ -196,7 +196,7 @@ def test_a_cliff_is_as_uncertain_as_its_capacity_and_the_transition_that_moves_t
     assert sigma("L2", RATE, writes) == pytest.approx(hypot(0.3, 0.2), rel=1e-3)
     assert sigma(NEAR, TIME, reads) == pytest.approx(hypot(0.3, 0.1), rel=1e-3)
     assert sigma("L1", RATE, reads) == pytest.approx(0.01, rel=1e-2)  # measured here: the position itself
-    assert sigma("unexplained transition at 4 B", RATE, reads) == 0.0
+    assert sigma("L1 TLB", RATE, reads) == pytest.approx(OTHER_CLIFFS, rel=1e-3)
 
 
 def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:

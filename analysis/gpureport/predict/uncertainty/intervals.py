@@ -27,6 +27,9 @@ _FIRST = 4
 _LEAST_SLOPE = 0.1
 """Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
 it is 0.27."""
+OTHER_CLIFFS = 0.2
+"""Relative standard deviation of cliffs that are not those of a cache's capacity (assumed for all devices). It is 0.22
+for the 15 of TLBs and sets that the CPUs of ``reports/`` show; their numbers of entries are documented."""
 SHAPE = 0.025
 """Standard deviation of the predicted rate near n90, as a share of the peak: root mean square of the errors of 81
 predictions of curves of an H200 (reports/nvidia-h200)."""
@@ -95,11 +98,14 @@ class _Curve:
         return transition.centre if transition else 1.0
 
     def _of_cliff(self, level: Level) -> float:
-        """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's."""
+        """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's.
+
+        Those of TLBs, of lines that share sets, and of idle work-items have :data:`OTHER_CLIFFS`.
+        """
         transition = self._transition(f"caches.{level.name}")
         capacity = self.facts.get(f"caches.{level.name}.capacity")
         if transition is None or capacity is None:
-            return 0.0
+            return OTHER_CLIFFS
         return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)
 
     def _transition(self, cache: str) -> Fact | None:
