@@ -62,8 +62,9 @@ def path_of(text: str | Path) -> Path:
 
 def separated(names: Sequence[str]) -> tuple[str, ...]:
     """Split the values of ``--workload`` at commas; raise if it was used without a name."""
-    single = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
-    if names and not single:
+    parts = [tuple(name.strip() for name in text.split(",") if name.strip()) for text in names]
+    single = tuple(name for part in parts for name in part)
+    if not all(parts):
         raise InputError("--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all")
     return single
 

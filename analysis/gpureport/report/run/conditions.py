@@ -29,7 +29,7 @@ AFFECTED = 0.25
 
 _REMEDIES = {
     Cause.SLOWDOWN: "check the cooling and the power supply",
-    Cause.STEAL: "measure again on a machine that no other virtual machine uses",
+    Cause.STEAL: "measure on a machine that no other virtual machine uses",
 }
 _RARE = 0.1
 """A cause in a smaller share of the affected workloads is not named."""

@@ -14,7 +14,7 @@ from gpureport.workloads import grid
 from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, TABLE, Operation
 from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
 
-NO_BARRIER = "compilers for CPUs run a work-group in one thread and remove barriers, so there is nothing to measure"
+NO_BARRIER = "compilers for CPUs turn barriers into ends of loops over work-items, and remove those without work"
 
 
 class Chains(UnstoredResults):
