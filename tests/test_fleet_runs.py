@@ -26,7 +26,7 @@ from gpureport.fleet.runs import NodeRun
 from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
 from gpureport.records.report import FILE_NAME
 
-REPORT = Path(__file__).parents[1] / "reports/pocl-xeon-16-cores" / FILE_NAME
+REPORT = Path(__file__).parents[1] / "reports/pocl-xeon-16-cores-quick" / FILE_NAME
 NODE = """#!/bin/sh
 # Stands for gpureport on a node: "fleet node --output FOLDER", with a recorded report.
 mkdir -p "$4/0-device"

@@ -283,14 +283,14 @@ def test_one_statement_gives_the_usable_part_of_a_hidden_cache() -> None:
 
     assert page.remarks == ()
     assert text.count("L3") == 1
-    assert "Usable L3: one thread can use about 10 MiB of 300 MiB. There, the latency" in text
+    assert "Usable L3: one thread can use about 4.4 MiB of 300 MiB. There, the latency" in text
     unmeasured = page_one(report.model_copy(update={"observations": ()}), found, ())
     assert unmeasured.remarks == report.match.notes != ()
 
 
 def test_the_name_of_a_runtime_is_told_from_the_type_of_core() -> None:
     """Only where they differ; only PoCL's names contain an instruction set."""
-    report = kept("pocl-xeon-16-cores")
+    report = kept("pocl-xeon-16-cores-quick")
     text = page_one(report, curves(report), ()).names
     core = report.device.architecture.model_copy(update={"name": "Intel Skylake-AVX512"})
     same = report.model_copy(update={"device": report.device.model_copy(update={"architecture": core})})
@@ -302,7 +302,7 @@ def test_the_name_of_a_runtime_is_told_from_the_type_of_core() -> None:
 
 def test_empty_kernels_have_no_line_in_the_figure() -> None:
     """Their n90 is no part of the range of page one either."""
-    report = kept("pocl-xeon-16-cores")
+    report = kept("pocl-xeon-16-cores-quick")
     drawn = essentials(curves(report), str, report.device)
 
     assert drawn
@@ -349,11 +349,11 @@ def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor
 
 def test_an_onset_beyond_the_capacity_is_no_advice() -> None:
     """The capacity is, because the onset is interpolated between two sizes."""
-    reports = [kept("pocl-epyc-2-cores-quick"), kept("pocl-epyc-2-cores")]
-    quick, full = (working_set(report, curves(report)) for report in reports)
+    report = kept("pocl-epyc-2-cores")
+    text = working_set(report, curves(report))
 
-    assert "below 32 KiB (the capacity) per compute unit to stay in L1 (" in quick
-    assert re.search(r"the first slows down at [\d.]+ MiB \(\S+\), the last at ", full)
+    assert "below 32 KiB (the capacity) per compute unit to stay in L1 (" in text
+    assert re.search(r"the first slows down at [\d.]+ MiB \(\S+\), the last at ", text)
 
 
 def test_page_one_gives_the_rise_of_latency_and_the_ridge_point() -> None:
