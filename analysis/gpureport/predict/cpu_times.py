@@ -83,8 +83,10 @@ def lanes(device: Device, demand: Demand) -> float:
     if demand.vectorised is False and "shuffle" not in demand.operations:
         return 1.0
     if demand.branches:
-        vector = min(architecture.masked_lanes, wave, float(demand.work_group[0]))
-        return max(1.0, vector / MASKED) if demand.maskable else 1.0
+        if architecture.masked_lanes == 1 or not demand.maskable:
+            return 1.0
+        vector = min(architecture.masked_lanes, wave) * 4 / demand.lane_bytes
+        return max(1.0, min(vector, float(demand.work_group[0])) / MASKED)
     return wave
 
 

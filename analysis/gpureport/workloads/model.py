@@ -202,6 +202,8 @@ class Demand:
             slice of the cache.
         branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
         maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
+        lane_bytes: bytes of the integers with which a lane computes, at most 4. With shorter ones, a CPU's vector has
+            more lanes.
         vector_words: words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs
             then emit no vectors of work-items.
         scalar_instructions: of all work-items in code for a CPU without vectors; 0: not counted, ``operations`` apply.
@@ -244,6 +246,7 @@ class Demand:
     waiting_cycles: float = 0.0
     branches: bool = False
     maskable: bool = False
+    lane_bytes: int = 4
     vector_words: int = 0
     scalar_instructions: float = 0.0
     vectorised: bool | None = None

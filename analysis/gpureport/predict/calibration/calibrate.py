@@ -57,6 +57,13 @@ class _ObservedSweep:
             if m.predicted and m.observed and m.predicted.feature == "rate"
         }
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether cliffs were predicted, and none was observed."""
+        curves = (self.prediction, self.observation)
+        predicted, observed = (any(each.feature == "cliff" for each in curve.features) for curve in curves)
+        return predicted and not observed
+
     def cases(self, listed: Collection[str]) -> Iterator[tuple[tuple[str, ...], float, str | None]]:
         """Yield the instruction classes that each case calibrates, its ratio and its predicted bottleneck.
 
@@ -187,15 +194,23 @@ _MANY_LAUNCHES = 20
 
 
 def _with_caches(device: Device, sweep: _ObservedSweep, scope: Scope) -> Device:
-    """Calibrate bandwidth and transition range of each cache of *scope* whose plateau or cliff was observed."""
+    """Calibrate bandwidth and transition range of each cache of *scope* whose plateau or cliff was observed.
+
+    A curve without the predicted cliffs does not show to which cache its plateau belongs. In virtual machines, data
+    that all threads read often have such a curve. On a CPU, each thread's own data therefore also calibrate the
+    bandwidth of the shared cache, unless the shared data do.
+    """
+    if sweep.is_flat:
+        return device
     caches, facts = list(device.caches), []
     for i, (cache, entry) in enumerate(zip(device.caches, sweep.specified.caches, strict=True)):
-        if cache.scope != scope:
+        own = cache.scope == scope
+        if not own and not device.is_cpu:
             continue
         update: dict[str, float | Transition] = {}
-        if (level := Level(name=cache.name)) in sweep.ratios:
+        if (level := Level(name=cache.name)) in sweep.ratios and (own or cache.scope == "device"):
             update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * sweep.ratios[level]
-        if transition := _transition(entry, entry.transition_of_cyclic_sweeps, sweep.matches):
+        if own and (transition := _transition(entry, entry.transition_of_cyclic_sweeps, sweep.matches)):
             update["cyclic_transition" if entry.cyclic_transition else "bandwidth_transition"] = transition
         facts += [f"caches.{cache.name}.{field.removesuffix('_bytes_per_cycle')}" for field in update]
         caches[i] = cache.model_copy(update=update)

@@ -75,6 +75,8 @@ class Board(Workload):
     registers: ClassVar[int] = 32
     branches: ClassVar[bool] = True
     maskable: ClassVar[bool] = False
+    lane_bytes: int = 4
+    """Bytes of the integers with which it computes, at most 4."""
     indexed: ClassVar[bool] = False
     """Whether loops index arrays of the work-item. Code for GPUs is unrolled; code for CPUs computes the addresses."""
 
@@ -201,6 +203,7 @@ class Board(Workload):
             registers=self.registers,
             branches=self.branches,
             maskable=self.maskable,
+            lane_bytes=self.lane_bytes,
             scalar_instructions=self.scalar_instructions * prod(self.items(parameters)),
             ping_pong=True,
             idle_items=prod(items) - prod(self.items(parameters)),

@@ -15,6 +15,7 @@ class Packed(Board):
     bits_per_cell = 1
     published_side = 65_536
     displaced = 6 / 10
+    maskable = True
     row_after_row = True
     computed: ClassVar[Mapping[int, Mapping[str, float]]] = {
         8: {"int32": 74.0, "int32_mul": 16.0, "instruction": 125.0},
@@ -32,6 +33,7 @@ class Packed(Board):
         )
         self.mapped = bits == 64
         self.element_bytes = bits // 8
+        self.lane_bytes = min(4, self.element_bytes)
         self.cells_per_item_x = bits
         self.read_bytes = 9.0 * self.element_bytes
         self.operations = {"memory": 10.0, **self.computed[bits]}
