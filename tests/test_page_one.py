@@ -401,10 +401,11 @@ def test_page_one_is_one_page_with_its_figure(report: Callable[[], Report]) -> N
     first = html[: html.index('class="contents"')] + "></nav></body></html>"
     (page,) = layout(first).pages
 
-    texts = [box.text for box in boxes(page._page_box) if type(box).__name__ == "TextBox"]
-    assert "Trust." in texts
-    assert any("within the 95" in text for text in texts)
-    assert any("hollow: predicted" in text for text in texts)
+    lines = [box.text for box in boxes(page._page_box) if type(box).__name__ == "TextBox"]
+    text = " ".join(lines)
+    assert "Trust." in lines
+    assert "within the 95" in text
+    assert "hollow: predicted" in text
 
 
 def test_a_prediction_has_answers_and_no_measurements() -> None:

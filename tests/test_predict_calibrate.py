@@ -8,6 +8,7 @@ from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
+from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads import select
 from gpureport.workloads.instructions.barrier import Barrier
@@ -111,6 +112,23 @@ def test_the_rate_of_a_private_cache_is_taken_once_and_from_all_units() -> None:
     assert device.caches[0].bandwidth_transition.midpoint == pytest.approx(TOY.caches[0].bandwidth_transition.midpoint)
     assert device.provenance["caches.L1.bandwidth_transition"].kind == "measured"
     assert device.caches[1] == TOY.caches[1]
+
+
+def test_on_a_cpu_own_data_also_calibrate_the_shared_cache() -> None:
+    """Unless data that all threads read show a cliff: only then is it known which cache their plateau belongs to."""
+    cpu = load_database().device("cpu/ryzen_7_3700x")
+    private, shared = _predicted(ReadPrivate(), cpu)[-1], _predicted(Read(), cpu)[0]
+    own, all_threads = _observed(private, {"L3": 2.0}), _observed(shared, {"L3": 0.5})
+    flat = all_threads.model_copy(update={"features": tuple(f for f in all_threads.features if f.feature == "rate")})
+    assert {"L3", "DRAM"} <= {str(f.level) for f in shared.features}
+
+    def share(*observations: Observation) -> float:
+        device = calibrated(cpu, [private, shared], observations)
+        return device.caches[2].bandwidth_bytes_per_cycle / cpu.caches[2].bandwidth_bytes_per_cycle
+
+    assert share(own, flat) == share(own) > 1
+    assert share(own, all_threads) == share(all_threads) < 1
+    assert share(flat) == 1
 
 
 def test_a_lone_dispatch_and_one_in_a_row_are_two_figures() -> None:

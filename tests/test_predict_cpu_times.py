@@ -106,6 +106,16 @@ def test_conditions_run_one_by_one_unless_they_become_masks(cpu: Device) -> None
     assert lanes(masked, replace(maskable, work_group=(1, 64))) == 1  # vectors run along the first dimension
 
 
+def test_a_vector_has_more_lanes_of_shorter_integers(cpu: Device) -> None:
+    """Up to the width of the work-group; without masks there are no vectors."""
+    wave = cpu.architecture.wave_size
+    masked, bytewise = _with_masks(cpu, wave), Demand(64, (64,), branches=True, maskable=True, lane_bytes=1)
+
+    assert lanes(masked, bytewise) == min(4 * wave, 64) / MASKED
+    assert lanes(masked, replace(bytewise, work_group=(16, 4))) == 16 / MASKED
+    assert lanes(cpu, bytewise) == lanes(masked, replace(bytewise, maskable=False)) == 1
+
+
 def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: Device) -> None:
     """At 1 / SCALAR of the rate at which a core issues instructions; idle work-items take no time."""
     issued_per_s = cpu.rate_per_s("instruction") / cpu.architecture.wave_size

@@ -14,8 +14,9 @@ _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nv
 _CPUS: tuple[str, ...] = ()
 """Machines without entries: ``reports/published/cpus``."""
 _POCL = ("architectures/emerald_rapids",)
-"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Nothing was fitted to the Zen 4 of
-``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
+"""The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants were fitted to earlier runs on
+these types of machines, which the kept ones replaced. Nothing was fitted to the Zen 4 of ``reports/pocl-epyc-*`` and
+``reports/pocl-5-epyc-*``."""
 
 _TRANSFERS = (
     *("nvidia/p100_pcie_16", "nvidia/v100_sxm2_16", "nvidia/v100_sxm2_32", "nvidia/t4", "nvidia/a10", "nvidia/a40"),
