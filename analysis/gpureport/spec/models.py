@@ -435,6 +435,10 @@ class StreamType(Record):
     """p-norm of the times of all transfers: 1 if they follow each other; the larger, the more they overlap."""
 
 
+REQUIRED_RATES = ("fp32", "int32", "int32_mul", "shuffle", "local", "memory", "instruction")
+"""Instruction classes whose rates predictions of all kernels use."""
+
+
 class Architecture(Record):
     """What all devices of one (micro)architecture share."""
 
@@ -500,6 +504,12 @@ class Architecture(Record):
     @model_validator(mode="after")
     def _has_registers(self) -> Self:
         check_registers(self.wave_size, self.occupancy)
+        return self
+
+    @model_validator(mode="after")
+    def _has_rates(self) -> Self:
+        if lacking := [name for name in REQUIRED_RATES if name not in self.rates_per_cycle]:
+            raise ValueError(f"rates_per_cycle lacks {', '.join(lacking)}")
         return self
 
 
