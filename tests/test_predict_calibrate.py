@@ -117,7 +117,7 @@ def test_the_rate_of_a_private_cache_is_taken_once_and_from_all_units() -> None:
 def test_on_a_cpu_own_data_also_calibrate_the_shared_cache() -> None:
     """Unless data that all threads read show a cliff: only then is it known which cache their plateau belongs to."""
     cpu = load_database().device("cpu/ryzen_7_3700x")
-    private, shared = _predicted(ReadPrivate(), cpu)[-1], _predicted(Read(), cpu)[0]
+    private, shared = _predicted(ReadPrivate(), cpu)[0], _predicted(Read(), cpu)[0]
     own, all_threads = _observed(private, {"L3": 2.0}), _observed(shared, {"L3": 0.5})
     flat = all_threads.model_copy(update={"features": tuple(f for f in all_threads.features if f.feature == "rate")})
     assert {"L3", "DRAM"} <= {str(f.level) for f in shared.features}
@@ -129,6 +129,17 @@ def test_on_a_cpu_own_data_also_calibrate_the_shared_cache() -> None:
     assert share(own, flat) == share(own) > 1
     assert share(own, all_threads) == share(all_threads) < 1
     assert share(flat) == 1
+
+
+def test_data_of_few_threads_do_not_calibrate_the_shared_cache() -> None:
+    """Its own data must leave the other caches: where these are large, only some of the threads take part."""
+    cpu = load_database().device("cpu/xeon_platinum_8480")
+    private = _predicted(ReadPrivate(), cpu)[0]
+    assert {point.point.parameters["groups"] for point in private.points} != {cpu.compute_units}
+
+    device = calibrated(cpu, [private], [_observed(private, {"L2": 2.0, "L3": 2.0})])
+    assert device.caches[1].bandwidth_bytes_per_cycle > cpu.caches[1].bandwidth_bytes_per_cycle
+    assert device.caches[2].bandwidth_bytes_per_cycle == cpu.caches[2].bandwidth_bytes_per_cycle
 
 
 def test_a_lone_dispatch_and_one_in_a_row_are_two_figures() -> None:

@@ -3,6 +3,9 @@
 A core has one instruction stream. Starting a group, its instructions and its barriers add up; transfers of data overlap
 with them. Loads whose addresses do not depend on other loads are prefetched, so that only chains of dependent loads
 wait for their latency.
+
+Constants that cite ``reports/pocl-xeon-2-cores`` were fitted to its first version, of another host; the kept run
+replaced it.
 """
 
 from collections.abc import Mapping
@@ -68,8 +71,9 @@ def lanes(device: Device, demand: Demand) -> float:
     """Return how many work-items run together as lanes of a vector.
 
     Compilers vectorise along the first dimension. They do not vectorise code with different paths, unless they turn
-    conditions into masks. Only some vectorise loops between barriers. None vectorises code that already computes with
-    vector types: LLVM's loop vectoriser accepts scalar types only.
+    conditions into masks. Vectors of integers that are shorter than 4 bytes then have more lanes than a wave. Only some
+    compilers vectorise loops between barriers. None vectorises code that already computes with vector types: LLVM's
+    loop vectoriser accepts scalar types only.
 
     Compiled code without vectors runs work-items one by one, with three exceptions. The rate of shuffles contains their
     emulation. Between barriers, vectors access strided local memory word by word. Vector types may be narrow. Code with

@@ -15,8 +15,8 @@ _CPUS: tuple[str, ...] = ()
 """Machines without entries: ``reports/published/cpus``."""
 _POCL = ("architectures/emerald_rapids",)
 """The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants were fitted to earlier runs on
-these types of machines, which the kept ones replaced. Nothing was fitted to the Zen 4 of ``reports/pocl-epyc-*`` and
-``reports/pocl-5-epyc-*``."""
+2 and 16 such cores, under the same names; the kept runs replaced some of them. Nothing was fitted to the Zen 4 of
+``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
 
 _TRANSFERS = (
     *("nvidia/p100_pcie_16", "nvidia/v100_sxm2_16", "nvidia/v100_sxm2_32", "nvidia/t4", "nvidia/a10", "nvidia/a40"),

@@ -202,8 +202,8 @@ class Demand:
             slice of the cache.
         branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
         maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
-        lane_bytes: bytes of the integers with which a lane computes, at most 4. With shorter ones, a CPU's vector has
-            more lanes.
+        lane_bytes: bytes of the integers with which a work-item computes; 4 also if ``operations`` counts longer ones
+            as several of 4. With shorter ones, a CPU's vector has more lanes.
         vector_words: words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs
             then emit no vectors of work-items.
         scalar_instructions: of all work-items in code for a CPU without vectors; 0: not counted, ``operations`` apply.

@@ -64,6 +64,12 @@ class _ObservedSweep:
         predicted, observed = (any(each.feature == "cliff" for each in curve.features) for curve in curves)
         return predicted and not observed
 
+    @property
+    def has_all_units(self) -> bool:
+        """Whether each point has a work-group for every compute unit."""
+        groups = (point.point.parameters.get("groups", 0) for point in self.prediction.points)
+        return min(groups, default=0) >= self.specified.compute_units
+
     def cases(self, listed: Collection[str]) -> Iterator[tuple[tuple[str, ...], float, str | None]]:
         """Yield the instruction classes that each case calibrates, its ratio and its predicted bottleneck.
 
@@ -196,19 +202,20 @@ _MANY_LAUNCHES = 20
 def _with_caches(device: Device, sweep: _ObservedSweep, scope: Scope) -> Device:
     """Calibrate bandwidth and transition range of each cache of *scope* whose plateau or cliff was observed.
 
-    A curve without the predicted cliffs does not show to which cache its plateau belongs. In virtual machines, data
-    that all threads read often have such a curve. On a CPU, each thread's own data therefore also calibrate the
-    bandwidth of the shared cache, unless the shared data do.
+    On a CPU, a curve without any of the predicted cliffs does not show to which cache its plateau belongs. In virtual
+    machines, data that all threads read (``memory/read``) often have such a curve. There, each thread's own data also
+    calibrate the bandwidth of the shared cache, if all threads take part. ``memory/read`` follows and replaces this
+    value if its curve has a cliff.
     """
-    if sweep.is_flat:
+    if device.is_cpu and sweep.is_flat:
         return device
     caches, facts = list(device.caches), []
     for i, (cache, entry) in enumerate(zip(device.caches, sweep.specified.caches, strict=True)):
         own = cache.scope == scope
-        if not own and not device.is_cpu:
+        if not own and not (device.is_cpu and cache.scope == "device" and sweep.has_all_units):
             continue
         update: dict[str, float | Transition] = {}
-        if (level := Level(name=cache.name)) in sweep.ratios and (own or cache.scope == "device"):
+        if (level := Level(name=cache.name)) in sweep.ratios:
             update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * sweep.ratios[level]
         if own and (transition := _transition(entry, entry.transition_of_cyclic_sweeps, sweep.matches)):
             update["cyclic_transition" if entry.cyclic_transition else "bandwidth_transition"] = transition

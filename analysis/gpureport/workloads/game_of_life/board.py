@@ -76,7 +76,8 @@ class Board(Workload):
     branches: ClassVar[bool] = True
     maskable: ClassVar[bool] = False
     lane_bytes: int = 4
-    """Bytes of the integers with which it computes, at most 4."""
+    """Bytes of the integers with which a work-item computes. Words of 64 bits count as 4: their operations are counted
+    as those of 32-bit integers."""
     indexed: ClassVar[bool] = False
     """Whether loops index arrays of the work-item. Code for GPUs is unrolled; code for CPUs computes the addresses."""
 
