@@ -19,8 +19,21 @@ settings.load_profile("shared")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for the number of fuzzed files."""
+    """Add the options of this suite."""
+    parser.addoption("--all", action="store_true", help="also run the tests that are marked slow")
     parser.addoption("--fuzz", type=int, metavar="N", help="number of changed input files that the fuzzer tries")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out slow tests, unless all or single ones are requested; a worker runs all tests of a file."""
+    single = any("::" in argument for argument in config.args)
+    if not (config.getoption("all") or single or config.option.keyword or config.option.markexpr):
+        left_out = {item for item in items if item.get_closest_marker("slow")}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(autouse=True)
