@@ -28,7 +28,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
-from gpureport.cli.console import print_text
 from gpureport.data import data_dir
 from gpureport.kernel_files import load_kernels
 from gpureport.predict import limits_of, predict, predict_sweep
@@ -294,7 +293,7 @@ def main(
         before = read()
         chosen = before["subject"].isin(names) | (~before["subject"].isin(subjects()) if not only else False)
         found = differences(before[chosen], after)
-        print_text(described(found, most))
+        typer.echo(described(found, most))
     if renew:
         kept = before[~chosen] if FROZEN.exists() and only else after[:0]
         write(pd.concat([kept, after], ignore_index=True))
