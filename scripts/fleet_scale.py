@@ -31,6 +31,7 @@ from gpureport.data import data_dir
 from gpureport.fleet.reading import read_run
 from gpureport.fleet.schema import VERSION, Row, StoredRun
 from gpureport.fleet.store import Store
+from gpureport.inputs import json_bytes
 from gpureport.spec.database import load_database
 from gpureport.validate.cpus import CLOUD, cpu_residuals
 from gpureport.validate.residuals import Residual
@@ -156,7 +157,7 @@ def command(*arguments: str) -> Cost:
 
 def reports(folder: Path, report: Path, count: int) -> Path:
     """Write *count* reports that differ in their start, as a folder for ``fleet add``."""
-    text = report.read_text()
+    text = json_bytes(report).decode()
     start = json.loads(text)["created_at"]
     for number in range(count):
         file = folder / f"node{number:03d}" / "report.json"

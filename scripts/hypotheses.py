@@ -21,7 +21,7 @@ from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.finding import Explanation
-from gpureport.records.report import FILE_NAME
+from gpureport.records.report import reports_below
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
 from gpureport.results.published.report import published_report
 from gpureport.results.replay import Result, report_result
@@ -74,7 +74,7 @@ def _explained(device: Device, informed: Device, others: Device | None, series: 
 def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves: bool = False) -> None:
     """List the hypotheses; with --curves also each curve that differs from its prediction."""
     database = load_database()
-    files = paths or sorted((*REPORTS.glob(f"*/{FILE_NAME}"), *REPORTS.glob("published/*.yaml")))
+    files = paths or sorted((*reports_below(REPORTS), *REPORTS.glob("published/*.yaml")))
     found = {short_name(file): list(explained_again(file, database)) for file in files}
     explained = [each for own in found.values() for each in own if each.outcome != "unexplained"]
     best = Counter(name for each in explained for name in single_names(each.hypothesis))

@@ -18,7 +18,7 @@ from gpureport.compare import Run, reduced
 from gpureport.compare.differences import FALSE_ALARMS, MINIMUM_EFFECT, differences
 from gpureport.errors import InputError
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.report import FILE_NAME, Report, load_report
+from gpureport.records.report import FILE_NAME, Report, load_report, reports_below
 
 DETECTED = 0.95
 """Required share of slowed runs with a significantly slower sweep."""
@@ -35,7 +35,7 @@ def reports_in(folder: Path) -> tuple[Report, ...]:
     Raises:
         InputError: there are none, or they belong to several devices.
     """
-    files = sorted(folder.glob("*.json")) or sorted(folder.glob(f"*/{FILE_NAME}"))
+    files = sorted((*folder.glob("*.json"), *folder.glob("*.json.xz"))) or reports_below(folder, deep=False)
     reports = tuple(map(load_report, files))
     if len({(report.match.entry, report.device.name) for report in reports}) != 1:
         raise InputError(f"{folder}: contains no reports (*.json or */{FILE_NAME}), or reports of several devices")

@@ -26,11 +26,11 @@ from gpureport.compare import Run, compare, reduced
 from gpureport.compare.excerpt import read_excerpt
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
+from gpureport.inputs import read_json
 from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
-from gpureport.records.report import Report, load_report
-from gpureport.records.version_1 import upgraded
+from gpureport.records.report import Report, load_report, reports_below
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
 from gpureport.results import published
@@ -236,18 +236,16 @@ def shipped() -> Database:
 
 @cache
 def reports() -> tuple[dict[str, Any], ...]:
-    """Return small reports as their files have them: an early one, parts of those that are kept, a publication's."""
-    early = json.loads((ROOT / "tests" / "data" / "report_schema_1_first.json").read_text())
-    kept = [json.loads(path.read_text()) for path in sorted(ROOT.glob("reports/*/report.json"))]
+    """Return small reports as their files have them: parts of those that are kept, and a publication's."""
+    kept: list[Any] = [read_json(path) for path in reports_below(ROOT / "reports")]
     record = published.load(ROOT / "reports" / "published" / "gtx_1060_bit_transpose.yaml")
     cited = published_report(record, shipped().device(record.fields.device)).model_dump(mode="json")
-    return (early, *(_part(report) for report in kept), cited)
+    return (*(_part(report) for report in kept), cited)
 
 
 def stored() -> Report:
-    """Return a kept report, of either version of the format."""
-    data = reports()[1]
-    return Report.model_validate(upgraded(data) if data["schema_version"] == 1 else data)
+    """Return a kept report."""
+    return Report.model_validate(reports()[0])
 
 
 def _part(report: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpureport.cli import main
-from gpureport.records.report import Report, save_report
+from gpureport.inputs import json_bytes
+from gpureport.records.report import Report, report_file, save_report
 from tests.make_report import make_report
 
 PUBLISHED = Path(__file__).parents[1] / "reports" / "published"
@@ -51,7 +52,7 @@ def _copies(report: str, folder: Path, number: int) -> list[str]:
     """Return *number* hard links to one report."""
     first = folder / "copy-0"
     first.mkdir(parents=True)
-    shutil.copy(Path(report) / "report.json", first)
+    (first / "report.json").write_bytes(json_bytes(report_file(Path(report))))
     for count in range(1, number):
         (folder / f"copy-{count}").mkdir()
         (folder / f"copy-{count}" / "report.json").hardlink_to(first / "report.json")

@@ -15,6 +15,7 @@ from gpureport.records.report import Report, save_report
 from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, plan
+from tests.make_report import make_report
 
 Captured = pytest.CaptureFixture[str]
 POINTS = 9
@@ -192,9 +193,11 @@ def test_nothing_validated_is_a_failure(results: Path, capsys: Captured) -> None
     assert "particles" in capsys.readouterr().err
 
 
-def test_a_missing_parameter_is_named(capsys: Captured) -> None:
-    assert main(["validate", str(Path(__file__).parent / "data" / "report_schema_1_first.json"), "--times"]) == 0
-    assert "left out memory/copy/working_set: its points lack the parameter 'per_item'" in capsys.readouterr().err
+def test_a_missing_parameter_is_named(tmp_path: Path, capsys: Captured) -> None:
+    save_report(make_report(only=("memory",)), tmp_path / "report.json")
+
+    assert main(["validate", str(tmp_path), "--times"]) == 1
+    assert "left out memory/read/size: its points lack the parameter 'groups'" in capsys.readouterr().err
 
 
 def test_kernels_of_the_user_have_their_own_rows(tmp_path: Path, capsys: Captured) -> None:

@@ -145,14 +145,6 @@ def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captur
     assert len(Store(tmp_path / "store").table("runs")) == 16
 
 
-def test_reports_of_the_first_version_are_accepted(tmp_path: Path) -> None:
-    """They are read as all other commands read them."""
-    found = read_run(DATA / "report_schema_1_first.json", "old")
-
-    assert Store(tmp_path).add(found)
-    assert Store(tmp_path).table("points")["measured"].gt(0).all()
-
-
 def test_files_of_earlier_versions_lack_columns(fleet_store: Store, tmp_path: Path) -> None:
     """Their values are missing."""
     (first, *_) = sorted((fleet_store.folder / "runs").iterdir())

@@ -24,9 +24,10 @@ from gpureport.fleet import runs
 from gpureport.fleet.engine.site_of_run import partition_name
 from gpureport.fleet.runs import NodeRun
 from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
-from gpureport.records.report import FILE_NAME
+from gpureport.inputs import json_bytes
+from gpureport.records.report import FILE_NAME, report_file
 
-REPORT = Path(__file__).parents[1] / "reports/pocl-xeon-16-cores-quick" / FILE_NAME
+REPORT = report_file(Path(__file__).parents[1] / "reports/pocl-xeon-16-cores-quick")
 NODE = """#!/bin/sh
 # Stands for gpureport on a node: "fleet node --output FOLDER", with a recorded report.
 mkdir -p "$4/0-device"
@@ -47,6 +48,14 @@ def write_site(folder: Path, text: str) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "fleet.yaml").write_text(text)
     return folder
+
+
+def node_command(folder: Path) -> Path:
+    (folder / "recorded").write_bytes(json_bytes(REPORT))
+    command = folder / "node"
+    command.write_text(NODE.replace("{report}", str(folder / "recorded")))
+    command.chmod(0o755)
+    return command
 
 
 def real(link: Path) -> Path | None:
@@ -152,9 +161,7 @@ def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -
 
 @needs_reframe
 def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
-    command = tmp_path / "node"
-    command.write_text(NODE.replace("{report}", str(REPORT)))
-    command.chmod(0o755)
+    command = node_command(tmp_path)
     states = {"good": "quoted", "bad": "failed", "gone": "killed"}
     nodes = "".join(
         f"  {name}: {{environment: {{NODE_STATE: '{state}', NODE_TEXT: 'two  $words; exit 1'}}}}\n"
@@ -169,7 +176,7 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     assert "the driver hangs" in rows["bad"]
     assert "failed" in rows["gone"]
     assert "2 of 3 nodes failed" in done.stdout
-    assert (tmp_path / "runs/good/0-device" / FILE_NAME).read_bytes() == REPORT.read_bytes()
+    assert (tmp_path / "runs/good/0-device" / FILE_NAME).read_bytes() == json_bytes(REPORT)
     listed = gpureport("fleet", "list", "--store", tmp_path / "store")
     assert "good" in listed.stdout
     assert "bad" not in listed.stdout
@@ -181,9 +188,7 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
 @needs_reframe
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_local_jobs(number: signal.Signals, tmp_path: Path) -> None:
-    command = tmp_path / "node"
-    command.write_text(NODE.replace("{report}", str(REPORT)))
-    command.chmod(0o755)
+    command = node_command(tmp_path)
     nodes = "{fast: {}, slow: {environment: {NODE_STATE: slow}}}"
     site = write_site(tmp_path / "site", f"scheduler: local\ncommand: {command}\nnodes: {nodes}\n")
     line = [sys.executable, "-m", "gpureport", "fleet", "run", str(site), "-o", str(tmp_path / "runs")]

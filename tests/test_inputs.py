@@ -1,6 +1,7 @@
 """Hostile files: every user file is read within limits, or refused in one sentence."""
 
 import json
+import lzma
 import os
 import signal
 from collections.abc import Iterator
@@ -142,14 +143,14 @@ def test_commands_go_on_without_bad_entries(command: str, configuration: Path, c
     assert all(line.startswith("Left out: ") for line in lines)
 
 
-@pytest.mark.parametrize("command", ["render --no-pdf", "validate", "compare a40", "devices check"])
+@pytest.mark.parametrize("command", ["render --no-pdf FILE", "validate FILE", "compare FILE a40", "devices check FILE"])
 @pytest.mark.parametrize("name", ["bad.yaml", "report.json"])
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_what_is_no_file_is_refused(kind: str, name: str, command: str, tmp_path: Path, capsys: Captured) -> None:
     """By every command that reads one, in one sentence."""
     message = _special(tmp_path / name, kind)
 
-    assert main([*command.split(), str(tmp_path / name)]) == 2
+    assert main([part.replace("FILE", str(tmp_path / name)) for part in command.split()]) == 2
     captured = capsys.readouterr()
     assert name in captured.err + captured.out
     assert kind != "loop" or message in captured.err + captured.out
@@ -191,6 +192,44 @@ def test_json_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 
     with pytest.raises(FileError, match=f"is larger than {MOST_JSON_BYTES >> 10} KiB"):
         read_json(path)
+
+
+PACKED = lzma.compress(b"[1, 2]")
+BAD_XZ = {
+    "text": (b"[1, 2]", ": is not one complete file compressed with xz"),
+    "empty": (b"", ": is not one complete file compressed with xz"),
+    "truncated": (PACKED[:-1], ": is not one complete file compressed with xz"),
+    "changed": (PACKED[:30] + bytes([PACKED[30] ^ 1]) + PACKED[31:], ": is not one complete file compressed with xz"),
+    "more": (PACKED + b"x", ": is not one complete file compressed with xz"),
+    "other": (lzma.compress(b"[1, 2]", lzma.FORMAT_ALONE), ": is not one complete file compressed with xz"),
+    "memory": (
+        lzma.compress(b"[1]", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29, "mf": lzma.MF_HC3}]),
+        ": is not one complete file compressed with xz",
+    ),
+    "bomb": (lzma.compress(bytes(MOST_JSON_BYTES + 1)), ": is larger than 32768 KiB when decompressed"),
+    "json": (lzma.compress(b"[1,\n"), ":2: is not JSON"),
+    "bytes": (lzma.compress(b"\n\xff"), ":2: is not UTF-8 text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_XZ)
+def test_bad_compressed_json_is_refused(name: str, tmp_path: Path) -> None:
+    """Whatever it contains, and whatever it grows to."""
+    path = tmp_path / "report.json.xz"
+    content, message = BAD_XZ[name]
+    path.write_bytes(content)
+
+    with pytest.raises(FileError) as caught:
+        read_json(path)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_compressed_json_within_the_limits_is_read(tmp_path: Path) -> None:
+    """As large as the limit allows."""
+    path = tmp_path / "x.json.xz"
+    path.write_bytes(lzma.compress(b"[1]" + b" " * (MOST_JSON_BYTES - 3)))
+
+    assert read_json(path) == [1]
 
 
 def test_json_within_the_limits_is_read(tmp_path: Path) -> None:

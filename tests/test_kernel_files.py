@@ -31,7 +31,7 @@ from gpureport.kernel_files import calibrating, described, expressions, load_ker
 from gpureport.kernel_files.draft import draft
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
-from gpureport.kernel_files.schema import FILE_NAME, kernel_schema, schema_text
+from gpureport.kernel_files.schema import kernel_schema
 from gpureport.kernel_files.signature import number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
@@ -979,12 +979,10 @@ def test_a_draft_describes_structures_by_their_numbers(tmp_path: Path) -> None:
     assert workload.fields.arguments[0].stride > 1
 
 
-def test_the_committed_schema_is_current() -> None:
-    """``python -m gpureport.kernel_files.schema`` would change nothing; it accepts the examples."""
-    Draft202012Validator.check_schema(kernel_schema())
-    assert (data_dir("kernels_cl") / FILE_NAME).read_text() == schema_text()
+def test_the_schema_accepts_the_examples() -> None:
+    """They name it in their first line."""
     for file in EXAMPLES:
-        assert file.read_text().startswith(f"# yaml-language-server: $schema=../{FILE_NAME}\n")
+        assert file.read_text().startswith("# yaml-language-server: $schema=../kernel.schema.json\n")
         errors = Draft202012Validator(kernel_schema()).iter_errors(yaml.safe_load(file.read_text()))
         assert [error.message for error in errors] == []
 

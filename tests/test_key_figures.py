@@ -17,7 +17,7 @@ from gpureport.workloads import select
 from tests.make_report import make_report
 
 REPORTS = Path(__file__).parents[1] / "reports"
-PATHS = sorted(REPORTS.glob("*/report.json"))
+PATHS = sorted(REPORTS.glob("*/report.json.xz"))
 MEMORY = make_report(only=("memory",))
 
 
@@ -76,7 +76,7 @@ def test_each_figure_is_the_observation_s_number(kept: Report) -> None:
 
 def test_latencies_that_the_curve_does_not_separate_are_one_figure() -> None:
     """Of the nearest unobserved level and the next one; it is compared with the interval of both predictions."""
-    report = load_report(REPORTS / "pocl-xeon-16-cores-quick" / "report.json")
+    report = load_report(REPORTS / "pocl-xeon-16-cores-quick")
     figure = by_name(report)["Latency of L3 and memory"]
 
     assert not {"Latency of L3", "Latency of memory"} & set(by_name(report))

@@ -381,7 +381,7 @@ def test_a_published_feature_without_a_unit_of_bytes_has_no_working_set() -> Non
 
 def kept(name: str) -> Report:
     """Return a kept report without what page one does not show."""
-    report = load_report(Path(__file__).parents[1] / "reports" / name / "report.json")
+    report = load_report(Path(__file__).parents[1] / "reports" / name)
     return report.model_copy(update={"evidence": (), "explanations": ()})
 
 

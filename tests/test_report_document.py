@@ -1,6 +1,7 @@
 """The report document: stored whole, read back equal, refused in a sentence."""
 
 import json
+import lzma
 import re
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ import jsonschema
 import pytest
 
 from gpureport.errors import GpuReportError, InputError
-from gpureport.records.report import SCHEMA_VERSION, Report, Saver, load_report, save_report
-from gpureport.records.schema import SCHEMA_PATH, report_schema, schema_text
+from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, reports_below, save_report
+from gpureport.records.schema import report_schema
+
+READ = "reads 1; read it with the gpureport that wrote it"
+PACKED = f"{FILE_NAME}.xz"
 
 
 @pytest.fixture
@@ -37,6 +41,39 @@ def test_a_report_survives_the_file(report: Report, tmp_path: Path) -> None:
     assert first == load_report(tmp_path)
     assert path.read_bytes() == (tmp_path / "again.json").read_bytes()
     assert first.findings[0].predicted == pytest.approx(report.findings[0].predicted, rel=1e-8)
+
+
+def packed(file: Path) -> Path:
+    """Compress *file* into another one next to it, and return that."""
+    found = file.with_name(f"{file.name}.xz")
+    found.write_bytes(lzma.compress(file.read_bytes()))
+    return found
+
+
+def test_a_compressed_report_is_the_same_report(report: Report, tmp_path: Path) -> None:
+    """As a file, and as the report of a folder, unless this also contains ``report.json``."""
+    save_report(report, tmp_path / FILE_NAME)
+    plain = load_report(tmp_path)
+    file = packed(tmp_path / FILE_NAME)
+
+    assert load_report(file) == plain
+    assert report_file(tmp_path).name == FILE_NAME
+    (tmp_path / FILE_NAME).unlink()
+    assert report_file(tmp_path) == file
+    assert load_report(tmp_path) == plain
+
+
+def test_reports_below_a_folder_are_one_for_each_folder(tmp_path: Path) -> None:
+    """In the order of the folders; not those of the folder itself, if only its subfolders are searched."""
+    for name in (PACKED, f"a/{FILE_NAME}", f"b/{FILE_NAME}", f"b/{PACKED}", f"c/d/{PACKED}", "e/other.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    def names(*, deep: bool) -> list[str]:
+        return [file.relative_to(tmp_path).as_posix() for file in reports_below(tmp_path, deep=deep)]
+
+    assert names(deep=False) == [f"a/{FILE_NAME}", f"b/{FILE_NAME}"]
+    assert names(deep=True) == [f"a/{FILE_NAME}", f"b/{FILE_NAME}", f"c/d/{PACKED}", PACKED]
 
 
 def test_the_file_has_a_line_for_each_point(report: Report, tmp_path: Path) -> None:
@@ -92,13 +129,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ('{"schema_version": 1,\n "device": }', ":2: is not JSON (Expecting value)"),
         ("[1, 2]", "not a gpureport report (it has no schema_version)"),
         ('{"name": "x"}', "not a gpureport report (it has no schema_version)"),
-        (
-            '{"schema_version": 7}',
-            f"made by a newer gpureport (schema 7, this one reads up to {SCHEMA_VERSION}): update gpureport",
+        *(
+            (
+                f'{{"schema_version": {json.dumps(version)}}}',
+                f"its schema_version is {version!r}, and this gpureport {READ}",
+            )
+            for version in (2, True, "1", 0, 1.0)
         ),
-        ('{"schema_version": true}', f"schema_version is True, not a number from 1 to {SCHEMA_VERSION}"),
-        ('{"schema_version": "1"}', f"schema_version is '1', not a number from 1 to {SCHEMA_VERSION}"),
-        ('{"schema_version": 0}', f"schema_version is 0, not a number from 1 to {SCHEMA_VERSION}"),
         ('{"schema_version": 1}', "tool_version is missing (and 4 more like it)"),
     ],
 )
@@ -131,11 +168,6 @@ def test_fields_of_a_later_tool_are_ignored(data: dict[str, Any], tmp_path: Path
     (tmp_path / "x.json").write_text(json.dumps(data))
 
     assert load_report(tmp_path / "x.json").tool_version == "0.1.0"
-
-
-def test_the_committed_schema_is_current() -> None:
-    """After a change of the models, run ``python -m gpureport.records.schema``."""
-    assert SCHEMA_PATH.read_text(encoding="utf-8") == schema_text()
 
 
 def test_a_report_obeys_the_schema(report: Report, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ LOCKS = ("requirements.lock", "requirements-dev.lock")
 NOT_LOCKED = ("intel", "fleet")
 """Extras that the program does not need: they are in the lock of development only."""
 INTEL_LOCK = "requirements-intel.lock"
-SCRIPTS = ("report", "setup", "test", "lock", "vendor", "benchmark", "renew_comparisons")
+SCRIPTS = ("report", "setup", "test", "lock", "vendor", "benchmark")
 
 
 @pytest.fixture
@@ -232,10 +232,6 @@ def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(cop
         (["setup", "--nonsense"], "'--nonsense' is unknown; give no argument, or 'dev'"),
         (["setup", "dev", "more"], "'dev more' is unknown; give no argument, or 'dev'"),
         (["setup", ""], "'' is unknown; give no argument, or 'dev'"),
-        (
-            ["renew_comparisons", "--nonsense"],
-            "'--nonsense' is not a folder; give no argument, or one folder of reports",
-        ),
     ],
 )
 def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sentence: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.host import HostCache, HostProcessor
-from gpureport.spec.host_core import core_values, guessed_facts, vector_values
+from gpureport.spec.host_core import core_values, vector_values
 from gpureport.spec.lscpu import ListedCache, ProcessorFacts
 from gpureport.spec.models import PresentDevice
 from tests.make_report import make_report
@@ -201,19 +201,3 @@ def test_another_runtime_keeps_the_rates_of_the_core(database: Database) -> None
     files = (database.architecture(name) for name in ("emerald_rapids", "x86_64"))
 
     assert vector_values(other, *files) == {}
-
-
-def test_an_older_report_reveals_the_type_of_core(database: Database) -> None:
-    """Without a model number, private caches and the size of the L3 identify it; the name is that of a guest."""
-    facts = guessed_facts(
-        _present(), "Intel(R) Xeon(R) Processor", tuple(replace(cache, shared_by=1) for cache in CACHES)
-    )
-
-    assert facts is not None
-    assert facts.hypervisor
-    database.host = HostProcessor("x", 16, 1 << 36, 2.1e9, CACHES, facts=facts)
-    core = database.host_core
-    assert core is not None
-    assert core.architecture == "emerald_rapids"
-    unknown = _present().model_copy(update={"vendor": "Nobody"})
-    assert guessed_facts(unknown, "A processor", ()) is None

@@ -27,9 +27,12 @@ from gpureport.text import quoted
 
 MOST_YAML_BYTES = 1 << 18
 MOST_JSON_BYTES = 1 << 25
+PACKED = ".xz"
+"""Suffix of files that are compressed with xz."""
 MOST_LEVELS = 100
 """Nested mappings and lists."""
 _MOST_DIGITS = 400
+_MOST_XZ_MEMORY = 1 << 27  # xz -9 needs 65 MiB
 
 Step = str | int
 Steps = tuple[Step, ...]
@@ -90,12 +93,12 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> object:
-    """Read a JSON file. Unpaired surrogates, which UTF-8 cannot represent, are replaced.
+    """Read a JSON file, as :func:`json_bytes` does. Unpaired surrogates, which UTF-8 cannot represent, are replaced.
 
     Raises:
         FileError: it cannot be read, is too large, or is invalid, also because of a repeated key or an infinite number.
     """
-    file, text = str(path), _HALF.sub(r"\\ufffd", _read(path, MOST_JSON_BYTES))
+    file, text = str(path), _HALF.sub(r"\\ufffd", _text(path, json_bytes(path)))
     if _is_deep(text):
         raise FileError(file, _TOO_DEEP)
     try:
@@ -109,28 +112,40 @@ def read_json(path: Path) -> object:
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file that is compressed with xz.
+    """Return the rows of a CSV file; a name in ``.xz`` means that it is compressed.
 
     Raises:
-        FileError: it cannot be read, is too large, or is no such file.
+        FileError: it cannot be read, is too large, is damaged, or is not UTF-8.
     """
-    decompressor = lzma.LZMADecompressor()
-    try:
-        text = decompressor.decompress(_bytes(path, MOST_JSON_BYTES), MOST_JSON_BYTES).decode()
-    except (lzma.LZMAError, UnicodeDecodeError):
-        raise FileError(str(path), "is no text that is compressed with xz") from None
-    if not decompressor.eof:
-        raise FileError(str(path), f"is larger than {MOST_JSON_BYTES >> 10} KiB, the largest size that is read")
-    return list(csv.DictReader(StringIO(text)))
+    return list(csv.DictReader(StringIO(_text(path, _unpacked(path, MOST_JSON_BYTES)))))
 
 
 def json_bytes(path: Path) -> bytes:
-    """Return the contents of a JSON file unchecked.
+    """Return the contents of a JSON file unchecked; a name in ``.xz`` means that it is compressed.
 
     Raises:
-        FileError: it cannot be read, or is too large.
+        FileError: it cannot be read, is too large, or is a damaged xz file.
     """
-    return _bytes(path, MOST_JSON_BYTES)
+    return _unpacked(path, MOST_JSON_BYTES)
+
+
+def _unpacked(path: Path, most_bytes: int) -> bytes:
+    """Return the content of a regular file, decompressed if its name ends in ``.xz``; both sizes are limited."""
+    stored = _bytes(path, most_bytes)
+    if path.suffix != PACKED:
+        return stored
+    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_XZ_MEMORY)
+    try:
+        content = decompressor.decompress(stored, most_bytes + 1)
+    except lzma.LZMAError:
+        raise FileError(str(path), _NOT_XZ) from None
+    if len(content) > most_bytes:
+        raise FileError(
+            str(path), f"is larger than {most_bytes >> 10} KiB when decompressed, the largest size that is read"
+        )
+    if not decompressor.eof or decompressor.unused_data:
+        raise FileError(str(path), _NOT_XZ)
+    return content
 
 
 def _bytes(path: Path, most_bytes: int) -> bytes:
@@ -150,7 +165,11 @@ def _bytes(path: Path, most_bytes: int) -> bytes:
 
 def _read(path: Path, most_bytes: int) -> str:
     """Return the text of a regular file."""
-    content = _bytes(path, most_bytes)
+    return _text(path, _bytes(path, most_bytes))
+
+
+def _text(path: Path, content: bytes) -> str:
+    """Return the text of the *content* of a file."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -159,6 +178,7 @@ def _read(path: Path, most_bytes: int) -> str:
 
 
 _LOOP = "is a loop of symbolic links; give the file itself"
+_NOT_XZ = "is not one complete file compressed with xz; compress it again with: xz -9"
 _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 _HALF = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"

@@ -57,6 +57,7 @@ gpureport fleet query "SELECT node, measured FROM key_figures WHERE name = 'Memo
 gpureport fleet export figures.csv
 gpureport fleet report -o fleet-report   # site and PDF
 gpureport fleet report --fail-on-outlier --junit acceptance.xml
+gpureport schema device > device.schema.json
 gpureport glossary taper
 gpureport glossary LSU                   # a bottleneck
 """
@@ -824,6 +825,20 @@ def fleet_report(
         force=force,
     )
     return report_fleet(request)
+
+
+@app.command(cls=_Command, epilog=_examples("schema"))
+def schema(
+    name: Annotated[
+        Literal["device", "architecture", "kernel", "report"],
+        typer.Argument(help="Kind of file: device, architecture, kernel or report.", metavar="NAME"),
+    ],
+    version: VersionOption = False,
+) -> int:
+    """Print the JSON Schema of a kind of file, for editors and other programs."""
+    from gpureport.cli.schemas import print_schema
+
+    return print_schema(name)
 
 
 @app.command(cls=_Command, epilog=_examples("glossary"))

@@ -80,16 +80,16 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
     Raises:
         InputError: a folder contains no report, or the name or the path is empty.
     """
-    from gpureport.records.report import FILE_NAME
+    from gpureport.records.report import FILE_NAME, report_file, reports_below
 
     given, equals, rest = text.partition("=")
     if node == "" or not text or (equals and not is_there(Path(text)) and not (given and rest)):
         raise InputError("a name or a path is empty; write NODE=PATH, the name of the node and its report or folder")
     name, path = (given, Path(rest)) if equals and not is_there(Path(text)) else (node or "", Path(text))
-    if not path.is_dir() or is_there(path / FILE_NAME):
+    if not path.is_dir() or is_there(report_file(path)):
         yield path, name or _node(path)
         return
-    files = sorted(path.rglob(FILE_NAME))
+    files = reports_below(path)
     if not files:
         raise InputError(f"{path}: contains no {FILE_NAME}; give reports or folders of them")
     yield from ((file, name or _node(file)) for file in files)

@@ -17,14 +17,22 @@ from gpureport.cli.summary import print_advice, print_energy, print_findings, pr
 from gpureport.cli.timing import print_timings
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files
-from gpureport.inputs import is_there
+from gpureport.inputs import PACKED, is_there
 from gpureport.measure.checking import refuse_faulty
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, longest_point_s, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.report import FILE_NAME, Report, Saver, load_report
+from gpureport.records.report import (
+    FILE_NAME,
+    Report,
+    Saver,
+    load_report,
+    report_file,
+    report_stem,
+    reports_below,
+)
 from gpureport.report import Paper
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
@@ -59,7 +67,7 @@ def report_everything(
         _summarise(report, paths[0])
         began = time.monotonic()
         failed = report.status == "failed"
-        folder, name = paths[0].parent, paths[0].stem
+        folder, name = paths[0].parent, report_stem(paths[0])
         written = [] if failed else write_documents(report, folder, no_pdf=no_pdf, paper=paper, name=name)
     if request.timings:
         print_timings(report.timings, time.monotonic() - began)
@@ -85,7 +93,7 @@ def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> 
 def _paths(folder: Path, runs: int) -> list[Path]:
     """Return the files of several runs; raise if ``compare`` would combine other reports in the folder with them."""
     paths = [folder / f"run-{number}" / FILE_NAME for number in range(1, runs + 1)]
-    others = [path for path in (folder / FILE_NAME, *sorted(folder.glob(f"*/{FILE_NAME}"))) if path.exists()]
+    others = [path for path in (report_file(folder), *reports_below(folder, deep=False)) if path.exists()]
     other = next((path for path in others if path not in paths), None)
     if other:
         raise InputError(f"{folder}: contains {other}, which is not of this command; choose another folder with -o")
@@ -110,10 +118,10 @@ def _measured(
     """
     with ExitStack() as reservation:
         if request.resume:  # before reading: another run may still write it
-            if not is_there(_file(request.resume)):
+            if not is_there(report_file(request.resume)):
                 what = "there is no such report; give the report.json of an interrupted run, or its folder"
                 raise InputError(f"--resume: {request.resume}: {what}")
-            reservation.enter_context(writing(_files([_file(request.resume)]), force=True, option="--resume"))
+            reservation.enter_context(writing(_files([report_file(request.resume)]), force=True, option="--resume"))
         earlier = _earlier(request.resume)
         if earlier and earlier.report.status == "complete":
             reports, paths, new = [earlier.report], [earlier.path], list[Path]()
@@ -154,14 +162,14 @@ def _earlier(path: Path | None) -> _Earlier | None:
     if path is None:
         return None
     report = load_report(path)
+    file = report_file(path)
     if report.status == "complete":
         note(f"{path} is complete; nothing is left to measure.")
-    return _Earlier(_file(path), report)
-
-
-def _file(path: Path) -> Path:
-    """Return the report file of a folder, or *path* itself."""
-    return path / FILE_NAME if path.is_dir() else path
+    elif file.suffix == PACKED:
+        raise InputError(
+            f"--resume: {file}: its run is incomplete, and it is compressed; decompress it first: xz -d {file}"
+        )
+    return _Earlier(file, report)
 
 
 def _measure_all(

@@ -12,7 +12,7 @@ from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.findings.key_figures import ComparedValue
-from gpureport.records.report import Report
+from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.report.prediction.side_by_side import Beside, Side
 from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
@@ -67,7 +67,7 @@ def _directory(file: Path, output: Path | None, *, several: bool) -> Path:
 
 def _name(file: Path) -> str:
     """Return the stem of the documents: that of *file*, or ``report`` for folders and records."""
-    return "report" if is_record(file) or file.is_dir() else file.stem
+    return "report" if is_record(file) or file.is_dir() else report_stem(file)
 
 
 def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:

@@ -20,7 +20,7 @@ from gpureport.cli.validation_tables import (
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
-from gpureport.records.report import FILE_NAME
+from gpureport.records.report import FILE_NAME, reports_below
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
 from gpureport.results.replay import Result, published_result, report_result
 from gpureport.spec.database import Database
@@ -147,7 +147,7 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    found = {*path.rglob(FILE_NAME), *path.rglob("published/*.yaml"), *path.glob("*.yaml")}
+    found = {*reports_below(path), *path.rglob("published/*.yaml"), *path.glob("*.yaml")}
     if not found:
         raise InputError(f"{path}: contains no {FILE_NAME} and no published/*.yaml, also in its subfolders")
     yield from sorted(found)

@@ -97,11 +97,6 @@ _CONDITIONS: Mapping[str, tuple[Callable[[Excerpt], str], str, Severity]] = {
         "kernels, sizes and counting may have changed between versions.",
         "caution",
     ),
-    "schema": (
-        lambda report: str(report.schema_version) if origin(report) == "measured" else "",
-        "reports of an earlier schema may lack fields of later ones.",
-        "note",
-    ),
     "platform": (_of_machine(lambda m: m.opencl.platform), "compilers differ between OpenCL platforms.", "note"),
     "driver": (_of_machine(lambda m: m.opencl.driver), "compilers and launch costs depend on the driver.", "note"),
     "clock": (_of_machine(_clock), "instruction-bound workloads scale with the clock.", "note"),

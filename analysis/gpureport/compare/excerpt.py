@@ -16,7 +16,6 @@ from gpureport.records.keys import POINTS_ONCE, Metric, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.quantities import Amount, Many, Moment, Name, Positive, Seconds, Table, Whole
 from gpureport.records.report import (
-    FILE_NAME,
     PREDICTIONS_ONCE,
     SCHEMA_VERSION,
     SWEEPS_ONCE,
@@ -26,6 +25,7 @@ from gpureport.records.report import (
     Report,
     RunSettings,
     WorkloadInfo,
+    report_file,
 )
 from gpureport.spec.models import Device
 
@@ -159,11 +159,17 @@ def read_excerpt(path: Path) -> Excerpt | None:
     """Read an excerpt of a ``report.json`` or of the report in a folder.
 
     Returns:
-        ``None`` if the file has errors or an earlier format, or its run failed: the full reader handles those.
+        ``None`` if the file has errors, or its run failed: the full reader handles those.
     """
-    file = path / FILE_NAME if path.is_dir() else path
-    with suppress(FileError, ValidationError):
-        read = Excerpt.model_validate_json(json_bytes(file))
+    with suppress(FileError):
+        return excerpt_of(json_bytes(report_file(path)))
+    return None
+
+
+def excerpt_of(data: bytes) -> Excerpt | None:
+    """Return the excerpt of the JSON of a report, as :func:`read_excerpt` does."""
+    with suppress(ValidationError):
+        read = Excerpt.model_validate_json(data)
         return read if read.status != "failed" else None
     return None
 

@@ -9,9 +9,7 @@ from gpureport.records.keys import Axis, Metric, Record, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.quantities import Compact, Name, Rough, Table
 
-SCHEMA_VERSION = 3
-# History of the format.
-#   3 (2026-11): ``predicted_peak`` and ``efficiency`` of standings have these names; levels as in reports of version 2.
+SCHEMA_VERSION = 1
 
 
 class Entrant(Record):

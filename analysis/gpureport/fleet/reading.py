@@ -34,7 +34,7 @@ from gpureport.records.keys import POINTS_ONCE, SweepKey
 from gpureport.records.levels import DRAM
 from gpureport.records.measurement import Reading
 from gpureport.records.quantities import Many, Name
-from gpureport.records.report import FILE_NAME, PREDICTIONS_ONCE, load_report
+from gpureport.records.report import PREDICTIONS_ONCE, load_report, report_file
 from gpureport.spec.models import Device
 
 _WITHOUT_MEMORY = ("instructions", "local_memory")  # families
@@ -92,7 +92,7 @@ def read_run(path: Path, node: str) -> StoredRun:
     Raises:
         InputError: it is missing or invalid, its run has not ended or measured nothing, or it is no run.
     """
-    file = path / FILE_NAME if path.is_dir() else path
+    file = report_file(path)
     data = json_bytes(file) if is_there(file) else b""
     report = _excerpt(file, data)
     if report.machine is None:
@@ -106,7 +106,7 @@ def read_run(path: Path, node: str) -> StoredRun:
 
 
 def _excerpt(file: Path, data: bytes) -> RunExcerpt:
-    """Read the part of a report from its *data*; earlier formats and errors are left to the complete reader."""
+    """Read the part of a report from its *data*; errors are left to the complete reader."""
     with suppress(ValidationError):
         return RunExcerpt.model_validate_json(data)
     return RunExcerpt.model_validate(load_report(file))

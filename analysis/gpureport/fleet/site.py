@@ -29,6 +29,7 @@ from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.schema import Row
 from gpureport.inputs import is_there
 from gpureport.observe.statistics import MAD_TO_SIGMA
+from gpureport.records.report import report_stem
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
 from gpureport.report.figures.picture import Picture
@@ -370,7 +371,7 @@ def _runs(runs: Sequence[Row], folder: Path) -> Listing:
 def _report_link(report: str, folder: Path) -> str:
     """Return the address of the HTML report next to a ``report.json``, relative to *folder*; empty if there is none."""
     path = Path(report)
-    html = path.parent / f"{path.stem}.html"
+    html = path.parent / f"{report_stem(path)}.html"
     return quote(os.path.relpath(html, folder.absolute())) if report and is_there(html) else ""
 
 

@@ -55,7 +55,7 @@ def load_report(path: str | Path) -> ReportFrames:
     """Read a ``report.json``, its folder, or a published record, which is then predicted.
 
     Raises:
-        InputError: it is missing or invalid, or made by a newer gpureport.
+        InputError: it is missing or invalid.
     """
     path = Path(path)
     return ReportFrames(open_report(path, own_database))

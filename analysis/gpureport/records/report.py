@@ -9,15 +9,14 @@ from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
-from gpureport.inputs import is_there, read_json
+from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.energy import Energy
-from gpureport.records.finding import AGREEMENT, Advice, CodeEvidence, Explanation, Finding, Verdict
+from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.keys import Record, SweepKey
 from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
-from gpureport.records.version_1 import upgraded
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
@@ -25,12 +24,10 @@ from gpureport.text import requirement
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
-SCHEMA_VERSION = 2
-# History of the format. A reader takes every version up to its own; fields with defaults may be added to one.
-#   1 (2026-11): the first.
-#   2 (2026-11): standard terms as names (records/renamed.py), keys of findings, levels as records.
-
+SCHEMA_VERSION = 1
+"""Of the format of reports. Fields with defaults may be added to it."""
 FILE_NAME = "report.json"
+"""Of a report in a folder. ``report.json.xz``, its compressed form, is read where there is no ``report.json``."""
 _GROWING = ("predictions", "measurements", "observations", "findings", "explanations", "evidence")
 _MOST_NAMES = 6
 _EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one line: a line a point
@@ -78,7 +75,7 @@ class Machine(Record):
     clocks: Many[Clock] = ()
     """Clock frequencies during the run."""
     processor: ProcessorFacts | None = None
-    """What identifies the processor's type of core; unknown in older reports."""
+    """What identifies the processor's type of core, if it is known."""
     vendor_facts: Table[Name, Name] = Field(default_factory=dict)
     """Properties reported by the vendor's management library, as display text: power limit, temperature, ECC, …"""
 
@@ -349,15 +346,35 @@ def _partial_text(report: Report, text_of: Callable[[Record], str]) -> str:
     return ",".join((report.model_dump_json(exclude=set(_GROWING)).removesuffix("}"), *fields)) + "}"
 
 
+def report_file(path: Path) -> Path:
+    """Return the report of a folder, which may be missing, or *path* itself if it is no folder."""
+    if not path.is_dir():
+        return path
+    packed = path / f"{FILE_NAME}{PACKED}"
+    return packed if is_there(packed) and not is_there(path / FILE_NAME) else path / FILE_NAME
+
+
+def reports_below(folder: Path, *, deep: bool = True) -> list[Path]:
+    """Return the reports of the subfolders of *folder*; *deep*: also its own and those of all folders below it."""
+    pattern = f"{'**' if deep else '*'}/{FILE_NAME}"
+    files = (*folder.glob(f"{pattern}{PACKED}"), *folder.glob(pattern))
+    return sorted({file.parent: file for file in files}.values())
+
+
+def report_stem(path: Path) -> str:
+    """Return the name of a file without its suffix, and without ``.json.xz``."""
+    return Path(path.stem).stem if path.suffix == PACKED else path.stem
+
+
 def load_report(path: Path) -> Report:
-    """Read a report file, or the ``report.json`` of a folder.
+    """Read a report file, or that of a folder (:func:`report_file`).
 
     Raises:
-        InputError: missing, not JSON, not a report, of a newer schema, or with a wrong field.
+        InputError: missing, not JSON, not a report, of another version of the format, or with a wrong field.
     """
     if path.is_dir():
-        folders = sorted(file.parent for file in path.glob(f"*/{FILE_NAME}"))
-        path = path / FILE_NAME
+        folders = [file.parent for file in reports_below(path, deep=False)]
+        path = report_file(path)
         if folders and not is_there(path):
             some = " or ".join(map(str, folders[:2]))
             raise InputError(f"{path.parent}: contains no {FILE_NAME}; give one of its folders that do, such as {some}")
@@ -368,30 +385,14 @@ def load_report(path: Path) -> Report:
         raise InputError(f"{path}: not a gpureport report (it has no schema_version)")
     if "machines" in data:
         raise InputError(f"{path}: is a comparison, not a report; give the reports that it compares")
-    _check_version(path, data["schema_version"])
+    version = data["schema_version"]
+    if type(version) is not int or version != SCHEMA_VERSION:
+        what = f"its schema_version is {version!r}, and this gpureport reads {SCHEMA_VERSION}"
+        raise InputError(f"{path}: {what}; read it with the gpureport that wrote it")
     try:
-        report = Report.model_validate(upgraded(data) if data["schema_version"] == 1 else data)
+        return Report.model_validate(data)
     except ValidationError as error:
         _refuse(path, error)
-    return report.model_copy(update={"findings": tuple(map(_graded, report.findings))})
-
-
-def _graded(finding: Finding) -> Finding:
-    """Separate two verdicts that the first reports combined: agreement, and overlap of the intervals only."""
-    near = finding.ratio is None or 1 / AGREEMENT <= finding.ratio <= AGREEMENT
-    if finding.verdict is not Verdict.AGREES or near:
-        return finding
-    return finding.model_copy(update={"verdict": Verdict.WITHIN})
-
-
-def _check_version(path: Path, version: object) -> None:
-    if type(version) is not int or version < 1:
-        raise InputError(f"{path}: schema_version is {version!r}, not a number from 1 to {SCHEMA_VERSION}")
-    if version > SCHEMA_VERSION:
-        raise InputError(
-            f"{path}: made by a newer gpureport (schema {version}, this one reads up to {SCHEMA_VERSION}): "
-            "update gpureport"
-        )
 
 
 def _refuse(path: Path, error: ValidationError) -> NoReturn:

@@ -15,7 +15,7 @@ from gpureport.findings.advice import advise
 from gpureport.findings.key_figures import ComparedValue
 from gpureport.findings.whole_device import link_problem
 from gpureport.glossary import terms
-from gpureport.records.report import Report
+from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.report.figures.charts import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
@@ -138,7 +138,7 @@ def documents_of(file: Path) -> tuple[Path, ...]:
     Raises:
         InputError: the file has the name of a document.
     """
-    found = documents(file.parent, file.stem, appendix=True)
+    found = documents(file.parent, report_stem(file), appendix=True)
     if file in found:
         raise InputError(f"{file}: this is the name of a document; rename the report to {file.stem}.json")
     return found

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpureport.compare.excerpt import Excerpt, FindingExcerpt, read_excerpt
+from gpureport.compare.excerpt import Excerpt, FindingExcerpt, excerpt_of
 from gpureport.data import data_dir
 from gpureport.inputs import FileError, json_bytes
-from gpureport.records.report import FILE_NAME, Report
+from gpureport.records.report import Report, reports_below
 
 
 def kept_folders() -> tuple[Path, ...]:
@@ -25,7 +25,7 @@ def same_model(report: Report, folders: Iterable[Path]) -> tuple[tuple[FindingEx
     """
     if report.machine is None or report.match.entry is None:
         return ()
-    files = (file for folder in folders for file in sorted(folder.rglob(FILE_NAME)))
+    files = (file for folder in folders for file in reports_below(folder))
     return tuple(found.findings for found in _excerpts(files, report.match.entry) if _is_other(found, report))
 
 
@@ -33,9 +33,10 @@ def _excerpts(files: Iterable[Path], entry: str) -> Iterator[Excerpt]:
     mark = f'"{entry}"'.encode()
     for file in files:
         try:
-            found = read_excerpt(file) if mark in json_bytes(file) else None
+            data = json_bytes(file)
         except FileError:
             continue
+        found = excerpt_of(data) if mark in data else None
         if found:
             yield found
 

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.inputs import is_there
-from gpureport.records.report import FILE_NAME, Report, load_report
+from gpureport.inputs import PACKED, is_there
+from gpureport.records.report import (
+    FILE_NAME,
+    Report,
+    load_report,
+    report_file,
+    report_stem,
+    reports_below,
+)
 from gpureport.results import published
 from gpureport.spec.database import Database
 
@@ -30,7 +37,8 @@ def short_name(path: Path) -> str:
     """Return a distinctive name: the stem of the file; of a folder, or of its ``report.json``, the folder's name."""
     if path.is_dir():
         return real_path(path).name
-    return real_path(path).parent.name if path.name == FILE_NAME else path.stem
+    stem = report_stem(path)
+    return real_path(path).parent.name if f"{stem}.json" == FILE_NAME else stem
 
 
 def unique_names(names: "Iterable[str]") -> list[str]:
@@ -45,7 +53,7 @@ def unique_names(names: "Iterable[str]") -> list[str]:
 
 def records_of(source: Path) -> tuple[Path, ...]:
     """Return the published records of a folder that contains no report; else none."""
-    if not is_there(source) or not source.is_dir() or is_there(source / FILE_NAME):
+    if not is_there(source) or not source.is_dir() or is_there(report_file(source)):
         return ()
     return tuple(sorted(file for file in source.glob("*.yaml") if is_record(file)))
 
@@ -56,9 +64,9 @@ def runs_of(source: str) -> tuple[str, ...]:
     if len(parts) > 1 and not is_there(Path(source)) and any(is_there(Path(part)) for part in parts):
         return tuple(run for part in parts for run in runs_of(part))
     path = Path(source)
-    if not source or is_there(path / FILE_NAME):
+    if not source or is_there(report_file(path)):
         return (source,)
-    return tuple(str(file.parent) for file in sorted(path.glob(f"*/{FILE_NAME}"))) or (source,)
+    return tuple(str(file.parent) for file in reports_below(path, deep=False)) or (source,)
 
 
 def refuse_repeated(sources: "Iterable[str]", database: Database | None = None) -> None:
@@ -82,7 +90,7 @@ def _identity(source: str, database: Database | None) -> Path | str:
     """Return the real path of *source*, or the id of its device; empty if it is neither."""
     path = Path(source)
     if source and is_there(path):
-        return real_path(path / FILE_NAME if path.is_dir() else path)
+        return real_path(report_file(path))
     if source and database:
         with suppress(InputError):
             return database.resolve(source).id
@@ -134,7 +142,7 @@ def _open_machine(source: str, database: Database, workloads: "Sequence[Workload
         device = database.resolve(source)
     except InputError as error:
         first = source.partition(",")[0]
-        if Path(first).suffix in (".json", ".yaml"):
+        if Path(first).suffix in (".json", ".yaml", PACKED):
             raise InputError(f"{first}: there is no such file; give a report, a record or a device") from None
         raise InputError(f"{source or repr(source)}: there is no such file or folder, and {error}") from None
     return predicted_report(device, workloads)

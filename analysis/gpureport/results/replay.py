@@ -12,7 +12,6 @@ from gpureport.results import published
 from gpureport.results.series import Series
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
-from gpureport.spec.host_core import guessed_facts
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
@@ -107,7 +106,7 @@ def host_of(device: Device, machine: Machine) -> HostProcessor:
         clock_hz=machine.opencl.clock_hz or device.clock_hz,
         caches=caches,
         machine=device.id.rpartition("/")[2],
-        facts=machine.processor or guessed_facts(machine.opencl, device.name, caches),
+        facts=machine.processor,
     )
 
 

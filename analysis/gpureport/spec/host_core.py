@@ -12,8 +12,6 @@ from math import sqrt
 from gpureport.records.provenance import Provenance
 from gpureport.spec.core_types import LINE_BYTES, Topology, socket_bandwidth
 from gpureport.spec.files import ArchitectureFile
-from gpureport.spec.host import HostCache, listed_caches
-from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import CORE_TYPE, CoreType, PresentDevice, StreamType
 from gpureport.spec.resolve import Value
 
@@ -45,7 +43,6 @@ _AROUND = (0.6, 1.0, 1.7)
 _WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
 _FULL_WIDTH = re.compile(r"znver[4-9]")
 """Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
-_NO_MODEL = re.compile(r"(Processor|EPYC)\s*$")
 
 
 @dataclass(frozen=True)
@@ -69,30 +66,6 @@ class HostCore:
     usable_l3: float
     vendor: str
     hypervisor: bool
-
-
-def guessed_facts(present: PresentDevice, name: str, caches: tuple[HostCache, ...]) -> ProcessorFacts | None:
-    """Return what an OpenCL device reveals of its processor: for reports without the facts of the operating system.
-
-    A name without a model number is that of a virtual machine. ``None``: the vendor is not known.
-
-    Args:
-        present: the device.
-        name: of the processor.
-        caches: of the processor.
-    """
-    words = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
-    maker = next((vendor for vendor, word in words.items() if present.vendor == vendor or word in name), None)
-    if maker is None:
-        return None
-    return ProcessorFacts(
-        vendor=maker,
-        name=name,
-        processors=max(1, present.compute_units),
-        hypervisor="unknown" if _NO_MODEL.search(name) else "",
-        flags=frozenset({"avx512f"} if _WIDE.search(present.version) else ()),
-        **listed_caches(caches, present.compute_units),
-    )
 
 
 def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, Value]:

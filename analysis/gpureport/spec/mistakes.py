@@ -10,7 +10,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from gpureport.inputs import Step, Steps
-from gpureport.records.renamed import RENAMED
 from gpureport.text import requirement
 
 _FEW = 12
@@ -22,14 +21,10 @@ def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[S
     """Yield path and message of each mistake, at most :data:`MOST`; *written* are the paths of all values."""
     found, known = error.errors()[:MOST], set(written)
     unknown = [details for details in found if details["type"] == "extra_forbidden"]
-    misspelt = {(*d["loc"][:-1], _correct(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
+    misspelt = {(*d["loc"][:-1], nearest(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
     for details in found:
         if details["type"] != "missing" or tuple(details["loc"]) not in misspelt:
             yield _written(tuple(details["loc"]), known), _message(model, details)
-
-
-def _correct(name: str, known: Iterable[str]) -> str | None:
-    return RENAMED.get(name) or nearest(name, known)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -49,8 +44,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def _message(model: type[BaseModel], details: ErrorDetails) -> str:
     match details["type"]:
-        case "extra_forbidden" if details["loc"][-1] in RENAMED:
-            return f"has been renamed; write {RENAMED[str(details['loc'][-1])]!r}"
         case "extra_forbidden":
             return f"unknown field{suggestion(str(details['loc'][-1]), _siblings(model, details))}"
         case "missing":

@@ -1,11 +1,8 @@
-"""JSON Schemas of the YAML files, for editors: ``python -m gpureport.spec.schema`` rewrites them."""
+"""JSON Schemas of the YAML files, for editors."""
 
-import json
 from typing import Any
 
-from gpureport.data import data_dir
 from gpureport.docstrings import Documented
-from gpureport.files import write_file
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 
 Schema = dict[str, Any]
@@ -49,9 +46,3 @@ def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - an
     if isinstance(part, list):
         return [_renamed(item, references) for item in part]
     return references.get(part, part) if isinstance(part, str) else part
-
-
-if __name__ == "__main__":
-    for name, schema in (("device", device_schema()), ("architecture", architecture_schema())):
-        text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-        write_file(data_dir("devices") / f"{name}.schema.json", text)

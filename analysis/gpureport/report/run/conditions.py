@@ -175,7 +175,7 @@ def disturbed_table(report: Report) -> Table:
 
 
 def conditions_table(report: Report) -> Table:
-    """Summarise the readings during measurements; old reports without readings give no rows."""
+    """Summarise the readings during measurements; reports without readings give no rows."""
     readings = _readings(report)
     measuring = [reading for reading in readings if reading.measuring]
     if not measuring or report.machine is None:
