@@ -2,18 +2,14 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import json
-import os
-import resource
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.records.report import Report, save_report
-from tests.make_report import make_report
+from tests.make_report import make_report, slower
 
 PUBLISHED = Path(__file__).parents[1] / "reports" / "published"
 REPORT = make_report()
@@ -25,26 +21,11 @@ def _saved(report: Report, folder: Path) -> str:
     return str(folder)
 
 
-def _slower(report: Report, factor: float) -> Report:
-    """The same machine with every sample *factor* times as long."""
-    measurements = tuple(
-        m.model_copy(
-            update={
-                "points": tuple(
-                    p.model_copy(update={"samples_s": tuple(s * factor for s in p.samples_s)}) for p in m.points
-                )
-            }
-        )
-        for m in report.measurements
-    )
-    return report.model_copy(update={"measurements": measurements})
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Two reports on the same device, the second a tenth slower throughout."""
     base = tmp_path_factory.mktemp("reports")
-    return _saved(REPORT, base / "before"), _saved(_slower(REPORT, 1 / 0.9), base / "after")
+    return _saved(REPORT, base / "before"), _saved(slower(REPORT, 1 / 0.9), base / "after")
 
 
 def _copies(report: str, folder: Path, number: int) -> list[str]:
@@ -56,23 +37,6 @@ def _copies(report: str, folder: Path, number: int) -> list[str]:
         (folder / f"copy-{count}").mkdir()
         (folder / f"copy-{count}" / "report.json").hardlink_to(first / "report.json")
     return [str(folder / f"copy-{count}") for count in range(number)]
-
-
-def test_many_reports_take_little_memory(tmp_path: Path) -> None:
-    """Forty reports of ten megabytes fit within 1 GiB: each is reduced to the data of a comparison."""
-    kept = _copies(str(Path(__file__).parents[1] / "reports" / "nvidia-h200"), tmp_path, 40)
-    limit = (2**30, resource.RLIM_INFINITY)
-    ended = subprocess.run(
-        [sys.executable, "-m", "gpureport", "compare", *kept],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.stderr == ""
-    assert ended.returncode == 0
-    assert "On the same device, all sweeps of 39 machines are within run-to-run variation." in ended.stdout
 
 
 def test_reports_are_printed_and_written(
@@ -117,7 +81,7 @@ def test_a_regression_below_the_minimum_effect_is_none(
     folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two percent are none unless the user says so."""
-    several = [_saved(_slower(REPORT, 1.02), tmp_path / f"run-{number}") for number in range(4)]
+    several = [_saved(slower(REPORT, 1.02), tmp_path / f"run-{number}") for number in range(4)]
     machines = (",".join(_copies(folders[0], tmp_path / "base", 4)), ",".join(several))
 
     assert main(["compare", *machines, "--fail-on-regression", "1"]) == 0
@@ -224,28 +188,6 @@ def test_mistakes_get_a_sentence(
     monkeypatch.chdir(Path(folders[0]).parent)
     assert main(["compare", *(each.format(*folders) for each in arguments)]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
-
-
-def test_workloads_may_be_chosen(folders: tuple[str, str], tmp_path: Path) -> None:
-    chosen = ("--workload", "game_of_life/bytes,memory", "-o", str(tmp_path), "--no-pdf")
-
-    assert main(["compare", *folders, "rtx 2070", *chosen]) == 0
-    written = json.loads((tmp_path / "comparison.json").read_text())
-    assert {contest["workload"].partition("/")[0] for contest in written["contests"]} <= {"game_of_life", "memory"}
-    assert written["contests"]
-    assert {d["sweep"].rpartition("/")[0] for d in written["differences"]} <= {
-        contest["workload"] for contest in written["contests"]
-    }
-
-
-def test_of_many_machines_a_row_each_is_printed(
-    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", *_copies(folders[0], tmp_path, 10)]) == 0
-
-    printed = capsys.readouterr().out
-    assert "copy-9" in printed
-    assert "efficiency" in printed
 
 
 def test_more_names_than_a_path_may_have_letters_are_runs_or_unknown(capsys: pytest.CaptureFixture[str]) -> None:

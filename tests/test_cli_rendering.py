@@ -44,13 +44,6 @@ def test_html_and_pdf_stand_beside_the_report(report: Path, capsys: Captured) ->
     assert all(pdf.read_bytes().startswith(b"%PDF-") for pdf in pdfs)
 
 
-def test_a_folder_will_do_and_another_takes_the_documents(report: Path) -> None:
-    out = report.parent / "out"
-
-    assert main(["render", str(report.parent), "-o", str(out), "--no-pdf"]) == 0
-    assert [path.name for path in out.iterdir()] == ["report.html"]
-
-
 @pytest.mark.parametrize("folder", [".", "out"])
 def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captured) -> None:
     page = report.parent / folder / "report.html"
@@ -102,20 +95,6 @@ def test_a_report_that_is_given_twice_is_refused(report: Path, capsys: Captured)
     assert main(["render", str(report), str(report.parent)]) == 2
     problem = f"{report.parent}: is the same report as {report}; give each report once"
     assert capsys.readouterr().err == f"gpureport: {problem}\n"
-
-
-def test_measurements_of_other_runs_stay_as_they_are(report: Path, tmp_path: Path) -> None:
-    other, elsewhere = tmp_path / "other.json", tmp_path / "out" / "report.json"
-    elsewhere.parent.mkdir()
-    elsewhere.write_text("another run")
-    save_report(empty_report().model_copy(update={"created_at": "2026-01-01T00:00:00+00:00"}), other)
-    first = report.read_bytes()
-
-    assert main(["render", str(other), "--no-pdf"]) == 0
-    assert main(["render", str(other), "--no-pdf", "-o", str(elsewhere.parent)]) == 0
-
-    assert report.read_bytes() == first
-    assert elsewhere.read_text() == "another run"
 
 
 def changed(report: Path, **fields: object) -> Path:

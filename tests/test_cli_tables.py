@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.cli.console import printable
-from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import table_lines
 from gpureport.text import sentence
 
@@ -126,19 +125,3 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_reasons_read_as_sentences(text: str, expected: str) -> None:
     assert sentence(text) == expected
     assert sentence(sentence(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("unit", "short"),
-    [
-        ("B", "B"),
-        ("B/s", "B/s"),
-        ("s", "s"),
-        ("s/load", "s/load"),
-        ("matrices/s", "/s"),
-        ("cells/step/s", "/s"),
-        ("work-items", ""),
-    ],
-)
-def test_units_leave_out_what_is_counted(unit: str, short: str) -> None:
-    assert short_unit(unit) == short

@@ -117,24 +117,6 @@ def test_a_file_that_is_there_is_not_overwritten_by_chance(results: Path, capsys
     assert file.read_text() != "old"
 
 
-def test_the_worst_sweeps_are_listed_with_their_bottlenecks(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results), "--times", "--worst", "1"]) == 0
-
-    out = capsys.readouterr().out
-    assert "Sweeps with the largest errors, specification" in out
-    assert "mine, test/copy/size: 9 points, median" in out
-    assert "theirs, particles/structs32/particles, by hand" not in out.partition("Times by bottleneck")[0]
-    assert "Times by bottleneck" in out
-
-
-def test_all_lists_features_of_either_side(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results / "published"), "--all"]) == 0
-
-    out = capsys.readouterr().out
-    assert "theirs, particles/structs32/particles, by hand, specification" in out
-    assert "\n  n90 " in out
-
-
 def test_misses_fail_only_if_strict(results: Path) -> None:
     slow = PUBLISHED.format(device="amd/rx_7900_xt").replace("3.0", "300.0").replace("5.0", "500.0")
     (results / "published" / "theirs.yaml").write_text(slow.replace("8.0", "800.0"))

@@ -18,26 +18,20 @@ from pypdf import PdfReader
 import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.findings.key_figures import KeyFigure
-from gpureport.fleet.analysis import RESERVATION, Fleet, _affects, analyse
+from gpureport.fleet.analysis import Fleet, _affects, analyse
 from gpureport.fleet.causes import place, reasons, replaced
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.neighbours import others_of
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
 from gpureport.fleet.reading import layer_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.site import content, write_site
+from gpureport.fleet.site import write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
-from gpureport.measure.backends.nvidia import remapped_rows
-from gpureport.observe.statistics import Estimate
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
-from tests.make_report import make_report
+from tests.make_fleet import HOSTILE, REPORT, a_run, eight_nodes, saved, varied
 
 SCRIPTS = str(Path(__file__).parents[1] / "scripts")
-DATA = Path(__file__).parent / "data"
-REPORT = make_report(only=("game_of_life",))
-HOSTILE = '<script>alert("x")</script>'
 Captured = pytest.CaptureFixture[str]
 
 
@@ -61,53 +55,16 @@ def _report(day: int, driver: str = "") -> Report:
     )
 
 
-def _saved(folder: Path, report: Report) -> Path:
-    save_report(report, folder / "report.json")
-    return folder
-
-
-def _varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | float) -> StoredRun:
-    """Return a run with other ids whose points and key figures are faster by *log_speed*."""
-    rng = np.random.default_rng([ord(letter) for letter in name])
-
-    def changed(row: Row) -> Row:
-        factor = np.exp(log_speed + rng.normal(0, 0.001)) ** (-1 if row["unit"] == "s" else 1)
-        assert isinstance(row["measured"], float)
-        return {**row, "run": name, "measured": row["measured"] * factor}
-
-    (first,) = run.rows["runs"]
-    created = pd.Timestamp(2026, 11, day, 10).to_pydatetime()
-    own: Row = {**first, "run": name, "node": node, "created_at": created, **facts}
-    return StoredRun(
-        name,
-        {
-            "runs": (own,),
-            "key_figures": tuple(changed(row) for row in run.rows["key_figures"] if "measured" in row),
-            "features": tuple({**row, "run": name} for row in run.rows["features"]),
-            "points": tuple(map(changed, run.rows["points"])),
-        },
-    )
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     """A run as rows."""
-    return read_run(_saved(tmp_path_factory.mktemp("run"), REPORT), "node1")
+    return a_run(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
 def fleet_store(run: StoredRun, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """Eight nodes on six days: one slower by 6 % since the fourth day, with a hostile name; all slower on the third."""
-    folder = tmp_path_factory.mktemp("store")
-    for day in range(1, 7):
-        for node in range(8):
-            slow = -0.06 if node == 3 and day >= 4 else 0.0
-            slow += -0.04 if day == 3 else 0.0
-            name = HOSTILE if node == 3 else f"node{node}"
-            facts = {"power_limit": "500 W" if slow < -0.05 else "700 W", "driver": "2" if day == 3 else "1"}
-            facts["uuid"] = f"GPU-{node}{'-other' if slow < -0.05 else ''}"
-            Store(folder).add(_varied(run, f"run{node}on{day}", name, day, slow, **facts))
-    return Store(folder)
+    """A fleet with one slow node."""
+    return eight_nodes(run, tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +76,7 @@ def fleet(fleet_store: Store) -> Fleet:
 def test_the_same_run_is_added_once(tmp_path: Path, capsys: Captured) -> None:
     """Also if its file differs or the node has another name."""
     store = ["--store", str(tmp_path / "store")]
-    first, second = _saved(tmp_path / "node1", _report(1)), _saved(tmp_path / "node2" / "run-1", _report(2))
+    first, second = saved(tmp_path / "node1", _report(1)), saved(tmp_path / "node2" / "run-1", _report(2))
 
     assert main(["fleet", "add", *store, str(first), str(second)]) == 0
     assert "2 runs" in capsys.readouterr().out
@@ -134,8 +91,8 @@ def test_the_same_run_is_added_once(tmp_path: Path, capsys: Captured) -> None:
 def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captured) -> None:
     """Runs that appear twice count once, and one wrong report does not stop the others."""
     for day in range(1, 18):
-        _saved(tmp_path / "runs" / f"node{day}", _report(day))
-    _saved(tmp_path / "runs" / "copy", _report(1))
+        saved(tmp_path / "runs" / f"node{day}", _report(day))
+    saved(tmp_path / "runs" / "copy", _report(1))
     (tmp_path / "runs" / "node2" / "report.json").write_text("{")
 
     assert main(["fleet", "add", "--store", str(tmp_path / "store"), str(tmp_path / "runs")]) == 1
@@ -147,7 +104,7 @@ def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captur
 
 def test_reports_of_the_first_version_are_accepted(tmp_path: Path) -> None:
     """They are read as all other commands read them."""
-    found = read_run(DATA / "report_schema_1_first.json", "old")
+    found = read_run(Path(__file__).parent / "data" / "report_schema_1_first.json", "old")
 
     assert Store(tmp_path).add(found)
     assert Store(tmp_path).table("points")["measured"].gt(0).all()
@@ -210,7 +167,7 @@ def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
     conditions = (Conditions(workload="memory/read", readings=readings),)
     report = REPORT.model_copy(update={"machine": cpu, "conditions": conditions})
 
-    (row,) = read_run(_saved(tmp_path, report), "node").rows["runs"]
+    (row,) = read_run(saved(tmp_path, report), "node").rows["runs"]
 
     assert row["others_utilisation"] == pytest.approx(0.6)
     assert row["cpu_steal"] == pytest.approx(0.1)
@@ -218,8 +175,8 @@ def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
 
 def test_what_is_no_finished_run_is_left_out(tmp_path: Path, capsys: Captured) -> None:
     """The others are added, and the exit code says it."""
-    good, bad = _saved(tmp_path / "good", _report(1)), tmp_path / "bad"
-    _saved(bad, _report(2).model_copy(update={"status": "partial"}))
+    good, bad = saved(tmp_path / "good", _report(1)), tmp_path / "bad"
+    saved(bad, _report(2).model_copy(update={"status": "partial"}))
     store = ["--store", str(tmp_path / "store")]
 
     assert main(["fleet", "add", *store, str(good), str(bad)]) == 1
@@ -248,27 +205,6 @@ def test_queries_can_only_read_the_store(fleet_store: Store, sql: str) -> None:
     """Everything else is refused in a sentence."""
     with pytest.raises(InputError, match="query"):
         fleet_store.query(sql)
-
-
-def test_a_query_reads_all_tables(fleet_store: Store, capsys: Captured) -> None:
-    """Each row has the columns of its run."""
-    counts = "SELECT node, count(*) AS n FROM points GROUP BY node"
-    assert main(["fleet", "query", "--store", str(fleet_store.folder), counts]) == 0
-    assert "node7" in capsys.readouterr().out
-    assert main(["fleet", "query", "--store", str(fleet_store.folder), "SELECT count(*) AS n FROM runs"]) == 0
-    assert capsys.readouterr().out.split() == ["n", "48"]
-
-
-def test_long_and_empty_results_are_explained(fleet_store: Store, capsys: Captured) -> None:
-    """Without reading all rows."""
-    query = ["fleet", "query", "--store", str(fleet_store.folder)]
-
-    assert main([*query, "SELECT * FROM range(5000)"]) == 0
-    printed = capsys.readouterr()
-    assert len(printed.out.splitlines()) < 1500
-    assert "more rows" in printed.err
-    assert main([*query, "SELECT node, run FROM runs WHERE false"]) == 0
-    assert "no rows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -316,31 +252,16 @@ def test_packed_runs_count_once(run: StoredRun, tmp_path: Path) -> None:
     """Also if two processes packed different runs, and if more are added later."""
     store = Store(tmp_path)
     for number in range(FEWEST_PACKED):
-        small = _varied(run, f"run{number:03d}", f"node{number}", 1, 0.0)
+        small = varied(run, f"run{number:03d}", f"node{number}", 1, 0.0)
         store.add(StoredRun(small.run, {**small.rows, "points": small.rows["points"][:1], "features": ()}))
     Store(tmp_path).pack()
     (packed,) = (tmp_path / "packed").iterdir()
     shutil.copy(packed, packed.with_name("other.parquet"))
-    Store(tmp_path).add(_varied(run, "later", "later", 1, 0.0))
+    Store(tmp_path).add(varied(run, "later", "later", 1, 0.0))
 
     assert Store(tmp_path).query("SELECT count(*) AS n, count(DISTINCT run) AS runs FROM runs").values.tolist() == [
         [FEWEST_PACKED + 1] * 2
     ]
-
-
-def test_a_slow_device_is_found_with_its_start(fleet: Fleet) -> None:
-    """The day on which all were slower is no fault of a device."""
-    (outlier,) = fleet.outliers
-    (change,) = fleet.changes
-
-    assert outlier.member.node == HOSTILE
-    assert outlier.effect == pytest.approx(-0.06, abs=0.004)
-    assert outlier.since == pd.Timestamp(2026, 11, 4, 10)
-    assert "500 W" in outlier.sentence
-    assert change.member is None
-    assert max(change.layers.values(), key=abs) == pytest.approx(-0.04, abs=0.004)
-    assert "On 2026-11-03, all 8 devices" in change.sentence
-    assert "driver was 2" in change.sentence
 
 
 def test_effects_of_days_and_devices_are_separated() -> None:
@@ -462,12 +383,6 @@ def test_a_replaced_device_is_named(fleet: Fleet) -> None:
     assert list(replaced({"uuid": None}, known)) == []
 
 
-def test_remapped_rows_are_written_with_their_flags() -> None:
-    """As NVIDIA's library counts them."""
-    assert remapped_rows([2, 1, 0, 0]) == "3 (1 uncorrectable)"
-    assert remapped_rows([0, 1, 1, 1]) == "1 (1 uncorrectable, one is pending, one failed)"
-
-
 @pytest.mark.parametrize(
     ("family", "bottleneck", "level", "layer"),
     [
@@ -490,7 +405,7 @@ def test_layers(family: str, bottleneck: str, level: str, layer: str) -> None:
 def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path: Path) -> None:
     """Which of two is slow cannot be decided otherwise."""
     for node, effect in (("good", 0.0), ("bad", -1.5)):
-        Store(tmp_path).add(_varied(run, node, node, 1, effect))
+        Store(tmp_path).add(varied(run, node, node, 1, effect))
 
     found = analyse(Store(tmp_path)).outliers
 
@@ -520,8 +435,8 @@ def test_sweeps_alone_make_an_outlier_only_if_they_differ_again(
     """One sweep of one run may have been disturbed."""
     for day in range(1, runs + 1):
         for node in range(4):
-            varied = _varied(run, f"run{node}on{day}", f"node{node}", day, 0.0)
-            Store(tmp_path).add(_with_slow_sweep(varied) if node == 2 else varied)
+            own = varied(run, f"run{node}on{day}", f"node{node}", day, 0.0)
+            Store(tmp_path).add(_with_slow_sweep(own) if node == 2 else own)
 
     outliers = analyse(Store(tmp_path)).outliers
     assert len(outliers) == found
@@ -532,7 +447,7 @@ def test_a_core_less_is_a_reason(run: StoredRun, tmp_path: Path) -> None:
     """A device that reports two compute units, of which the run could use one."""
     for node in range(3):
         slow = node == 2
-        Store(tmp_path).add(_varied(run, f"run{node}", f"node{node}", 1, -0.7 * slow, cores=1 if slow else 2))
+        Store(tmp_path).add(varied(run, f"run{node}", f"node{node}", 1, -0.7 * slow, cores=1 if slow else 2))
 
     (outlier,) = analyse(Store(tmp_path)).outliers
     assert outlier.sentence.endswith(": its number of usable cores was 1, that of its peers 2.")
@@ -558,7 +473,7 @@ def test_empty_names_and_paths_are_refused(arguments: list[str], tmp_path: Path,
 
 def test_load_by_others_is_a_reason_also_without_peers(run: StoredRun, tmp_path: Path) -> None:
     """Of a single device that is slower than its prediction."""
-    Store(tmp_path).add(_varied(run, "run", "node", 1, -1.5, others_utilisation=0.8))
+    Store(tmp_path).add(varied(run, "run", "node", 1, -1.5, others_utilisation=0.8))
 
     found = analyse(Store(tmp_path))
 
@@ -572,12 +487,12 @@ def test_noise_within_runs_is_no_difference_between_devices(
 ) -> None:
     """As on a CPU with other load: 5 % are no outlier if the intervals of points are twice as wide."""
     for number in range(3):
-        varied = _varied(run, f"run{number}", f"node{number}", 1, -0.05 * (number == 2))
+        own = varied(run, f"run{number}", f"node{number}", 1, -0.05 * (number == 2))
         points = tuple(
             {**row, "measured_low": float(row["measured"]) / width, "measured_high": float(row["measured"]) * width}  # type: ignore[arg-type]
-            for row in varied.rows["points"]
+            for row in own.rows["points"]
         )
-        Store(tmp_path).add(StoredRun(varied.run, {**varied.rows, "points": points}))
+        Store(tmp_path).add(StoredRun(own.run, {**own.rows, "points": points}))
 
     assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == found
 
@@ -594,7 +509,7 @@ def test_many_predictions_give_no_outlier_by_chance(run: StoredRun, tmp_path: Pa
             ends = {"predicted_low": predicted / 1.1, "predicted_high": predicted * 1.1}
             return {**row, **ends, "measured": predicted * 1.1 ** (widths if row["unit"] == "s" else -widths)}
 
-        facts = _varied(run, f"run{number}", f"node{number}", 1, 0.0, device=f"device {number}")
+        facts = varied(run, f"run{number}", f"node{number}", 1, 0.0, device=f"device {number}")
         Store(tmp_path).add(StoredRun(facts.run, {**facts.rows, "points": tuple(map(changed, facts.rows["points"]))}))
 
     assert [outlier.member.node for outlier in analyse(Store(tmp_path)).outliers] == ["node2"]
@@ -610,7 +525,7 @@ def test_a_change_of_all_devices_has_a_date_and_a_cause(
         for node in range(nodes):
             later, slow = -0.05 * (day >= 5), -0.08 * (node == 1 and day >= 7)
             facts = {"driver": "580.2" if later else "570.1", "power_limit": "500 W" if slow else "700 W"}
-            store.add(_varied(run, f"run{node}on{day}", f"node{node}", day, later + slow, **facts))
+            store.add(varied(run, f"run{node}on{day}", f"node{node}", day, later + slow, **facts))
 
     found = analyse(store)
     (change,) = found.changes
@@ -636,7 +551,7 @@ def test_a_change_of_some_devices_is_no_change_of_all(run: StoredRun, tmp_path: 
     for day in range(1, 7):
         for node in range(8):
             effect = -0.06 * (day >= 4 and node < 6)
-            Store(tmp_path).add(_varied(run, f"run{node}on{day}", f"node{node}", day, effect))
+            Store(tmp_path).add(varied(run, f"run{node}on{day}", f"node{node}", day, effect))
 
     (change,) = analyse(Store(tmp_path)).changes
 
@@ -664,7 +579,7 @@ def test_a_day_of_other_devices_is_no_effect_of_the_day_alone(run: StoredRun, fl
     """If no device was measured on two days."""
     for node in range(14):
         late = node >= 8
-        Store(tmp_path).add(_varied(run, f"run{node}", f"node{node}", 1 + late, -0.06 * late))
+        Store(tmp_path).add(varied(run, f"run{node}", f"node{node}", 1 + late, -0.06 * late))
 
     (change,) = analyse(Store(tmp_path)).changes
 
@@ -676,8 +591,8 @@ def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_p
     """The date of the change and the driver are named; one run alone is no change."""
     for day in range(1, 7):
         effect, driver = (-0.06, "2") if day >= 4 else (0.0, "1")
-        Store(tmp_path / "changed").add(_varied(run, f"run{day}", "node", day, effect, driver=driver))
-        Store(tmp_path / "once").add(_varied(run, f"run{day}", "node", day, -0.06 * (day == 6)))
+        Store(tmp_path / "changed").add(varied(run, f"run{day}", "node", day, effect, driver=driver))
+        Store(tmp_path / "once").add(varied(run, f"run{day}", "node", day, -0.06 * (day == 6)))
 
     (change,) = analyse(Store(tmp_path / "changed")).changes
 
@@ -707,7 +622,7 @@ def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) 
 def test_runs_link_to_reports_next_to_their_json(tmp_path: Path) -> None:
     """With addresses relative to the page."""
     for node in ("a b", "c"):
-        folder = _saved(tmp_path / "runs" / node, _report(1 if node == "c" else 2))
+        folder = saved(tmp_path / "runs" / node, _report(1 if node == "c" else 2))
         Store(tmp_path / "store").add(read_run(folder, node))
     (tmp_path / "runs" / "a b" / "report.html").write_text("a page")
 
@@ -721,7 +636,7 @@ def test_runs_link_to_reports_next_to_their_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize("report", ["/root/x/report.json", f"/{'x' * 5000}/report.json", "/a\0b.json", "/", ".", "~"])
 def test_reports_that_cannot_be_opened_have_no_link(report: str, run: StoredRun, tmp_path: Path) -> None:
     """Such as those of other machines and users."""
-    Store(tmp_path).add(_varied(run, "run", "node", 1, 0.0, report=report))
+    Store(tmp_path).add(varied(run, "run", "node", 1, 0.0, report=report))
 
     write_site(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
 
@@ -756,7 +671,7 @@ def test_only_the_runs_in_which_a_device_is_slow_fail(run: StoredRun, tmp_path: 
         for quick, units in ((True, 16), (False, 16), (True, 8)):
             slow = -0.2 if node == 3 and quick and units == 16 else 0.0
             facts = {"quick": quick, "compute_units": units}
-            Store(tmp_path).add(_varied(run, f"run{node}{quick}{units}", f"node{node}", 1, slow, **facts))
+            Store(tmp_path).add(varied(run, f"run{node}{quick}{units}", f"node{node}", 1, slow, **facts))
 
     found = analyse(Store(tmp_path))
     lines = [line for line in prometheus(found).splitlines() if line.startswith("gpureport_slow_device{")]
@@ -772,18 +687,10 @@ def test_only_the_runs_in_which_a_device_is_slow_fail(run: StoredRun, tmp_path: 
     assert [line for line in lines if 'run="complete"' in line and line[-1] != "0"] == []
 
 
-def test_outliers_among_few_peers_have_a_reservation(fleet: Fleet, capsys: Captured, fleet_store: Store) -> None:
-    """Because the spread between healthy devices is not known."""
-    assert fleet.few_peers
-    assert main(["fleet", "report", "--store", str(fleet_store.folder)]) == 0
-    assert RESERVATION in " ".join(capsys.readouterr().out.split())
-    assert content(fleet)["reservation"] == RESERVATION
-
-
 def test_names_cannot_merge_groups(run: StoredRun, tmp_path: Path) -> None:
     """Whatever text they contain."""
     for model, device in (("a|b", "c"), ("a", "b|c"), ("a|b|", "c|"), ("a|b||", "c")):
-        Store(tmp_path).add(_varied(run, f"{model}, {device}", "node", 1, 0.0, model=model, device=device))
+        Store(tmp_path).add(varied(run, f"{model}, {device}", "node", 1, 0.0, model=model, device=device))
 
     assert len(analyse(Store(tmp_path)).peers) == 4
 
@@ -791,7 +698,7 @@ def test_names_cannot_merge_groups(run: StoredRun, tmp_path: Path) -> None:
 def test_samples_of_monitoring_are_unique(run: StoredRun, tmp_path: Path) -> None:
     """Also of a device whose entry changed; monitoring refuses files with equal labels."""
     for day, model in enumerate(("vendor/old", "vendor/new"), 1):
-        Store(tmp_path).add(_varied(run, f"run{day}", "node", day, 0.1 * day, model=model))
+        Store(tmp_path).add(varied(run, f"run{day}", "node", day, 0.1 * day, model=model))
 
     lines = [line.rpartition(" ") for line in prometheus(analyse(Store(tmp_path))).splitlines() if line[0] != "#"]
 
@@ -821,18 +728,9 @@ def test_page_one_compares_with_the_store(run: StoredRun, tmp_path: Path) -> Non
     save_report(REPORT, tmp_path / "report.json")
     Store(tmp_path).add(run)
     for number in (2, 3):
-        Store(tmp_path).add(_varied(run, f"run{number}", f"node{number}", number, 0.0))
+        Store(tmp_path).add(varied(run, f"run{number}", f"node{number}", number, 0.0))
 
     found = others_of(REPORT, Store(tmp_path))
 
     assert len(found) == 2
     assert {value.key for values in found for value in values} <= {finding.key for finding in REPORT.findings}
-
-
-def test_ranks_know_which_side_is_fast() -> None:
-    """The smallest latency is the first."""
-    rate = KeyFigure("rate", "B/s", 1.0, measured=Estimate(3.0), others=(1.0, 2.0, 4.0))
-
-    assert rate.rank == 2
-    assert KeyFigure("latency", "s", 1.0, measured=Estimate(3.0), others=(1.0, 2.0, 4.0)).rank == 3
-    assert KeyFigure("rate", "B/s", 1.0, measured=Estimate(3.0)).rank is None

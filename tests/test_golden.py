@@ -24,9 +24,14 @@ from gpureport.fleet.analysis import analyse
 from gpureport.fleet.site import write_site
 from gpureport.kernel_files import load_kernels
 from gpureport.measure.measurer import LocalMeasurer
+from gpureport.records.finding import Verdict
+from gpureport.records.measurement import Conditions, MeasuredPoint, Reading, Verification
 from gpureport.records.report import EntryMatch, Report, save_report
 from gpureport.report.comparison.document import content
 from gpureport.report.render import filled, render_html
+from gpureport.report.run.curves import curves
+from gpureport.report.run.page_one import headline
+from gpureport.report.run.statements import statements_table
 from gpureport.results.opening import predicted_report
 from gpureport.run.pipeline import run
 from gpureport.workloads import select
@@ -60,14 +65,55 @@ def _gpu() -> tuple[list[str], list[str]]:
 
 
 def unknown() -> list[str]:
-    """A device that the database lacks, in a run that did not end."""
-    match = EntryMatch(
-        entry=None,
-        how="No entry matches the device (PCI id 10de:2330).",
-        draft=True,
-        notes=("It has 12 of 132 units.",),
+    """A device that the database lacks, in a disturbed run that did not end, with skipped points and wrong results."""
+    report = make_report(only=("memory", "particles", "transpose"))
+    how = "No entry matches the device (PCI id 10de:2330)."
+    match = EntryMatch(entry=None, how=how, draft=True, notes=("It has 12 of 132 units.",))
+    first, *others = report.measurements
+    check = Verification(passed=False, cases=("97 x 61",), message="97 x 61: 5 of 5917 cells differ.")
+    wrong = first.model_copy(update={"points": (), "verification": check, "skipped": "The results are wrong."})
+    late = [MeasuredPoint(point=p.point, skipped=f"It would take {n}.5 ms.") for n, p in enumerate(others[0].points)]
+    cut = others[0].model_copy(update={"points": (*others[0].points[:9], *late[9:])})
+    own = {first.key.workload: Verdict.ERROR}
+    known = {
+        "match": match,
+        "status": "partial",
+        "findings": tuple(
+            f.model_copy(update={"verdict": own.get(f.key.workload, f.verdict)}) for f in report.findings
+        ),
+        "measurements": tuple(
+            m.model_copy(update={"began_s": 2.0 * n}) for n, m in enumerate((wrong, cut, *others[1:]))
+        ),
+        "conditions": (Conditions(workload="memory/read", readings=tuple(map(busy, range(60)))),),
+    }
+    return reduced(render_html(report.model_copy(update=known), (report.findings, report.findings[:6])))
+
+
+def busy(at_s: float) -> Reading:
+    """Another process keeps the device busy from second 10 to 20."""
+    there = 10 <= at_s < 20
+    return Reading(
+        at_s=at_s,
+        measuring=True,
+        occupied_total_s=0.5 * at_s,
+        clock_hz=1.71e9 if there else 1.98e9,
+        utilisation=1.0 if there else 0.5,
+        others_utilisation=0.9 if there else 0.0,
+        other_processes=int(there),
+        throttle_reasons=("power cap",) if there else (),
+        load_average=1.5,
     )
-    return reduced(render_html(make_report(only=("memory",)).model_copy(update={"match": match, "status": "partial"})))
+
+
+def published() -> list[str]:
+    """A published record, and the statements of two others."""
+    lines = reduced(render_html(record("rtx_2060_bit_transpose")), dated=True)
+    for name in ("rx_7900_xt_particles", "a40_game_of_life"):
+        report = record(name)
+        assert report.publication
+        rows = statements_table(report, report.publication).rows
+        lines += [f"=== {name}", headline(report, (), 0, curves(report)), *(" | ".join(row) for row in rows)]
+    return lines
 
 
 def one_prediction() -> list[str]:
@@ -97,9 +143,10 @@ def own_kernels() -> list[str]:
 
 @cache
 def _two_runs() -> tuple[Report, Report]:
-    """Two reports on the same device, the second a tenth slower in one family."""
-    report = make_report(only=("game_of_life", "memory"))
-    return report, slower(report, 1 / 0.9, "game_of_life")
+    """Two reports on the same device, the second a tenth slower in one family, and quick."""
+    report = make_report()
+    quick = report.settings.model_copy(update={"quick": True})
+    return report, slower(report, 1 / 0.9, "game_of_life").model_copy(update={"settings": quick})
 
 
 def _compared(**machines: Report) -> list[str]:
@@ -181,9 +228,7 @@ DOCUMENTS: dict[str, Callable[[], list[str]]] = {
     "run_cpu": lambda: reduced(kept_html(CPU)),
     "run_unknown_device": unknown,
     "own_kernels": own_kernels,
-    "published": lambda: reduced(
-        render_html(record("rtx_2060_bit_transpose").model_copy(update={"created_at": CREATED}))
-    ),
+    "published": published,
     "prediction_one": one_prediction,
     "prediction_two": two_predictions,
     "comparison_two": two_machines,

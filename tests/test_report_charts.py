@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gpureport.compare import compare, reduced
-from gpureport.findings.verdicts import ceiling_label
 from gpureport.records.report import Report
 from gpureport.report.figures.charts import (
     Chart,
@@ -19,12 +17,9 @@ from gpureport.report.figures.charts import (
     machine_charts,
     roofline_charts,
     sweep_charts,
-    trace_charts,
 )
 from gpureport.report.figures.roofline import roofline_dots
-from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
-from gpureport.report.prediction.devices import machine_curve
 from gpureport.report.render import write_report
 from gpureport.report.run.curves import CurveRecords, curves
 from tests.make_report import many_variants
@@ -76,47 +71,6 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     assert list(chart.at) == sorted(chart.at)
 
 
-def test_marks_are_the_cliffs_and_tapers_of_the_curve() -> None:
-    """Those of the prediction from the specification, and the observed ones."""
-    (chart,) = sweep_charts([curve("working_set")], ["title"])
-    assert {mark.kind for mark in chart.marks} == {"specification", "observed"}
-    assert all(chart.at[0] <= mark.x <= chart.at[-1] for mark in chart.marks)
-    assert all(mark.start <= mark.x <= mark.end and mark.low <= mark.x <= mark.high for mark in chart.marks)
-    assert all(mark.texts for mark in chart.marks)
-
-
-def test_plateaus_are_those_of_the_observation() -> None:
-    """Each over a range of x, with its value."""
-    found = curve("working_set")
-    assert found.observation
-    (chart,) = sweep_charts([found], ["title"])
-    values = [feature.value for feature in found.observation.features if feature.position == "plateau"]
-    assert values
-    assert [plateau.value for plateau in chart.plateaus] == pytest.approx(values, rel=1e-5)
-    assert all(plateau.start < plateau.end for plateau in chart.plateaus)
-
-
-def test_only_curves_with_both_values_have_ratios() -> None:
-    """Not separate cases, searches and predictions."""
-    found = curve("working_set")
-    assert [chart.ratios for chart in sweep_charts([found, replace(found, observation=None)], ["a", "b"])] == [
-        True,
-        False,
-    ]
-    assert not sweep_charts([curve("case")], ["cases"], cases=True)[0].ratios
-
-
-def test_a_trace_has_the_extremes_of_its_times() -> None:
-    """Relative to the median, in at most 160 bins."""
-    times = np.linspace(1e-3, 2e-3, 1000)
-    (chart,) = trace_charts([Trace("frames", np.cumsum(times), times)])
-    (series,) = chart.series
-    assert len(chart.at) == len(series.values) == 160
-    assert min(filter(None, series.low)) == pytest.approx(1e-3 / 1.5e-3, rel=1e-4)
-    assert max(filter(None, series.high)) == pytest.approx(2e-3 / 1.5e-3, rel=1e-4)
-    assert list(chart.at) == sorted(chart.at)
-
-
 def test_machines_share_a_chart() -> None:
     """Each has its own points, in the order of the machines; a prediction has no intervals."""
     seen = reduced(report())
@@ -132,15 +86,6 @@ def test_machines_share_a_chart() -> None:
             assert points == [pytest.approx((p.x, p.value), rel=1e-5) for p in each.points]
             assert bool(series.low) is each.observed
     assert "curves" not in made.model_dump_json()
-
-
-def test_cases_have_names_and_no_lines() -> None:
-    """In the order of the sweep."""
-    found = curve("case")
-    (chart,) = sweep_charts([found], ["title"], cases=True)
-    assert chart.labels == tuple(dict.fromkeys(point.point.label for point in found.points))
-    assert chart.at == tuple(range(len(chart.labels)))
-    assert not chart.joined
 
 
 def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
@@ -161,34 +106,6 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
         memory = [(x, y) for x, y in zip(chart.at, ceilings[0], strict=True) if y is not None]
         assert len(memory) >= 2
         assert memory == [pytest.approx((x, x * slope), rel=1e-4) for x, _ in memory]
-
-
-def test_two_devices_share_an_x_axis() -> None:
-    """A device without a point has no value there; neither is drawn as observed."""
-    prediction = curve("working_set").specification
-    assert prediction
-    first = machine_curve(prediction, "A")
-    second = first.model_copy(update={"machine": "B", "points": first.points[1:]})
-    (chart,) = machine_charts([[first, second]], ["A", "B"])
-    assert [(series.name, series.kind, series.dots) for series in chart.series] == [
-        ("A", "machine 1", False),
-        ("B", "machine 2", False),
-    ]
-    assert [len(known(chart, f"machine {n}")) for n in (1, 2)] == [len(first.points), len(first.points) - 1]
-    assert chart.ratios
-    assert not machine_charts([[second]], ["A", "B"])[0].ratios
-
-
-def test_a_curve_has_the_predicted_bottleneck_at_each_x() -> None:
-    """That of the prediction with the band."""
-    found = curve("working_set")
-    assert found.prediction
-    (chart,) = sweep_charts([found], ["title"])
-    expected = [(point.point.x, ceiling_label(point.bottleneck)) for point in found.prediction.points]
-    assert chart.at == pytest.approx([x for x, _ in sorted(expected)], rel=1e-5)
-    assert list(chart.bottlenecks) == [name for _, name in sorted(expected)]
-    (bare,) = sweep_charts([replace(found, specification=None, calibrated=None)], ["title"])
-    assert bare.bottlenecks == ()
 
 
 def test_names_cannot_leave_their_element() -> None:

@@ -8,8 +8,7 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report, WorkloadInfo
-from gpureport.report.render import render_html
-from gpureport.report.run.trust import arithmetic_table, coverage, examples, rules_table, sensitivity_table
+from gpureport.report.run.trust import coverage, examples
 from gpureport.units import format_predicted
 from gpureport.workloads import select
 from tests.make_report import make_report
@@ -53,25 +52,6 @@ def report(predictions: tuple[Prediction, ...]) -> Report:
     )
 
 
-def test_facts_are_listed_with_what_they_do(report: Report) -> None:
-    table = sensitivity_table(report)
-    by_fact = {row[0]: row for row in table.rows}
-    assert len(table.columns) == 9
-    assert by_fact["clock"][1:4] == ("1.00 GHz", "assumed", "30 %")
-    assert "the model itself" in by_fact
-    shares = [int(row[5].removesuffix("%")) for row in table.rows if row[5]]
-    assert shares == sorted(shares, reverse=True)
-    assert 90 <= sum(shares) <= 100 + len(shares) / 2  # each is rounded
-
-
-def test_calibrated_columns_need_calibrated_predictions(report: Report, predictions: tuple[Prediction, ...]) -> None:
-    assert len(sensitivity_table(report.model_copy(update={"predictions": predictions[:1]})).columns) == 6
-
-
-def test_every_uncertainty_has_its_source() -> None:
-    assert all(row[3] for row in rules_table().rows)
-
-
 def test_coverage_counts_points_within_their_intervals(report: Report) -> None:
     (sentence,) = coverage(report)
     points = len(report.observations[0].points)
@@ -79,14 +59,6 @@ def test_coverage_counts_points_within_their_intervals(report: Report) -> None:
         sentence
         == f"50 % of {points} measured points are within the 95 % interval of the prediction from the specification"
     )
-
-
-def test_examples_are_one_for_each_family(report: Report) -> None:
-    assert len(examples(report)) == 2
-    _, arithmetic = examples(report)[-1]
-    rows = arithmetic_table(arithmetic).rows
-    assert rows[0][0] == "work_groups"
-    assert rows[-1][0] == "time"
 
 
 def test_examples_are_of_what_the_device_can_run(report: Report) -> None:
@@ -110,15 +82,6 @@ def test_examples_are_of_what_the_device_can_run(report: Report) -> None:
         (MeasuredPoint(point=point, samples_s=(1.0,)), 1),
     ):
         assert len(families(measurements=(measurement.model_copy(update={"points": (refused,)}),))) == shown
-
-
-def test_the_document_shows_them(report: Report) -> None:
-    html = render_html(report)
-    assert 'id="trust"' in html
-    assert 'id="arithmetic"' in html
-    assert "memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency" in html
-    older = report.model_copy(update={"predictions": make_report().predictions})
-    assert 'id="arithmetic"' not in render_html(older)
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,32 @@
 """The results kept in the repository: real devices, measured once, that today's code must still understand."""
-
-from pathlib import Path
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 
-from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.findings.verdicts import find
 from gpureport.matching import match_features
 from gpureport.observe import observe
 from gpureport.records.finding import Verdict
-from gpureport.records.report import Report, load_report
-from gpureport.report.render import render_html
+from gpureport.records.report import Report
 from gpureport.report.run.curves import curves
-
-REPORTS = Path(__file__).parents[1] / "reports"
-PATHS = sorted(REPORTS.glob("*/report.json"))
+from tests.kept import CPU, GPU, NAMES, kept, kept_html
 
 
-@pytest.fixture(params=PATHS, ids=lambda path: path.parent.name)
+@pytest.fixture(params=[name if name in (CPU, GPU) else pytest.param(name, marks=pytest.mark.slow) for name in NAMES])
 def report(request: pytest.FixtureRequest) -> Report:
-    """Each of them."""
-    return load_report(request.param)
+    """Each of them; one GPU and one CPU in the fast suite."""
+    return kept(request.param)
 
 
-def test_there_are_some() -> None:
-    """A GPU and a CPU at least."""
-    kinds = {load_report(path).device.kind for path in PATHS}
+def test_there_are_reports_of_gpus_and_cpus() -> None:
+    assert {GPU, CPU} < set(NAMES)
+    assert {kept(name).device.kind for name in (GPU, CPU)} == {"gpu", "cpu"}
 
-    assert {"gpu", "cpu"} <= kinds
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in (GPU, CPU)])
+def test_all_others_can_be_rendered(name: str) -> None:
+    assert kept(name).device.name in kept_html(name)
 
 
 def test_it_is_complete_and_right(report: Report) -> None:
@@ -62,27 +61,9 @@ def test_the_samples_still_show_what_was_found(report: Report) -> None:
             assert after == pytest.approx(before, rel=0.01)
 
 
-def test_findings_do_not_repeat_the_tested_hypotheses_which_have_current_names(report: Report) -> None:
-    """In version 1 explanations of findings ended with the result for their sweep, and hypotheses had other names."""
-    tested = {explanation.key: explanation.sentence for explanation in report.explanations}
-    texts = [finding.explanation for finding in report.findings if finding.key in tested]
-
-    assert texts
-    assert not any(tested[f.key] in f.explanation for f in report.findings if f.key in tested)
-    assert all(text == text.rstrip() for text in texts)
-    found = (e.hypothesis for e in report.explanations if e.outcome != "unexplained")
-    names = {name for each in found for name in single_names(each)}
-    assert names <= {hypothesis.name for hypothesis in HYPOTHESES}
-
-
-def test_it_renders(report: Report) -> None:
-    """As HTML, with its device's name."""
-    assert report.device.name in render_html(report)
-
-
 def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
     """Within a factor of 1.5, for L1 and L2, by latency and by bandwidth."""
-    h200 = load_report(REPORTS / "nvidia-h200")
+    h200 = kept(GPU)
     observed = {o.key: o for o in h200.observations}
     found = set()
     for prediction in h200.predictions:
@@ -98,7 +79,7 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
 
 def test_figures_draw_the_tapers_that_tables_list() -> None:
     """Both read the predicted one off at the sizes that were measured."""
-    h200 = load_report(REPORTS / "nvidia-h200")
+    h200 = kept(GPU)
     observed = {o.key: o for o in h200.observations}
     found = find(h200.device, h200.predictions, h200.measurements, h200.observations)
     listed = {f.key: f.predicted for f in found if f.position == "n90" and f.predicted}
@@ -117,4 +98,4 @@ def test_figures_draw_the_tapers_that_tables_list() -> None:
 
 def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:
     """None is above what the device can do."""
-    assert not [f for f in load_report(REPORTS / "nvidia-h200").findings if f.verdict == Verdict.ERROR]
+    assert not [f for f in kept(GPU).findings if f.verdict == Verdict.ERROR]

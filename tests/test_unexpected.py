@@ -5,19 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.cli.summary import feature_name, print_unexpected
+from gpureport.cli.summary import feature_name
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
-from gpureport.records.finding import Explanation, Verdict
+from gpureport.records.finding import Explanation
 from gpureport.records.levels import Level
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
-from gpureport.report.run.unexpected import answers, fitting, remaining_error, statements, summary, table, tally
-from gpureport.report.text.words import explanations as in_words
+from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
@@ -108,18 +106,6 @@ EXPLANATIONS = (
 )
 
 
-def test_only_what_fits_has_a_share_that_is_sure() -> None:
-    """Of two that fit equally well it is the share that the first is nearer than the prediction."""
-    explained = _explanation("", "explained", 0.2)
-    rows = table((explained, *EXPLANATIONS[1:])).rows
-
-    assert {row[2]: row[4] for row in rows} == {
-        "cold caches": "80 %",
-        "cold caches or no overlap": "100 %",
-        "none (closest: cold caches)": "—",
-    }
-
-
 def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
     """No tally counts them, and no table names them with a verdict."""
     measurement, observation = _run([5 * time for time in _times(TOY)])
@@ -134,19 +120,6 @@ def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
     assert explanations(SUBJECT, calibrated, [measurement], [observation]) == ()
 
 
-def test_the_farthest_comes_first() -> None:
-    """Errors are shares, or factors where they are large."""
-    rows = table(EXPLANATIONS).rows
-
-    assert [row[1] for row in rows] == ["a factor of 3.0", "35 %", "22 %"]
-    named = ["cold caches", "cold caches or no overlap", "none (closest: cold caches)"]
-    assert [fitting(e) for e in EXPLANATIONS] == named
-    assert " 3 curves " in tally(EXPLANATIONS)
-    assert tally(EXPLANATIONS).endswith("Explained by hypotheses: 1; by either of two: 1; by none: 1.")
-    assert tally(EXPLANATIONS[2:]).endswith("Explained by none: 1.")
-    assert [name for name, _ in statements(EXPLANATIONS)] == ["cold caches", "no overlap"]
-
-
 def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named() -> None:
     """Neither in the column of what fits nor with what would then be off."""
     (unexplained,) = (e for e in EXPLANATIONS if e.outcome == "unexplained")
@@ -155,72 +128,6 @@ def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named
     nearer = unexplained.model_copy(update={"error": 0.74 * unexplained.base_error})
     assert remaining_error(nearer)
     assert fitting(nearer).startswith("none (closest")
-
-
-def test_answers_say_what_fits_most_often() -> None:
-    """How many curves, by what, and the value that is farthest off; or that none is."""
-    report = make_report(families=1)
-    calm = report.model_copy(update={"findings": tuple(f for f in report.findings if f.verdict is Verdict.AGREES)})
-    off = tuple(f.model_copy(update={"verdict": Verdict.OFF}) for f in report.findings)
-    alike = (*EXPLANATIONS, _explanation("d", "explained", 0.4))
-    many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
-
-    assert many == tally(alike)
-    assert most == f"The most frequent explanation: {statements(EXPLANATIONS)[0][1]} (2 of 4 tested curves)."
-    assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
-    assert farthest.startswith("Largest deviation: Family 00")
-    assert [text.partition(" is ")[0] for text in answers(calm)] == ["Every value"]
-    assert list(answers(report.model_copy(update={"findings": ()}))) == []
-
-
-def test_explanations_are_summed_up_by_what_fits() -> None:
-    """What surely fits before what may, and that before what nothing fits."""
-    first, second = (statement for _, statement in statements(EXPLANATIONS))
-    found = summary((*EXPLANATIONS, _explanation("d", "explained", 0.5)))
-
-    assert [row[0] for row in found.rows] == [first, f"{first}; or {second}", "none of the tested hypotheses"]
-    assert found.rows[0][2:] == ("22 % to 65 %", "5 % to 13 %")
-    assert found.rows[2][3] == "—"
-
-
-def test_the_document_has_what_was_tested_if_there_is_something_to_tell() -> None:
-    """In a chapter and in the appendix, and in the contents; without explanations in neither."""
-    report = make_report(families=1)
-    html = render_html(report.model_copy(update={"explanations": EXPLANATIONS}))
-
-    assert html.count('href="#hypotheses"') == 2
-    assert 'id="hypotheses"' in html
-    assert 'id="fitting"' in html
-    assert "caches contain no data from earlier accesses" in html
-    assert "hypotheses" not in render_html(report).partition("</style>")[2].partition("</style>")[2]
-
-
-def test_a_chapter_says_once_of_a_curve_what_was_tested_on_it() -> None:
-    """After the explanations of its findings, if any is off."""
-    report = make_report(families=1)
-    first = curves(report.model_copy(update={"explanations": EXPLANATIONS}))[0]
-    off = tuple(f.model_copy(update={"verdict": Verdict.OFF}) for f in report.findings)
-    agreeing = tuple(f.model_copy(update={"verdict": Verdict.AGREES}) for f in report.findings)
-    texts, none = (
-        in_words(curves(report.model_copy(update={"findings": found, "explanations": EXPLANATIONS}))[0].groups)
-        for found in (off, agreeing)
-    )
-
-    assert first.tested == "It is said of the first."
-    assert sum("It is said of the first." in text for text in texts) == 1
-    assert texts[-1].endswith("It is said of the first.")
-    assert none == ()
-
-
-def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line each."""
-    print_unexpected(EXPLANATIONS)
-    lines = capsys.readouterr().out.splitlines()
-
-    assert "3 of 3 curves" in lines[0]
-    assert sum("cold caches" in line for line in lines) == len(EXPLANATIONS)
-    print_unexpected(())
-    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
