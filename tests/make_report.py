@@ -197,7 +197,7 @@ def _finding(key: SweepKey, predicted: CurveFeature, observed: CurveFeature, bas
             "unit": predicted.unit,
             "ratio": ratio,
             "verdict": Verdict.AGREES if agrees else Verdict.OFF,
-            "explanation": f"{predicted.level} binds there; fill of half-written sectors is the rest.",
+            "explanation": f"{predicted.level} is the bottleneck there; fill of half-written sectors is the rest.",
         }
     )
 

@@ -58,7 +58,6 @@ def test_reports_are_printed_and_written(
 
 
 def test_a_folder_of_records_is_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And the baseline is found however its letters are typed."""
     for name in ("hd_520_bit_transpose.yaml", "hd_630_bit_transpose.yaml"):
         (tmp_path / name).symlink_to(PUBLISHED / name)
 
@@ -67,7 +66,6 @@ def test_a_folder_of_records_is_all_of_them(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    """What is a tenth slower is slower by more than 5 %, not by more than 20; the faster one is no regression."""
     assert main(["compare", *folders, "--fail-on-regression", "20"]) == 0
     assert main(["compare", *folders, "--fail-on-regression", "5", "--baseline", "after"]) == 0
     capsys.readouterr()
@@ -80,7 +78,6 @@ def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.Captu
 def test_a_regression_below_the_minimum_effect_is_none(
     folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two percent are none unless the user says so."""
     several = [_saved(slower(REPORT, 1.02), tmp_path / f"run-{number}") for number in range(4)]
     machines = (",".join(_copies(folders[0], tmp_path / "base", 4)), ",".join(several))
 
@@ -92,7 +89,6 @@ def test_a_regression_below_the_minimum_effect_is_none(
 def test_several_runs_are_one_machine(
     folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Separated by commas or in one folder, with a name or called like the folder or the first."""
     for number in (1, 2, 3):
         _saved(REPORT, tmp_path / f"run-{number}")
 
@@ -126,7 +122,6 @@ def test_runs_of_two_devices_are_not_one_machine(
 def test_a_report_is_not_compared_with_itself(
     folders: tuple[str, str], tmp_path: Path, spelling: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """However it is spelled, and if it is one run of several."""
     link = tmp_path / "link"
     link.symlink_to(folders[0])
     again = {
@@ -148,7 +143,6 @@ def test_a_report_is_not_compared_with_itself(
 def test_names_devices_and_hostile_text(
     folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A name may be given; equal names are told apart; a device is predicted; markup stays text."""
     device = REPORT.device.model_copy(update={"name": "<script>alert(1)</script> \x1b[31m"})
     hostile = _saved(REPORT.model_copy(update={"device": device}), tmp_path / "hostile")
 
@@ -184,13 +178,6 @@ def test_mistakes_get_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """An empty machine, as from a trailing comma, is not the working directory."""
     monkeypatch.chdir(Path(folders[0]).parent)
     assert main(["compare", *(each.format(*folders) for each in arguments)]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
-
-
-def test_more_names_than_a_path_may_have_letters_are_runs_or_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    """Commas separate runs; nothing that is typed is too long to be looked up."""
-    assert main(["compare", "A=" + ",".join(f"nowhere/{n}/report.json" for n in range(300)), "h200"]) == 2
-    assert "Traceback" not in capsys.readouterr().err

@@ -15,8 +15,8 @@ Captured = pytest.CaptureFixture[str]
 FEW = ["--quick", "-w", "memory/copy,memory/latency,launch/queued,particles/structs16"]
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80])
-@pytest.mark.parametrize("devices", [["h200"], ["h200", "rx7900xt"], ["a40", "h200", "hd 520"]], ids="+".join)
+@pytest.mark.parametrize("columns", [40, 60])
+@pytest.mark.parametrize("devices", [["h200"], ["a40", "h200", "hd 520"]], ids="+".join)
 def test_tables_are_as_wide_as_the_terminal(
     devices: list[str], columns: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
@@ -26,6 +26,7 @@ def test_tables_are_as_wide_as_the_terminal(
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_whole_lines() -> None:
     plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     command = [sys.executable, "-m", "gpureport", "predict", "h200", "rx7900xt", *FEW]
@@ -50,18 +51,6 @@ def test_devices_side_by_side_as_json(capsys: Captured) -> None:
     last = copy["points"][-1]["ratio"]
     assert last["ci_low"] < last["value"] < last["ci_high"]
     assert last["value"] == pytest.approx(800 * 0.85 / (4800 * 0.92), rel=0.08)  # HBM is approached gradually
-
-
-def test_one_device_as_json(capsys: Captured) -> None:
-    assert main(["predict", "h200", *FEW, "--json"]) == 0
-
-    captured = capsys.readouterr()
-    answer = json.loads(captured.out)
-    assert captured.err == ""
-    assert answer["device"]["id"] == "nvidia/h200_sxm"
-    assert {each["kind"] for each in answer["predictions"]} == {"specification"}
-    assert set(answer) == {"device", "ceilings", "outlooks", "predictions", "sensitivities"}
-    assert {each["workload"] for each in answer["outlooks"]} == set(FEW[-1].split(","))
 
 
 @pytest.mark.parametrize(

@@ -50,18 +50,7 @@ def fake_report() -> Report:
     return run(plan(Copy(), Again()), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
 
 
-def test_every_result_below_a_folder_is_validated(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results)]) == 0
-
-    out = capsys.readouterr().out
-    assert "mine, draft" in out
-    assert "theirs, amd/rx_7900_xt, published" in out
-    assert "RX 7900 XT, particles" in out
-    assert "AMD GPU" in out
-
-
 def test_calibrated_predictions_have_their_counterpart(results: Path, capsys: Captured) -> None:
-    """Only one of the two workloads has calibrated predictions."""
     assert main(["validate", str(results / "mine"), "--times"]) == 0
 
     same = capsys.readouterr().out.partition("Times of the points that also have a calibrated prediction")[2]
@@ -135,28 +124,9 @@ def test_a_file_that_is_left_out_fails_only_if_strict(results: Path, capsys: Cap
     assert main(["validate", str(results / "mine"), "--times", "--strict"]) == 1
 
 
-def test_workloads_can_be_chosen(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results), "--times", "-w", "particles"]) == 0
-
-    out = capsys.readouterr().out
-    assert "theirs" in out
-    assert "mine" not in out
-    assert "RX 7900 XT, particles" in out
-    assert "no data" not in out
-
-
 def test_a_folder_without_results_is_named(tmp_path: Path, capsys: Captured) -> None:
     assert main(["validate", str(tmp_path)]) == 2
     assert "contains no report.json and no published/*.yaml" in capsys.readouterr().err
-
-
-def test_sweeps_without_a_current_workload_are_reported(
-    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    monkeypatch.setattr("gpureport.cli.validating.all_workloads", lambda: (Copy(),))
-
-    assert main(["validate", str(results / "mine"), "--times"]) == 0
-    assert "test/again/size" in capsys.readouterr().err
 
 
 def test_an_installation_without_results_asks_for_some(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -180,7 +150,6 @@ def test_a_missing_parameter_is_named(capsys: Captured) -> None:
 
 
 def test_kernels_of_the_user_have_their_own_rows(tmp_path: Path, capsys: Captured) -> None:
-    """With --kernel; otherwise a note names the option."""
     saxpy, description = data_dir("kernels_cl") / "examples" / "saxpy.yaml", tmp_path / "saxpy.yaml"
     unverified = saxpy.read_text().partition("expect:")[0]
     description.write_text(unverified.replace("source: saxpy.cl", f"source: {saxpy.with_suffix('.cl')}"))

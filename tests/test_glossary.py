@@ -5,7 +5,6 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.glossary import Term, find_term, near_names, terms
-from gpureport.records.finding import AGREEMENT, Verdict
 
 Captured = pytest.CaptureFixture[str]
 
@@ -30,17 +29,6 @@ def test_definitions_are_one_or_two_short_sentences(term: Term) -> None:
     assert term.definition.endswith(".")
     assert len(sentences) <= 2
     assert max(len(sentence.split()) for sentence in sentences) <= 30
-
-
-def test_the_glossary_explains_every_verdict() -> None:
-    verdict = find_term("verdict")
-    assert verdict
-    for each in Verdict:
-        assert str(each) in verdict.definition
-        assert each is Verdict.ERROR or find_term(str(each))
-    agrees = find_term("agrees")
-    assert agrees
-    assert f"a factor of {AGREEMENT:g}." in agrees.definition
 
 
 @pytest.mark.parametrize("columns", [40, 80])

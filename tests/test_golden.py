@@ -42,6 +42,9 @@ from tests.kept import CPU, GPU, PUBLISHED, database, kept, kept_html, record
 from tests.make_fleet import a_run, eight_nodes
 from tests.make_report import make_machine, make_report, slower
 
+pytestmark = pytest.mark.xdist_group("documents")
+"""They share the rendered reports."""
+
 FEW = ("memory/copy", "memory/latency", "launch/queued", "particles/structs16")
 EXAMPLES = data_dir("kernels_cl") / "examples"
 CREATED = "2026-11-21T09:30:00+00:00"

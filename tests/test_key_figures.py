@@ -25,7 +25,6 @@ def by_name(report: Report) -> dict[str, KeyFigure]:
 
 
 def test_latencies_that_the_curve_does_not_separate_are_one_figure() -> None:
-    """Of the nearest unobserved level and the next one; it is compared with the interval of both predictions."""
     report = kept(CPU)
     figure = by_name(report)["Latency of L3 and memory"]
 

@@ -158,7 +158,6 @@ def test_a_cpu_has_no_resident_capacity() -> None:
 
 @pytest.mark.parametrize(("factor", "certain"), [(1.2, False), (1.3, True)])
 def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor: float, certain: bool) -> None:
-    """Fewer work-items may reach as much: it is neither marked nor part of the range."""
     (curve, *_) = (c for c in curves(BASE) if c.key.family == "game_of_life" and specified_values([c], "n90"))
     assert curve.observation
     begin = min(point.point.work_items for point in curve.points)
@@ -184,7 +183,6 @@ def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor
 
 
 def test_devices_with_higher_specifications_are_counted() -> None:
-    """The highest of each kind is named; devices of another kind, and the device itself, do not count."""
     device = MEMORY.device
     faster = device.model_copy(update={"id": "x/1", "name": "Faster", "memory": times(device, 1.5)})
     fastest = device.model_copy(update={"id": "x/2", "name": "Fastest", "memory": times(device, 3.0)})
@@ -206,7 +204,6 @@ def times(device: Device, factor: float) -> Memory:
 
 
 def test_values_of_a_draft_are_no_specification() -> None:
-    """Assumed limits give no efficiency, and no comparison with specified devices; exceeding them is no error."""
     device = MEMORY.device
     assumed = {**device.provenance, "memory.bandwidth": Provenance(kind="assumed", source="like others")}
     match = EntryMatch(entry=None, how="No entry matches.", draft=True, notes=())

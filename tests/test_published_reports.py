@@ -1,4 +1,5 @@
 """Published results as reports: what was claimed, what is predicted, and that nobody here measured it."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 
@@ -17,7 +18,6 @@ SMALL = "rtx_2070_game_of_life"
 
 
 def test_a_report_of_a_record_is_held_against_the_model_as_the_record_is(tmp_path: Path) -> None:
-    """How dispatches were timed, and what lay between them, is stored with them."""
     name = "rx_7900_xt_particles"
     save_report(record(name), tmp_path / "report.json")
     stored = report_result(load_report(tmp_path), name, database(), all_workloads())
@@ -28,7 +28,6 @@ def test_a_report_of_a_record_is_held_against_the_model_as_the_record_is(tmp_pat
 
 
 def test_a_device_that_is_not_known_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
-    """Nothing is written then."""
     theirs = tmp_path / "theirs.yaml"
     theirs.write_text((PUBLISHED / f"{SMALL}.yaml").read_text().replace("nvidia/rtx_2070", "nvidia/rtx_9999"))
 
@@ -53,7 +52,6 @@ def one_wrong(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", ["render --no-pdf --force", "validate --times", "compare"])
 def test_a_wrong_record_of_a_folder_is_named_and_left_out(command: str, one_wrong: Path, capsys: Captured) -> None:
-    """The others are used; one that is named itself is an error, as is a folder of which none is right."""
     assert main([*command.split(), str(one_wrong)]) == 0
     captured = capsys.readouterr()
     assert captured.err.startswith(f"Left out: {one_wrong / 'a.yaml'}:")
@@ -70,7 +68,6 @@ def test_a_wrong_record_of_a_folder_is_named_and_left_out(command: str, one_wron
 
 
 def test_no_two_reports_are_written_to_one_folder(tmp_path: Path, capsys: Captured) -> None:
-    """The second would replace the first; nothing is written."""
     records = [tmp_path / folder / "same.yaml" for folder in ("a", "b")]
     for each in records:
         each.parent.mkdir()

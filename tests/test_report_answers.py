@@ -1,4 +1,5 @@
 """The answers of chapters, on findings of known intervals."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 
@@ -82,7 +83,6 @@ def report_of(*found: Finding) -> Report:
 def test_a_difference_needs_intervals_that_do_not_overlap(
     observed: Range, predicted: Range, parts: tuple[str, ...]
 ) -> None:
-    """If they overlap, a near value is as predicted; otherwise the width of the prediction is given."""
     text = compared(finding("midpoint", observed, predicted))
 
     assert all(part in text for part in parts)
@@ -91,7 +91,6 @@ def test_a_difference_needs_intervals_that_do_not_overlap(
 
 
 def test_published_values_have_no_intervals() -> None:
-    """Each is a point, as is a prediction without one."""
     single = finding("midpoint", mib(57, 57, 57), mib(60, 60, 60))
     bare = single.model_copy(update={"ci_low": None, "ci_high": None, "predicted_low": None, "predicted_high": None})
 
@@ -109,7 +108,6 @@ def test_published_values_have_no_intervals() -> None:
     ],
 )
 def test_digits_are_those_that_the_interval_supports(observed: Range, text: str) -> None:
-    """And three at most."""
     position: Position = "n90" if observed[0] < MIB else "midpoint"
     assert value_text(finding(position, observed, None)) == text
 
@@ -137,7 +135,6 @@ def one_kernel(share: float, width: float) -> Report:
     [(0.93, 0.01, False), (1.04, 0.001, False), (1.2, 0.2, False), (1.2, 0.05, True)],
 )
 def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, width: float, passed: bool) -> None:
-    """By more than clocks may lie above the listed one."""
     report = one_kernel(share, width)
     (limit,) = limits(curves(report))
 
@@ -160,7 +157,6 @@ def own_kernel(share: float) -> Report:
 
 @pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (0.93, True)])
 def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: float, explained: bool) -> None:
-    """Otherwise the nearest limit is named with its percentage, and predicted gains are doubted."""
     own = own_kernel(share)
 
     (sentence,) = kernels.answers(own, curves(own))
@@ -177,7 +173,6 @@ def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: 
 
 @pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (1.85, True)])
 def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(share: float, explained: bool) -> None:
-    """The same rule for the sentences of page one, of the chapter, and its table with caption."""
     report = one_kernel(share, 0.01)
     found = curves(report)
     known = limits(found)
@@ -196,7 +191,6 @@ def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(shar
 
 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
-    """A second sweep reaches further; one that was not observed does not count."""
     report = one_kernel(0.9, 0.01)
     (prediction,), (observation,) = report.predictions, report.observations
     key = prediction.key.model_copy(update={"sweep": "once"})

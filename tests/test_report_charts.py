@@ -1,4 +1,5 @@
 """Data of interactive charts: the numbers of the report, in the page and not in the PDF."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import hashlib
 import json
@@ -9,17 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.compare import compare, reduced
 from gpureport.records.report import Report
 from gpureport.report.figures.charts import (
     Chart,
     chart_json,
-    machine_charts,
     roofline_charts,
     sweep_charts,
 )
 from gpureport.report.figures.roofline import roofline_dots
-from gpureport.report.grouping import grouped
 from gpureport.report.render import write_report
 from gpureport.report.run.curves import CurveRecords, curves
 from tests.make_report import many_variants
@@ -46,7 +44,6 @@ def known(chart: Chart, kind: str) -> list[tuple[float, float]]:
 
 
 def test_a_curve_has_the_points_of_its_records() -> None:
-    """Values, intervals and the width of the band, with the six digits that reports store."""
     found = curve("working_set")
     assert found.prediction
     spreads = [1 + number / 8 for number in range(len(found.prediction.points))]
@@ -71,25 +68,7 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     assert list(chart.at) == sorted(chart.at)
 
 
-def test_machines_share_a_chart() -> None:
-    """Each has its own points, in the order of the machines; a prediction has no intervals."""
-    seen = reduced(report())
-    alone = report().model_copy(update={"observations": (), "measurements": (), "findings": ()})
-    made = compare({"one": seen, "two": reduced(alone), "three": seen})
-    sweeps = grouped((str(each.key), each) for each in made.curves).values()
-    assert sweeps
-    charts = machine_charts(list(sweeps), ["one", "two", "three"])
-    for chart, curves_of_it in zip(charts, sweeps, strict=True):
-        assert [series.name for series in chart.series] == [each.machine for each in curves_of_it]
-        for series, each in zip(chart.series, curves_of_it, strict=True):
-            points = [(x, value) for x, value in zip(chart.at, series.values, strict=True) if value is not None]
-            assert points == [pytest.approx((p.x, p.value), rel=1e-5) for p in each.points]
-            assert bool(series.low) is each.observed
-    assert "curves" not in made.model_dump_json()
-
-
 def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
-    """One chart for each class of operations; its dots are below the rate of the class and some bandwidth."""
     device = report().device
     dots = roofline_dots([c for c in curves(report()) if c.key.family == "family_00"], device)
     charts = roofline_charts(dots, device)
@@ -109,7 +88,6 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
 
 
 def test_names_cannot_leave_their_element() -> None:
-    """Neither the element nor its text; the JSON stays the same."""
     (chart,) = sweep_charts([curve("case")], [HOSTILE], cases=True)
     text = chart_json([chart])
     assert "<" not in text
@@ -118,7 +96,6 @@ def test_names_cannot_leave_their_element() -> None:
 
 
 def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """One element for each figure with charts; pages for the PDFs have no scripts."""
     given: list[str] = []
 
     def taken(pages: list[str], _: str) -> list[bytes]:
@@ -135,7 +112,6 @@ def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch
 
 
 def test_vendored_files_are_those_of_the_locked_version() -> None:
-    """scripts/vendor writes them, their hashes and the lock file."""
     sums = dict(reversed(line.split()) for line in (VENDOR / "sha256sums.txt").read_text().splitlines())
     files = {path.relative_to(VENDOR).as_posix(): path.read_bytes() for path in (VENDOR / "uplot").iterdir()}
     assert {name: hashlib.sha256(content).hexdigest() for name, content in files.items()} == sums

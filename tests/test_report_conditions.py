@@ -75,7 +75,6 @@ def with_samples(make: Make, began_s: float, samples: int = 20, every_s: float =
 
 @pytest.mark.parametrize(("share", "said"), [(AFFECTED - 0.05, False), (AFFECTED, True)])
 def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool) -> None:
-    """Of a hundred samples of each point, some lie in the eleven seconds that stand for the ten disturbed ones."""
     span = spans([beside(index / 10) for index in range(601)], "gpu")[0]
     every_s = (span.ended_s - span.began_s) / (100 * share)
     first = span.began_s - 5.0 - 0.001  # so that the first sample is the first one disturbed
@@ -88,7 +87,6 @@ def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool)
 
 
 def test_other_load_is_that_of_the_worst_second() -> None:
-    """With the disturbed samples, unless another sentence counts them."""
     busy, calm = with_samples(beside, began_s=3.0), with_samples(quiet, began_s=3.0, discarded=2)
 
     assert other_load(busy) == "Other processes used at most 90 % of the device in any second."
@@ -99,8 +97,6 @@ def test_other_load_is_that_of_the_worst_second() -> None:
 
 
 def test_cores_that_others_use_are_a_share() -> None:
-    """Of the time of all cores: of other processes, and of other virtual machines."""
-
     def shared(at_s: float) -> Reading:
         times = {"cpu_busy_total_s": 0.5 * at_s, "cpu_own_total_s": 0.4 * at_s, "cpu_steal_total_s": 0.02 * at_s}
         return Reading(at_s=at_s, measuring=True).model_copy(update=times)

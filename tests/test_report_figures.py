@@ -1,4 +1,5 @@
 """Figures: deterministic, safe in a page, and correct in edge cases."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from dataclasses import replace
@@ -12,14 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
-from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
 from gpureport.report.figures.cases import case_figure
 from gpureport.report.figures.essentials import essentials, essentials_figure
-from gpureport.report.figures.marks import FeatureMark, draw_marks, feature_marks, label_line, plateaus
+from gpureport.report.figures.marks import FeatureMark, draw_marks, label_line
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
@@ -86,7 +85,6 @@ def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
 
 
 def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
-    """They have no style rules and use the page's font; names of parts differ between the figures of a page."""
     picture = Picture(partial(size_figure, [size_curve], [["naive"]]), "caption")
     one, two = picture.svg(1), picture.svg(2)
     ids = [set(re.findall(r'id="([^"]+)"', text)) for text in (one, two)]
@@ -99,7 +97,6 @@ def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
 
 
 def test_texts_of_figures_do_not_overlap(report: Report) -> None:
-    """Every kind of figure, and every number of panels."""
     many = [curve for curve in curves(many_variants(1, 9)) if kind_of(curve) == "sizes"]
     dots = roofline_dots(curves(report), report.device)
     drawn = essentials(curves(report), str, report.device)
@@ -117,12 +114,10 @@ def test_texts_of_figures_do_not_overlap(report: Report) -> None:
 
 @pytest.mark.parametrize("values", [[5e9], [1e9, 1e9], [1e9, 3e12], [1e-9, 2e9], [1e-3, 1e30]])
 def test_curves_of_few_or_odd_points_are_drawn(values: list[float]) -> None:
-    """One point, a flat curve, absurd ranges."""
     assert "observed" in texts(partial(size_figure, [observed_only(values)], [["observed"]]))
 
 
 def test_untrusted_names_are_text() -> None:
-    """Labels with mark-up, other scripts or control characters are text, cut to the available width."""
     for label in ("<script>x</script>", "設備" * 40, "a\x07\nb", "$\\frac{$"):
         draw = partial(case_figure, [observed_only([1e9, 2e9], label)], [[label]])
 
@@ -130,52 +125,15 @@ def test_untrusted_names_are_text() -> None:
         assert shorten(label, 24) in texts(draw)
 
 
-def test_plateaus_end_at_their_cliffs(size_curve: CurveRecords) -> None:
-    """The first from the taper, the next from the end of the cliff; a fitted one has the best sample."""
-    assert size_curve.observation is not None
-    points = size_curve.observation.points
-    rates = [
-        CurveFeature(
-            feature="rate", position="plateau", level=Level(name=name), value=value, unit="B/s", best_point=best
-        )
-        for name, value, best in (("L2", 9e12, None), ("DRAM", 4e12, 3e12))
-    ]
-    taper, cliff = feature_marks(size_curve.observation.features, points)
-    first, second = plateaus((*(f for f in size_curve.observation.features if f.feature != "rate"), *rates), points)
-
-    assert (first.start, first.end) == (pytest.approx(taper.main), pytest.approx(cliff.start))
-    assert cliff.end < second.start < second.end == max(point.point.x for point in points)
-    assert (first.best_point, second.best_point) == (None, 3e12)
-
-
-def test_ratios_beyond_the_strip_have_arrows(size_curve: CurveRecords) -> None:
-    """An observation far from its prediction does not compress the others; 20 % stay visible."""
-    assert size_curve.observation is not None
-    first, *others = size_curve.observation.points
-    far = first.model_copy(update={"value": first.value * 100, "ci_low": first.value, "ci_high": first.value * 101})
-    wild = size_curve.observation.model_copy(update={"points": (far, *others)})
-    with theme():
-        calm, moved = (
-            size_figure([replace(size_curve, observation=seen)], [["a"]]).axes[1]
-            for seen in (size_curve.observation, wild)
-        )
-
-    assert moved.get_ylim()[1] <= 4
-    assert calm.get_ylim()[1] < 2
-    assert len(moved.lines) == len(calm.lines) + 1
-
-
 @pytest.mark.parametrize("high", [3e8, 8.7e8, 3.35e11, 1.6e12, 9.9e14])
 @pytest.mark.parametrize("span", [1.5, 19, 25, 77, 300, 1e4])
 def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
-    """Even with a long unit and two panels side by side."""
     metric = Metric(kind="rate", unit="instruction", label="instruction rate")
     curve = replace(observed_only([high / span, high]), metric=metric)
     assert faults(partial(case_figure, [curve, curve], [["rate"], ["sub_group_rate"]])) == []
 
 
 def test_traces_keep_the_extremes() -> None:
-    """A spike is drawn, however many dispatches there are."""
     times = np.ones(5000)
     times[1234] = 7.0
     at, middle, least, most = binned(np.arange(5000.0), times)
@@ -185,7 +143,6 @@ def test_traces_keep_the_extremes() -> None:
 
 
 def test_a_wide_mark_overlaps_no_text() -> None:
-    """The texts of two overlapping marks are to the left and right of both; a shorter text replaces one too long."""
     cliff = FeatureMark("cliff", 48, 50, 52, 49, 51, ("cliff, longer than the panel " * 9, "cliff"))
     taper = FeatureMark("taper", 51, 52, 52, 40, 70, ("taper",))
     with theme():
@@ -202,7 +159,6 @@ def test_a_wide_mark_overlaps_no_text() -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.01, 0.2))
 def test_spread_keeps_order_and_distance(positions: list[float], gap: float) -> None:
-    """Labels are at least a gap apart, in the same order, with the same mean."""
     placed = spread(positions, gap)
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     sequence = [placed[i] for i in order]
@@ -213,7 +169,6 @@ def test_spread_keeps_order_and_distance(positions: list[float], gap: float) -> 
 
 @given(st.floats(1e-9, 1e15), st.floats(1, 1e12))
 def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
-    """1-2-5, or powers of ten."""
     high = low * factor
     ticks = decimal_ticks(low, high)
 
@@ -223,7 +178,6 @@ def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.integers(2, 9))
 def test_linear_ticks_are_few_even_and_inside(low: float, span: float, most: int) -> None:
-    """At least one tick; steps are 1, 2, 2.5 or 5 times a power of ten."""
     ticks = linear_ticks(low, low + span, most)
     steps = {f"{b - a:.3g}" for a, b in pairwise(ticks)} if span > 1e-6 * abs(low) else set()
 
@@ -234,7 +188,6 @@ def test_linear_ticks_are_few_even_and_inside(low: float, span: float, most: int
 
 
 def test_a_label_covers_no_curve() -> None:
-    """It is near its line where there is room; the line, dots and other texts stay visible."""
     from matplotlib.figure import Figure
 
     with theme():
@@ -254,7 +207,6 @@ def test_a_label_covers_no_curve() -> None:
 
 @pytest.mark.parametrize("colour", [*ACCENTS, OBSERVED, PREDICTED])
 def test_coloured_texts_are_readable(colour: str) -> None:
-    """Contrast with white of at least 4.5 (WCAG 2), computed by hand; dark colours stay unchanged."""
     parts = [int(readable(colour)[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
 

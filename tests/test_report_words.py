@@ -1,4 +1,5 @@
 """Records put together, summed up in words and tables."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 
@@ -21,7 +22,6 @@ from tests.make_report import EVIDENCE
 
 
 def test_every_value_of_every_entry_can_be_written() -> None:
-    """Those that are tables, and those of the match, among them."""
     database = load_database()
     devices = [database.device(entry_id) for entry_id in database.entries]
 
@@ -32,14 +32,12 @@ def test_every_value_of_every_entry_can_be_written() -> None:
 
 
 def test_a_calibrated_finding_may_stand_alone(report: Report) -> None:
-    """Where the specification has nothing to say, the calibrated prediction gives the verdict."""
     finding = next(f for f in report.findings if f.basis == "calibrated")
 
     assert paired([finding])[0].main is finding
 
 
 def test_verdicts_put_the_farthest_first(report: Report) -> None:
-    """One row a workload and feature; errors before what is merely off."""
     wrong = report.findings[-1].model_copy(update={"verdict": Verdict.ERROR, "basis": "specification"})
     rows = verdicts(report.model_copy(update={"findings": (*report.findings[:-1], wrong)}))
 
@@ -56,13 +54,11 @@ def test_verdicts_put_the_farthest_first(report: Report) -> None:
 
 
 def test_of_many_names_only_the_first_are_listed() -> None:
-    """The others are counted; there are at least three."""
     assert with_names(("abcdefg"[i], "same") for i in range(7)) == ("a; b; c; d; 3 more: same",)
     assert with_names(("abcdef"[i], "same") for i in range(6)) == ("a; b; c; d; e; f: same",)
 
 
 def test_what_every_build_says_is_no_warning(report: Report) -> None:
-    """NVIDIA's statistics and its word on kernels are left out; what else a build says stays."""
     first = report.measurements[0]
     usual = (
         "(): Warning: Function step is a kernel, so overriding noinline attribute. The function may be inlined.\n\n"
@@ -83,7 +79,6 @@ def test_what_every_build_says_is_no_warning(report: Report) -> None:
 
 
 def test_what_is_too_long_ends_with_a_sentence() -> None:
-    """Points within numbers end none; one sentence that is too long is cut."""
     text = "It takes 4.81 µs. Then it waits for the one before."
 
     assert whole_sentences(text, 80) == text
@@ -92,7 +87,6 @@ def test_what_is_too_long_ends_with_a_sentence() -> None:
 
 
 def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report) -> None:
-    """Of one that differs, if there is any: the order of builds does not matter."""
     first = report.measurements[0]
     update = {"workload": first.key.workload, "kernel": first.compilation[0].kernel}
     shown = EVIDENCE.model_copy(update={**update, "agrees": None, "loads_bytes_compiled": None})
@@ -109,7 +103,6 @@ def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report
 
 
 def test_what_all_rows_say_is_said_once() -> None:
-    """Beyond a few rows, and never the first column, which names them."""
     rows = tuple((name, "PTX", str(number)) for number, name in enumerate("abcd"))
     table, alike = tables.without_constant_columns(
         tables.Table(("kernel", "code", "regs"), rows, frozenset({"code", "regs"}))
@@ -122,7 +115,6 @@ def test_what_all_rows_say_is_said_once() -> None:
 
 
 def test_columns_break_where_there_is_no_room() -> None:
-    """A table of many short columns breaks their texts instead of printing them over each other."""
     few, many = (tables.Table(tuple("abcdefghijkl"[:n]), (("twelve chars",) * n,)) for n in (4, 12))
 
     assert few.narrow == set("abcd")
@@ -130,7 +122,6 @@ def test_columns_break_where_there_is_no_room() -> None:
 
 
 def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
-    """All values within 15 %, predicted and observed: no steps between, no few sizes, nothing that was not measured."""
     curve = curves(report)[0]
     flat = _with_values(curve, 100.0)
 
@@ -162,7 +153,6 @@ def _with_values(curve: CurveRecords, value: float) -> CurveRecords:
 def test_a_launch_that_lacked_resources_names_its_registers(
     report: Report, registers: tuple[int | None, ...], explained: bool
 ) -> None:
-    """Where the compiler told them, and where they are too many in every build of the kernel."""
     first = report.measurements[0]
     key = first.points[0].point.model_copy(update={"label": "128 x 4", "parameters": {"local_x": 128, "local_y": 4}})
     refused = MeasuredPoint(point=key, skipped="step failed: clEnqueueNDRangeKernel failed: OUT_OF_RESOURCES")
@@ -186,7 +176,6 @@ def test_a_launch_that_lacked_resources_names_its_registers(
 def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(
     report: Report, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a row of its own."""
     plain = next(f for f in report.findings if f.position == "plateau")
     print_findings([plain.model_copy(update={"observed": 9e12, "best_point": 4.5e12, "unit": "B/s"})])
 

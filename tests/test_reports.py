@@ -8,8 +8,12 @@ from gpureport.matching import match_features
 from gpureport.observe import observe
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
+from gpureport.report.pdf import layout
 from gpureport.report.run.curves import curves
 from tests.kept import CPU, GPU, NAMES, kept, kept_html
+
+pytestmark = pytest.mark.xdist_group("documents")
+"""They share the rendered reports."""
 
 
 @pytest.fixture(params=[name if name in (CPU, GPU) else pytest.param(name, marks=pytest.mark.slow) for name in NAMES])
@@ -23,6 +27,12 @@ def test_there_are_reports_of_gpus_and_cpus() -> None:
     assert {kept(name).device.kind for name in (GPU, CPU)} == {"gpu", "cpu"}
 
 
+@pytest.mark.parametrize("name", [GPU, CPU])
+def test_page_one_is_one_page(name: str) -> None:
+    html = kept_html(name)
+    assert len(layout(html[: html.index('class="contents"')] + "></nav></body></html>").pages) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in (GPU, CPU)])
 def test_all_others_can_be_rendered(name: str) -> None:
@@ -30,7 +40,6 @@ def test_all_others_can_be_rendered(name: str) -> None:
 
 
 def test_it_is_complete_and_right(report: Report) -> None:
-    """Nothing was cut off, and every kernel that ran gave the reference's results."""
     assert report.status == "complete"
     assert all(m.verification.passed for m in report.measurements if m.verification)
     assert all(m.skipped or any(point.samples_s for point in m.points) for m in report.measurements)
@@ -42,7 +51,6 @@ def test_it_is_complete_and_right(report: Report) -> None:
 
 
 def test_specification_predictions_came_first(report: Report) -> None:
-    """They were made before any sweep began, calibrated ones before their own."""
     begun = {m.key: m.started_at for m in report.measurements if m.started_at}
     for prediction in report.predictions:
         limit = min(begun.values()) if prediction.kind == "specification" else begun.get(prediction.key)
@@ -50,7 +58,6 @@ def test_specification_predictions_came_first(report: Report) -> None:
 
 
 def test_the_samples_still_show_what_was_found(report: Report) -> None:
-    """Observing the raw samples anew finds the same features at the same places."""
     stored = {o.key: o for o in report.observations}
     for measurement in report.measurements:
         again = observe(measurement)
@@ -62,7 +69,6 @@ def test_the_samples_still_show_what_was_found(report: Report) -> None:
 
 
 def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
-    """Within a factor of 1.5, for L1 and L2, by latency and by bandwidth."""
     h200 = kept(GPU)
     observed = {o.key: o for o in h200.observations}
     found = set()
@@ -78,7 +84,6 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
 
 
 def test_figures_draw_the_tapers_that_tables_list() -> None:
-    """Both read the predicted one off at the sizes that were measured."""
     h200 = kept(GPU)
     observed = {o.key: o for o in h200.observations}
     found = find(h200.device, h200.predictions, h200.measurements, h200.observations)
@@ -97,5 +102,4 @@ def test_figures_draw_the_tapers_that_tables_list() -> None:
 
 
 def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:
-    """None is above what the device can do."""
     assert not [f for f in kept(GPU).findings if f.verdict == Verdict.ERROR]

@@ -1,4 +1,5 @@
 """Sweeps that are not as predicted are tested against hypotheses, and the outcome is shown."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,6 +27,8 @@ COPY = next(w for w in all_workloads() if w.name == "memory/copy")
 SWEEP = COPY.sweeps(TOY, limits_of(TOY, quick=True))[0]
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
 SUBJECT = Subject(COPY, (SWEEP,), TOY)
+OTHER = Level.unexplained(37 * 2**20)
+IDLE = Level.unexplained(37 * 2**20, cause="idle work-items")
 
 
 def _run(times_s: Sequence[float]) -> tuple[Measurement, Observation]:
@@ -59,7 +62,6 @@ def _tested(subject: Subject, times_s: Sequence[float]) -> tuple[Explanation, ..
 
 
 def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -> None:
-    """The calibrated prediction is near, the specification's is not: the entry is what differs."""
     (explanation,) = _tested(replace(SUBJECT, informed=Informed(SLOW)), _times(SLOW))
 
     assert (explanation.basis, explanation.hypothesis, explanation.outcome) == (
@@ -71,14 +73,12 @@ def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -
 
 
 def test_hypotheses_change_the_calibrated_prediction_where_it_is_off() -> None:
-    """What calibration does not explain is tested on what it knows."""
     (explanation,) = _tested(replace(SUBJECT, informed=Informed(SLOW)), [5 * time for time in _times(TOY)])
 
     assert explanation.basis == "calibrated"
 
 
 def test_a_sweep_near_its_prediction_is_not_tested() -> None:
-    """There is nothing to explain."""
     assert _tested(SUBJECT, _times(TOY)) == ()
 
 
@@ -99,15 +99,7 @@ def _explanation(sweep: str, outcome: str, error: float) -> Explanation:
     )
 
 
-EXPLANATIONS = (
-    _explanation("", "explained", 0.2),
-    _explanation("b", "ambiguous", 1.1),
-    _explanation("c", "unexplained", 0.3),
-)
-
-
 def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
-    """No tally counts them, and no table names them with a verdict."""
     measurement, observation = _run([5 * time for time in _times(TOY)])
     findings = find(TOY, [predict_sweep(TOY, COPY, SWEEP, "specification")], [measurement], [observation])
     lesser = [
@@ -121,8 +113,7 @@ def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
 
 
 def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named() -> None:
-    """Neither in the column of what fits nor with what would then be off."""
-    (unexplained,) = (e for e in EXPLANATIONS if e.outcome == "unexplained")
+    unexplained = _explanation("c", "unexplained", 0.3)
     worse = unexplained.model_copy(update={"error": 0.76 * unexplained.base_error})
     assert (fitting(worse), remaining_error(worse)) == ("none", "")
     nearer = unexplained.model_copy(update={"error": 0.74 * unexplained.base_error})
@@ -133,43 +124,17 @@ def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named
 @pytest.mark.parametrize(
     ("position", "level", "text", "name"),
     [
-        (
-            "midpoint",
-            Level.unexplained(37 * 2**20),
-            "unexplained transition at 37 MiB",
-            "other transition",
-        ),
-        (
-            "onset",
-            Level.unexplained(37 * 2**20),
-            "unexplained transition at 37 MiB, onset",
-            "other transition (onset)",
-        ),
-        (
-            "plateau",
-            Level.unexplained(37 * 2**20),
-            "plateau before the unexplained transition at 37 MiB",
-            "rate up to 37 MiB",
-        ),
-        (
-            "plateau",
-            Level.unexplained(37 * 2**20, beyond=True),
-            "plateau beyond 37 MiB",
-            "rate beyond 37 MiB",
-        ),
-        (
-            "plateau",
-            Level.unexplained(37 * 2**20, cause="idle work-items"),
-            "plateau before the transition at 37 MiB (idle work-items)",
-            "rate up to 37 MiB",
-        ),
+        ("midpoint", OTHER, "unexplained transition at 37 MiB", "other transition"),
+        ("onset", OTHER, "unexplained transition at 37 MiB, onset", "other transition (onset)"),
+        ("plateau", OTHER, "plateau before the unexplained transition at 37 MiB", "rate up to 37 MiB"),
+        ("plateau", Level.unexplained(37 * 2**20, beyond=True), "plateau beyond 37 MiB", "rate beyond 37 MiB"),
+        ("plateau", IDLE, "plateau before the transition at 37 MiB (idle work-items)", "rate up to 37 MiB"),
         ("midpoint", Level(name="L2"), "L2 cliff", "L2 cliff"),
     ],
 )
 def test_a_transition_without_a_known_cause_is_named_by_its_size(
     position: str, level: Level, text: str, name: str
 ) -> None:
-    """In documents and in the terminal, where the value is in the row; the model knows the cause of predicted ones."""
     kind = "rate" if position == "plateau" else "cliff"
     feature = CurveFeature(feature=kind, position=position, level=level, value=1.0, unit="B")
 
