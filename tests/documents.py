@@ -1,8 +1,9 @@
-"""Documents as text: HTML reduced to headings, paragraphs, rows, captions and texts of figures, one to a line."""
+"""Documents as text: HTML reduced to headings, sentences, rows, captions and texts of figures, one to a line."""
 
 import difflib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from itertools import groupby
@@ -14,6 +15,8 @@ _PREFIXES = {"li": "- ", "dt": "", "dd": "  : ", "caption": "Caption: ", "figcap
 _BLOCKS = {*_PREFIXES, *(f"h{level}" for level in range(1, 7)), "p", "tr", "text"}
 _IGNORED = {"style", "script", "select"}
 _VOID = {"br", "wbr", "meta", "link", "img", "path", "use"}
+_SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z△✗○“\d])")
+_SHAPES = ("path", "use", "image")
 _VALUE = re.compile(r"[△!]? ?\d[\d.,]*(?: (?:[kMGT]i?)?(?:B|s|ns|µs|ms|[a-z]+)?(?:/s)?\b)?")
 _MASKS = ((re.compile(r"\bgpureport \d+\.\d+[\w.+-]*"), "gpureport VERSION"),)
 _NOW = ((re.compile(r"\b\d+ [A-Z]\w+ 20\d\d, \d\d:\d\d UTC"), "DATE"),)
@@ -28,6 +31,7 @@ class _Reducer(HTMLParser):
         self._text: list[str] = []
         self._cells: list[str] = []
         self._drawn: list[str] = []
+        self._shapes = Counter[str]()
         self._open: list[str] = []
         self._block = ""
         self._ignored = ""
@@ -45,6 +49,8 @@ class _Reducer(HTMLParser):
             self.lines.append(f"Meta {name}: {attributes['content']}")
         if "aria-label" in attributes:
             self.lines.append(f"[{attributes['aria-label']}]")
+        if tag in _SHAPES:
+            self._shapes[tag] += 1
         if tag == "br":
             self._text.append(" / ")
         if tag not in _VOID:
@@ -61,8 +67,10 @@ class _Reducer(HTMLParser):
             self.lines.append(f"| {' | '.join(self._cells)} |")
             self._cells = []
         elif tag == "svg":
-            self.lines += [f"Drawing: {' · '.join(self._drawn)}"] if self._drawn else []
+            counts = ", ".join(f"{self._shapes[name]} {name}" for name in _SHAPES if self._shapes[name])
+            self.lines.append(f"Drawing ({counts}): {' · '.join(self._drawn)}")
             self._drawn = []
+            self._shapes.clear()
 
     def handle_data(self, data: str) -> None:
         if self._ignored == "chart":
@@ -85,7 +93,8 @@ class _Reducer(HTMLParser):
         elif re.fullmatch(r"h\d", block):
             self.lines.append(f"{'#' * int(block[1])} {text}")
         else:
-            self.lines.append(f"{_PREFIXES.get(block, '')}{text}")
+            first, *others = _SENTENCES.split(text)
+            self.lines += [f"{_PREFIXES.get(block, '')}{first}", *(f"  {sentence}" for sentence in others)]
 
 
 def _chart(chart: Mapping[str, object]) -> str:

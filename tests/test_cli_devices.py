@@ -155,13 +155,3 @@ def test_an_error_of_an_architecture_is_reported_once(tmp_path: Path, capsys: Ca
     assert capsys.readouterr().out.count("wave_size") == 1
     assert main(["devices", "check", str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]) == 2
     assert capsys.readouterr().out.count("wave_size") == 2  # two arguments
-
-
-@pytest.mark.parametrize("name", ["[red]<script>", "RTX 9999", ""])
-def test_an_unknown_device_is_named(name: str, capsys: Captured) -> None:
-    assert main(["predict", name]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith(f"gpureport: the database has no device {name!r}")
-    assert captured.err.endswith("'gpureport devices --known' lists all\n")
-    assert captured.err.count("\n") == 1

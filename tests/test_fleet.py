@@ -447,15 +447,6 @@ def test_empty_names_and_paths_are_refused(arguments: list[str], tmp_path: Path,
     )
 
 
-def test_load_by_others_is_a_reason_also_without_peers(run: StoredRun, tmp_path: Path) -> None:
-    Store(tmp_path).add(varied(run, "run", "node", 1, -1.5, others_utilisation=0.8))
-
-    found = analyse(Store(tmp_path))
-
-    assert "other processes used up to 80 % of it" in found.outliers[0].sentence
-    assert "1 of 1 devices" in found.reservations[0]
-
-
 @pytest.mark.parametrize(("width", "found"), [(1.0001, ["node2"]), (1.1, [])])
 def test_noise_within_runs_is_no_difference_between_devices(
     width: float, found: list[str], run: StoredRun, tmp_path: Path

@@ -11,9 +11,7 @@ from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Side,
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.report import Report, save_report
 from gpureport.results.kept import same_model
-from gpureport.results.opening import predicted_report
 from gpureport.spec.database import load_database
-from gpureport.workloads import select
 from tests.kept import CPU, kept
 from tests.make_report import make_report
 
@@ -37,29 +35,6 @@ def test_latencies_that_the_curve_does_not_separate_are_one_figure() -> None:
     low, high = figure.nearer.predicted.ends[0], figure.predicted.ends[1]
     for value, side in ((low * 0.9, "faster"), (low * 1.1, None), (high * 0.9, None), (high * 1.1, "slower")):
         assert replace(figure, measured=Estimate(value)).unpredicted == side
-
-
-def test_where_writes_read_their_lines_the_limits_are_lower() -> None:
-    fills = MEMORY.device.architecture.model_copy(update={"write_allocate": True})
-    device = MEMORY.device.model_copy(update={"architecture": fills})
-    report = predicted_report(device, select(("memory/read", "memory/write", "memory/copy")), quick=True)
-    figures = by_name(report)
-
-    limits = [figures[f"Memory {name}"].specification for name in ("read", "write", "copy")]
-    assert limits == pytest.approx([4.8e12, 4.8e12 / 2, 4.8e12 * 2 / 3])
-
-
-def test_transfers_on_a_cpu_have_no_specification() -> None:
-    cpu = by_name(predicted_report(load_database().device("cpu/epyc_7763"), select(("transfer/pinned",)), quick=True))
-    gpu = by_name(predicted_report(MEMORY.device, select(("transfer/pinned",)), quick=True))
-
-    assert cpu["Host to device, pinned"].predicted
-    assert cpu["Host to device, pinned"].specification is None
-    for name in ("Host to device, pinned", "Device to host, pinned"):
-        rate, most = gpu[name].predicted, gpu[name].specification
-        assert rate
-        assert most
-        assert rate.value <= most
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.findings.key_figures import Estimate, KeyFigure, key_figures
+from gpureport.findings.key_figures import Estimate, KeyFigure
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
@@ -20,15 +20,12 @@ from gpureport.report.run.decisions import (
     working_set,
 )
 from gpureport.report.run.page_one import headline, page_one
-from gpureport.results.opening import predicted_report
 from gpureport.spec.models import CpuOccupancy, Device, Memory
-from gpureport.workloads import select
 from tests.make_report import make_report
 from tests.toy import TOY
 
 BASE = make_report(only=("game_of_life", "memory", "transpose"))
 MEMORY = make_report(only=("memory",))
-PREDICTED = predicted_report(MEMORY.device, select(("memory", "particles/arrays")), quick=True)
 KIB, MIB = 1024.0, 1024.0**2
 
 
@@ -91,15 +88,6 @@ def test_a_low_clock_is_abnormal(share: float, said: bool) -> None:
     report = BASE.model_copy(update={"conditions": (Conditions(workload="a/b", readings=readings),)})
 
     assert ("20 % below" in headline(report, NORMAL, 0)) is said
-
-
-def test_the_headline_says_what_was_not_measured() -> None:
-    skipped = BASE.model_copy(update={"observations": (), "findings": ()})
-    empty = skipped.model_copy(update={"workloads": {}, "measurements": (), "predictions": ()})
-
-    assert headline(skipped, (), 0) == "Nothing was measured: every workload was skipped."
-    assert headline(empty, (), 0) == "Nothing was measured: no workload was run."
-    assert headline(PREDICTED, key_figures(PREDICTED), 0) == "Predicted from the database entry; nothing was measured."
 
 
 def cliff(

@@ -96,21 +96,6 @@ def test_other_load_is_that_of_the_worst_second() -> None:
     assert other_load(calm.model_copy(update={"observations": ()})) == ""
 
 
-def test_cores_that_others_use_are_a_share() -> None:
-    def shared(at_s: float) -> Reading:
-        times = {"cpu_busy_total_s": 0.5 * at_s, "cpu_own_total_s": 0.4 * at_s, "cpu_steal_total_s": 0.02 * at_s}
-        return Reading(at_s=at_s, measuring=True).model_copy(update=times)
-
-    report = with_samples(shared, began_s=3.0)
-    assert report.machine
-    cpu = report.machine.opencl.model_copy(update={"kind": "cpu"})
-    report = report.model_copy(update={"machine": report.machine.model_copy(update={"opencl": cpu})})
-
-    assert other_load(report).startswith(
-        "Other processes used at most 10 % of the cores in any second and other virtual machines at most 2 %."
-    )
-
-
 def test_a_run_keeps_readings_of_every_workload_and_when_its_sweeps_began() -> None:
     report = run(plan(Copy(), Again(), Missing()), LocalMeasurer(FakeBackend(clock_s=77.0)), lambda _: None, Steps())
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from gpureport.cli.summary import print_findings
-from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.records.report import Report
 from gpureport.report.run import appendix, compiled
-from gpureport.report.run.curves import CurveRecords, curves, paired, specified, verdicts
+from gpureport.report.run.curves import CurveRecords, curves, paired
 from gpureport.report.run.values import value_at
 from gpureport.report.text import tables
 from gpureport.report.text.words import (
@@ -35,22 +34,6 @@ def test_a_calibrated_finding_may_stand_alone(report: Report) -> None:
     finding = next(f for f in report.findings if f.basis == "calibrated")
 
     assert paired([finding])[0].main is finding
-
-
-def test_verdicts_put_the_farthest_first(report: Report) -> None:
-    wrong = report.findings[-1].model_copy(update={"verdict": Verdict.ERROR, "basis": "specification"})
-    rows = verdicts(report.model_copy(update={"findings": (*report.findings[:-1], wrong)}))
-
-    assert len(rows) == 4 * 3
-    assert rows[0].worst.main.verdict is Verdict.ERROR
-    second, third = rows[1].worst, rows[2].worst
-    assert second.urgency <= third.urgency
-    alike = [
-        pair.main.verdict
-        for pair in specified(report)
-        if (pair.main.key.family, pair.main.feature) == (second.main.key.family, second.main.feature)
-    ]
-    assert sorted(rows[1].verdicts) == sorted(alike)
 
 
 def test_of_many_names_only_the_first_are_listed() -> None:
