@@ -2,16 +2,20 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import json
+import os
+import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.records.report import Report, save_report
+from tests.kept import GPU, PUBLISHED, REPORTS
 from tests.make_report import make_report, slower
 
-PUBLISHED = Path(__file__).parents[1] / "reports" / "published"
 REPORT = make_report()
 
 
@@ -30,13 +34,30 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 def _copies(report: str, folder: Path, number: int) -> list[str]:
     """Return *number* hard links to one report."""
-    first = folder / "copy-0"
-    first.mkdir(parents=True)
-    shutil.copy(Path(report) / "report.json", first)
+    (file,) = Path(report).glob("report.json*")
+    first = folder / "copy-0" / file.name
+    first.parent.mkdir(parents=True)
+    shutil.copy(file, first)
     for count in range(1, number):
         (folder / f"copy-{count}").mkdir()
-        (folder / f"copy-{count}" / "report.json").hardlink_to(first / "report.json")
+        (folder / f"copy-{count}" / file.name).hardlink_to(first)
     return [str(folder / f"copy-{count}") for count in range(number)]
+
+
+@pytest.mark.slow
+def test_forty_reports_take_little_memory(tmp_path: Path) -> None:
+    """Each of several megabytes; all of them within 1 GiB, because each is reduced to the data of a comparison."""
+    limit = (2**30, resource.RLIM_INFINITY)
+    ended = subprocess.run(
+        [sys.executable, "-m", "gpureport", "compare", *_copies(str(REPORTS / GPU), tmp_path, 40)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "On the same device, all sweeps of 39 machines are within run-to-run variation." in ended.stdout
 
 
 def test_reports_are_printed_and_written(
@@ -168,7 +189,10 @@ def test_names_devices_and_hostile_text(
         (("{0}", "{1}", "--workload", "nothing"), "no workload is called 'nothing'"),
         (("{0}", "{1}", "--workload", "instructions"), "nothing to compare: no two of before, after have a workload"),
         (("{0}", "{1}", "--baseline", "other"), "no machine is called 'other'; choose one of before, after"),
-        (("{0}", "rtx 2070", "--fail-on-regression", "5"), "needs another report of the same device"),
+        (
+            ("{0}", "rtx 2070", "-w", "memory/read", "--fail-on-regression", "5"),
+            "needs another report of the same device",
+        ),
     ],
 )
 def test_mistakes_get_a_sentence(
