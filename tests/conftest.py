@@ -21,6 +21,7 @@ settings.load_profile("shared")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of this suite."""
     parser.addoption("--all", action="store_true", help="also run the tests that are marked slow")
+    parser.addoption("--renew", action="store_true", help="write the golden texts of documents anew")
     parser.addoption("--fuzz", type=int, metavar="N", help="number of changed input files that the fuzzer tries")
 
 

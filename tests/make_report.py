@@ -197,7 +197,7 @@ def _finding(key: SweepKey, predicted: CurveFeature, observed: CurveFeature, bas
             "unit": predicted.unit,
             "ratio": ratio,
             "verdict": Verdict.AGREES if agrees else Verdict.OFF,
-            "explanation": f"{predicted.level} binds there; fill of half-written sectors is the rest.",
+            "explanation": f"{predicted.level} is the bottleneck there; fill of half-written sectors is the rest.",
         }
     )
 
@@ -491,3 +491,20 @@ def _frame_trace(builder: _Builder, variant: tuple[str, str]) -> None:
 
 def _key(variant: tuple[str, str], sweep: str) -> SweepKey:
     return SweepKey(family=variant[0], variant=variant[1], sweep=sweep)
+
+
+def slower(report: Report, factor: float, family: str = "") -> Report:
+    """Return the report of the same machine with every sample *factor* times as long, or only those of a *family*."""
+    measurements = tuple(
+        m.model_copy(
+            update={
+                "points": tuple(
+                    p.model_copy(update={"samples_s": tuple(s * factor for s in p.samples_s)}) for p in m.points
+                )
+            }
+        )
+        if family in ("", m.key.family)
+        else m
+        for m in report.measurements
+    )
+    return report.model_copy(update={"measurements": measurements})

@@ -36,21 +36,6 @@ def report(tmp_path: Path) -> Path:
     return path
 
 
-def test_html_and_pdf_stand_beside_the_report(report: Path, capsys: Captured) -> None:
-    assert main(["render", str(report)]) == 0
-
-    html, *pdfs = (report.with_name(f"report{end}") for end in (".html", ".pdf", "-appendix.pdf"))
-    assert capsys.readouterr().out == f"Written: {html}, {pdfs[0]}, {pdfs[1]}\n"
-    assert all(pdf.read_bytes().startswith(b"%PDF-") for pdf in pdfs)
-
-
-def test_a_folder_will_do_and_another_takes_the_documents(report: Path) -> None:
-    out = report.parent / "out"
-
-    assert main(["render", str(report.parent), "-o", str(out), "--no-pdf"]) == 0
-    assert [path.name for path in out.iterdir()] == ["report.html"]
-
-
 @pytest.mark.parametrize("folder", [".", "out"])
 def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captured) -> None:
     page = report.parent / folder / "report.html"
@@ -65,7 +50,6 @@ def test_documents_are_not_overwritten(report: Path, folder: str, capsys: Captur
 
 
 def test_a_pdf_that_was_there_does_not_stay_beside_a_new_page(report: Path, capsys: Captured) -> None:
-    """Nor is it removed without being asked."""
     report.with_name("report.pdf").write_text("mine")
 
     assert main(["render", str(report), "--no-pdf"]) == 2
@@ -75,15 +59,12 @@ def test_a_pdf_that_was_there_does_not_stay_beside_a_new_page(report: Path, caps
 
 
 def test_documents_are_named_after_their_report(tmp_path: Path, capsys: Captured) -> None:
-    """So that those of two reports stand in one folder."""
     files = tmp_path / "m1.json", tmp_path / "m.2.json"
     for file in files:
         save_report(empty_report(), file)
 
     assert main(["render", *map(str, files), "--no-pdf"]) == 0
     assert capsys.readouterr().out == f"Written: {tmp_path}/m1.html\nWritten: {tmp_path}/m.2.html\n"
-    assert main(["render", str(files[0]), "-o", str(tmp_path / "out")]) == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["m1-appendix.pdf", "m1.html", "m1.pdf"]
     assert main(["render", str(files[0]), "--no-pdf"]) == 2
     assert f"{tmp_path}/m1.html: already exists; use --force" in capsys.readouterr().err
 
@@ -96,26 +77,6 @@ def test_documents_do_not_overwrite_their_report(tmp_path: Path, capsys: Capture
     assert main(["render", str(file), "--force"]) == 2
     assert capsys.readouterr().err == f"gpureport: {file}: its HTML or PDF would overwrite it; rename it to mine.json\n"
     assert file.read_bytes() == before
-
-
-def test_a_report_that_is_given_twice_is_refused(report: Path, capsys: Captured) -> None:
-    assert main(["render", str(report), str(report.parent)]) == 2
-    problem = f"{report.parent}: is the same report as {report}; give each report once"
-    assert capsys.readouterr().err == f"gpureport: {problem}\n"
-
-
-def test_measurements_of_other_runs_stay_as_they_are(report: Path, tmp_path: Path) -> None:
-    other, elsewhere = tmp_path / "other.json", tmp_path / "out" / "report.json"
-    elsewhere.parent.mkdir()
-    elsewhere.write_text("another run")
-    save_report(empty_report().model_copy(update={"created_at": "2026-01-01T00:00:00+00:00"}), other)
-    first = report.read_bytes()
-
-    assert main(["render", str(other), "--no-pdf"]) == 0
-    assert main(["render", str(other), "--no-pdf", "-o", str(elsewhere.parent)]) == 0
-
-    assert report.read_bytes() == first
-    assert elsewhere.read_text() == "another run"
 
 
 def changed(report: Path, **fields: object) -> Path:
@@ -166,6 +127,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(report: Path, capsys: C
     )
 
 
+@pytest.mark.slow
 def test_without_pango_there_is_html_and_a_sentence(report: Path, tmp_path: Path) -> None:
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "sitecustomize.py").write_text(WITHOUT_PANGO)
@@ -189,6 +151,7 @@ def test_without_pango_there_is_html_and_a_sentence(report: Path, tmp_path: Path
     assert not report.with_name("report.pdf").exists()
 
 
+@pytest.mark.slow
 def test_pages_are_a4_or_letter(report: Path, capsys: Captured) -> None:
     for paper, width in (("a4", 595), ("letter", 612)):
         assert main(["render", str(report), "--force", "--paper", paper]) == 0

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.cli.console import printable
-from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import table_lines
 from gpureport.text import sentence
 
@@ -55,15 +54,23 @@ def test_optional_columns_are_left_out_first() -> None:
     assert lines[-1] == "A wider terminal also shows: memory."
 
 
-def test_empty_columns_are_left_out() -> None:
-    assert table_lines(("a", "b", "c"), (("heading",), ("1", "2", "")), 80)[0] == "a  b"
+WORKLOADS = (("memory/read", "1 GB/s"), ("memory/copy", "2 GB/s"))
+HEADED = (("a long heading",), ("1", "2"))
 
 
-def test_workloads_are_grouped_by_family_where_there_is_little_room() -> None:
-    rows = (("memory/read", "1 GB/s"), ("memory/copy", "2 GB/s"))
-
-    assert table_lines(("workload", "rate"), rows, 80)[2:] == ["memory/read  1 GB/s", "memory/copy  2 GB/s"]
-    assert table_lines(("workload", "rate"), rows, 18)[2:] == ["memory", "  read    1 GB/s", "  copy    2 GB/s"]
+@pytest.mark.parametrize(
+    ("columns", "rows", "width", "lines"),
+    [
+        ("abc", (("heading",), ("1", "2", "")), 80, ["heading", "1  2"]),  # the empty column is left out
+        ("ab", WORKLOADS, 80, ["memory/read  1 GB/s", "memory/copy  2 GB/s"]),
+        (("workload", "b"), WORKLOADS, 18, ["memory", "  read    1 GB/s", "  copy    2 GB/s"]),  # by family
+        ("ab", HEADED, 80, ["a long heading", "1  2"]),  # across all columns
+        ("ab", (("  taper (n90)", "1"),), 12, ["  taper    1", "  (n90)"]),  # folded cells keep their indent
+        (("id", "caches"), (("x", "L1 32 KiB, L2 6 MiB"),), 14, ["x   L1 32 KiB,", "    L2 6 MiB"]),
+    ],
+)
+def test_rows_are_laid_out(columns: str, rows: tuple[tuple[str, ...], ...], width: int, lines: list[str]) -> None:
+    assert table_lines(tuple(columns), rows, width)[2:] == lines
 
 
 def test_numbers_are_only_wrapped_before_their_interval() -> None:
@@ -77,22 +84,6 @@ def test_in_the_narrowest_terminals_words_are_broken() -> None:
 
     assert max(map(len, lines)) <= 16
     assert "".join(line[:7].strip() for line in lines[2:]) == "incomprehensibilities"
-
-
-def test_a_row_of_one_cell_is_a_heading_across_all_columns() -> None:
-    lines = table_lines(("a", "b"), (("a heading that is long",), ("1", "2")), 80)
-
-    assert lines == ["a  b", "────", "a heading that is long", "1  2"]
-
-
-def test_folded_cells_keep_their_indent() -> None:
-    assert table_lines(("a", "b"), (("  taper (n90)", "1"),), 12)[2:] == ["  taper    1", "  (n90)"]
-
-
-def test_a_number_stays_next_to_its_name_and_unit() -> None:
-    rows = (("x", "L1 32 KiB, L2 6 MiB"),)
-
-    assert table_lines(("id", "caches"), rows, 14)[2:] == ["x   L1 32 KiB,", "    L2 6 MiB"]
 
 
 @given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=4), st.integers(16, 60))
@@ -126,19 +117,3 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_reasons_read_as_sentences(text: str, expected: str) -> None:
     assert sentence(text) == expected
     assert sentence(sentence(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("unit", "short"),
-    [
-        ("B", "B"),
-        ("B/s", "B/s"),
-        ("s", "s"),
-        ("s/load", "s/load"),
-        ("matrices/s", "/s"),
-        ("cells/step/s", "/s"),
-        ("work-items", ""),
-    ],
-)
-def test_units_leave_out_what_is_counted(unit: str, short: str) -> None:
-    assert short_unit(unit) == short

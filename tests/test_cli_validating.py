@@ -51,18 +51,7 @@ def fake_report() -> Report:
     return run(plan(Copy(), Again()), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
 
 
-def test_every_result_below_a_folder_is_validated(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results)]) == 0
-
-    out = capsys.readouterr().out
-    assert "mine, draft" in out
-    assert "theirs, amd/rx_7900_xt, published" in out
-    assert "RX 7900 XT, particles" in out
-    assert "AMD GPU" in out
-
-
 def test_calibrated_predictions_have_their_counterpart(results: Path, capsys: Captured) -> None:
-    """Only one of the two workloads has calibrated predictions."""
     assert main(["validate", str(results / "mine"), "--times"]) == 0
 
     same = capsys.readouterr().out.partition("Times of the points that also have a calibrated prediction")[2]
@@ -118,24 +107,6 @@ def test_a_file_that_is_there_is_not_overwritten_by_chance(results: Path, capsys
     assert file.read_text() != "old"
 
 
-def test_the_worst_sweeps_are_listed_with_their_bottlenecks(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results), "--times", "--worst", "1"]) == 0
-
-    out = capsys.readouterr().out
-    assert "Sweeps with the largest errors, specification" in out
-    assert "mine, test/copy/size: 9 points, median" in out
-    assert "theirs, particles/structs32/particles, by hand" not in out.partition("Times by bottleneck")[0]
-    assert "Times by bottleneck" in out
-
-
-def test_all_lists_features_of_either_side(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results / "published"), "--all"]) == 0
-
-    out = capsys.readouterr().out
-    assert "theirs, particles/structs32/particles, by hand, specification" in out
-    assert "\n  n90 " in out
-
-
 def test_misses_fail_only_if_strict(results: Path) -> None:
     slow = PUBLISHED.format(device="amd/rx_7900_xt").replace("3.0", "300.0").replace("5.0", "500.0")
     (results / "published" / "theirs.yaml").write_text(slow.replace("8.0", "800.0"))
@@ -154,28 +125,9 @@ def test_a_file_that_is_left_out_fails_only_if_strict(results: Path, capsys: Cap
     assert main(["validate", str(results / "mine"), "--times", "--strict"]) == 1
 
 
-def test_workloads_can_be_chosen(results: Path, capsys: Captured) -> None:
-    assert main(["validate", str(results), "--times", "-w", "particles"]) == 0
-
-    out = capsys.readouterr().out
-    assert "theirs" in out
-    assert "mine" not in out
-    assert "RX 7900 XT, particles" in out
-    assert "no data" not in out
-
-
 def test_a_folder_without_results_is_named(tmp_path: Path, capsys: Captured) -> None:
     assert main(["validate", str(tmp_path)]) == 2
     assert "contains no report.json and no published/*.yaml" in capsys.readouterr().err
-
-
-def test_sweeps_without_a_current_workload_are_reported(
-    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    monkeypatch.setattr("gpureport.cli.validating.all_workloads", lambda: (Copy(),))
-
-    assert main(["validate", str(results / "mine"), "--times"]) == 0
-    assert "test/again/size" in capsys.readouterr().err
 
 
 def test_an_installation_without_results_asks_for_some(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -201,7 +153,6 @@ def test_a_missing_parameter_is_named(tmp_path: Path, capsys: Captured) -> None:
 
 
 def test_kernels_of_the_user_have_their_own_rows(tmp_path: Path, capsys: Captured) -> None:
-    """With --kernel; otherwise a note names the option."""
     saxpy, description = data_dir("kernels_cl") / "examples" / "saxpy.yaml", tmp_path / "saxpy.yaml"
     unverified = saxpy.read_text().partition("expect:")[0]
     description.write_text(unverified.replace("source: saxpy.cl", f"source: {saxpy.with_suffix('.cl')}"))

@@ -5,7 +5,6 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.glossary import Term, find_term, near_names, terms
-from gpureport.records.finding import AGREEMENT, Verdict
 
 Captured = pytest.CaptureFixture[str]
 
@@ -32,17 +31,6 @@ def test_definitions_are_one_or_two_short_sentences(term: Term) -> None:
     assert max(len(sentence.split()) for sentence in sentences) <= 30
 
 
-def test_the_glossary_explains_every_verdict() -> None:
-    verdict = find_term("verdict")
-    assert verdict
-    for each in Verdict:
-        assert str(each) in verdict.definition
-        assert each is Verdict.ERROR or find_term(str(each))
-    agrees = find_term("agrees")
-    assert agrees
-    assert f"a factor of {AGREEMENT:g}." in agrees.definition
-
-
 @pytest.mark.parametrize("columns", [40, 80])
 def test_all_terms_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -54,13 +42,6 @@ def test_all_terms_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatc
         assert any(line.startswith(term.name) for line in lines)
 
 
-def test_one_term_is_printed_by_its_synonym(capsys: Captured) -> None:
-    assert main(["glossary", "Capacity Transition"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("cliff (capacity transition): ")
-    assert out.count("\n") == 1
-
-
 @pytest.mark.parametrize(("typed", "near"), [("cliffs", "cliff"), ("occupency", "occupancy"), ("norm", "p-norm")])
 def test_an_unknown_term_gets_near_ones(typed: str, near: str, capsys: Captured) -> None:
     assert near in near_names(typed)
@@ -70,10 +51,3 @@ def test_an_unknown_term_gets_near_ones(typed: str, near: str, capsys: Captured)
     assert captured.err.count("\n") == 1
     assert repr(typed) in captured.err
     assert near in captured.err
-
-
-def test_a_term_without_near_ones_is_one_sentence(capsys: Captured) -> None:
-    assert main(["glossary", ""]) == 2
-    assert capsys.readouterr().err == (
-        "gpureport: the glossary does not contain ''; `gpureport glossary` lists all terms\n"
-    )

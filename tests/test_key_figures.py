@@ -9,74 +9,21 @@ import pytest
 from gpureport.findings.accuracy import error_statistics, time_error, time_errors
 from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Side, key_figures, with_others
 from gpureport.predict.occupancy import resident_work_items
-from gpureport.records.report import Report, load_report, save_report
+from gpureport.records.report import Report, save_report
 from gpureport.results.kept import same_model
-from gpureport.results.opening import predicted_report
 from gpureport.spec.database import load_database
-from gpureport.workloads import select
+from tests.kept import CPU, kept
 from tests.make_report import make_report
 
-REPORTS = Path(__file__).parents[1] / "reports"
-PATHS = sorted(REPORTS.glob("*/report.json.xz"))
 MEMORY = make_report(only=("memory",))
-
-
-@pytest.fixture(scope="module", params=PATHS, ids=lambda path: path.parent.name)
-def kept(request: pytest.FixtureRequest) -> Report:
-    return load_report(request.param)
 
 
 def by_name(report: Report) -> dict[str, KeyFigure]:
     return {figure.name: figure for figure in key_figures(report)}
 
 
-def test_figures_are_those_of_the_findings_and_of_the_entry() -> None:
-    figures = by_name(MEMORY)
-    finding = next(f for f in MEMORY.findings if f.position == "plateau" and f.level.name == "DRAM")
-
-    assert list(figures) == ["Memory read", "L2 read", "Resident capacity"]
-    read = figures["Memory read"]
-    assert read.measured == Estimate(finding.observed or 0, finding.ci_low, finding.ci_high)
-    assert read.predicted == Estimate(finding.predicted or 0)
-    assert read.specification == 4.8e12
-    assert read.efficiency == pytest.approx((finding.observed or 0) / 4.8e12)
-    assert figures["L2 read"].specification == pytest.approx(36 * 1.98e9 * 132)
-    assert figures["Resident capacity"] == KeyFigure("Resident capacity", "work-items", 132 * 64 * 32)
-
-
-def test_kept_reports_have_every_figure_of_their_device(kept: Report) -> None:
-    figures = by_name(kept)
-    latencies = {name.removeprefix("Latency of ") for name in figures if name.startswith("Latency of ")}
-    levels = {level for name in latencies for level in name.split(" and ")}
-    others = {
-        "Memory write",
-        "Empty kernel, single launch",
-        "Empty kernel, back to back",
-    }  # a quick run leaves them out
-
-    assert {"memory", *(cache.name for cache in kept.device.caches)} <= levels
-    assert {"Memory read", "Memory copy", "fp32 FMA rate", "int32 add rate"} <= set(figures)
-    assert others & set(figures) == (set() if kept.settings.quick else others)
-    assert ("Resident capacity" in figures) is not kept.device.is_cpu
-    assert not (kept.device.is_cpu and "Local memory read" in figures)
-
-
-def test_each_figure_is_the_observation_s_number(kept: Report) -> None:
-    observed = {observation.key: observation for observation in kept.observations}
-    compared = [figure for figure in key_figures(kept) if figure.measured and figure.origin]
-
-    assert len(compared) >= 10
-    for figure in compared:
-        assert figure.origin
-        assert figure.measured
-        features = [f for f in observed[figure.origin.key].features if f.position == figure.origin.position]
-        values = [f.value * figure.factor for f in features]
-        assert any(value == pytest.approx(figure.measured.value, rel=1e-8) for value in values), figure.name
-
-
 def test_latencies_that_the_curve_does_not_separate_are_one_figure() -> None:
-    """Of the nearest unobserved level and the next one; it is compared with the interval of both predictions."""
-    report = load_report(REPORTS / "pocl-xeon-16-cores-quick")
+    report = kept(CPU)
     figure = by_name(report)["Latency of L3 and memory"]
 
     assert not {"Latency of L3", "Latency of memory"} & set(by_name(report))
@@ -88,56 +35,6 @@ def test_latencies_that_the_curve_does_not_separate_are_one_figure() -> None:
     low, high = figure.nearer.predicted.ends[0], figure.predicted.ends[1]
     for value, side in ((low * 0.9, "faster"), (low * 1.1, None), (high * 0.9, None), (high * 1.1, "slower")):
         assert replace(figure, measured=Estimate(value)).unpredicted == side
-
-
-def test_a_floating_point_rate_counts_two_operations() -> None:
-    h200 = next(path for path in PATHS if "h200" in str(path))
-    report = load_report(h200)
-    figure = by_name(report)["fp32 FMA rate"]
-
-    case = next(f for f in report.findings if f.key.workload == "instructions/rate" and f.level.name == "fp32")
-    assert case.observed
-    assert figure.measured
-    assert figure.measured.value == pytest.approx(2 * case.observed)
-    assert figure.specification == pytest.approx(2 * report.device.rate_per_s("fp32"))
-
-
-def test_where_writes_read_their_lines_the_limits_are_lower() -> None:
-    fills = MEMORY.device.architecture.model_copy(update={"write_allocate": True})
-    device = MEMORY.device.model_copy(update={"architecture": fills})
-    report = predicted_report(device, select(("memory/read", "memory/write", "memory/copy")), quick=True)
-    figures = by_name(report)
-
-    limits = [figures[f"Memory {name}"].specification for name in ("read", "write", "copy")]
-    assert limits == pytest.approx([4.8e12, 4.8e12 / 2, 4.8e12 * 2 / 3])
-
-
-def test_transfers_on_a_cpu_have_no_specification() -> None:
-    cpu = by_name(predicted_report(load_database().device("cpu/epyc_7763"), select(("transfer/pinned",)), quick=True))
-    gpu = by_name(predicted_report(MEMORY.device, select(("transfer/pinned",)), quick=True))
-
-    assert cpu["Host to device, pinned"].predicted
-    assert cpu["Host to device, pinned"].specification is None
-    for name in ("Host to device, pinned", "Device to host, pinned"):
-        rate, most = gpu[name].predicted, gpu[name].specification
-        assert rate
-        assert most
-        assert rate.value <= most
-
-
-def test_a_predicted_device_has_predictions_and_no_measurement() -> None:
-    report = predicted_report(MEMORY.device, select(("memory", "launch/queued")), quick=True)
-    figures = key_figures(report)
-
-    assert {"Memory copy", "L1 read", "Latency of L1", "Empty kernel, single launch"} <= {each.name for each in figures}
-    assert all(each.measured is each.efficiency is each.unpredicted is each.unusual is None for each in figures)
-    assert all(each.predicted for each in figures if each.origin)
-
-
-def test_a_device_without_any_sweep_has_exact_figures_only() -> None:
-    bare = MEMORY.model_copy(update=dict.fromkeys(("predictions", "measurements", "observations", "findings"), ()))
-
-    assert [figure.name for figure in key_figures(bare)] == ["Resident capacity"]
 
 
 @pytest.mark.parametrize(

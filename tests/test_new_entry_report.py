@@ -1,4 +1,5 @@
 """``gpureport devices new --report``: the draft of a device contains the values that its run measured."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +17,9 @@ from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Link
 from gpureport.workloads import select
+from tests.kept import CPU, REPORTS
 from tests.make_report import make_machine, make_report
 
-REPORTS = Path(__file__).parents[1] / "reports"
 H200 = load_database().device("nvidia/h200_sxm")
 L1, L2 = H200.caches
 RATES = H200.architecture.rates_per_cycle
@@ -75,7 +76,6 @@ def draft(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_draft_has_the_values_of_the_run(draft: Path) -> None:
-    """Sector, ways and capacity of the L1, a rate, the link and the power limit are those of the measured device."""
     device = load_database([draft.parent]).device("new")
     cache = device.caches[0]
 
@@ -90,7 +90,6 @@ def test_a_draft_has_the_values_of_the_run(draft: Path) -> None:
 
 
 def test_values_name_the_run(draft: Path, report: Report) -> None:
-    """With its date; what the driver reports is marked as queried."""
     written = yaml.safe_load(draft.read_text())
 
     assert written["sources"]["run"]["text"].startswith(f"gpureport run {report.created_at[:10]}, ")
@@ -101,7 +100,6 @@ def test_values_name_the_run(draft: Path, report: Report) -> None:
 
 
 def test_results_without_a_field_are_comments(draft: Path) -> None:
-    """Rates of transfers, counted work-groups, rates that are as documented."""
     comments = "\n".join(line for line in draft.read_text().splitlines() if line.startswith("# "))
 
     assert "copies of pinned memory reach" in comments
@@ -109,9 +107,8 @@ def test_results_without_a_field_are_comments(draft: Path) -> None:
     assert "rates measured as in the architecture's file: " in comments
 
 
-@pytest.mark.parametrize("name", ["nvidia-h100", "pocl-xeon-2-cores"])
+@pytest.mark.parametrize("name", [CPU, pytest.param("nvidia-h100", marks=pytest.mark.slow)])
 def test_drafts_of_kept_reports_pass_the_check(name: str, tmp_path: Path) -> None:
-    """Reports of runs before there were such workloads have fewer values."""
     path = tmp_path / "new.yaml"
 
     assert main(["devices", "new", "--report", str(REPORTS / name), "-o", str(path)]) == 0
@@ -120,7 +117,6 @@ def test_drafts_of_kept_reports_pass_the_check(name: str, tmp_path: Path) -> Non
 
 
 def test_a_relative_lends_what_a_run_did_not_measure(report: Report, tmp_path: Path) -> None:
-    """Measured values come first."""
     save_report(report, tmp_path / "report.json")
     path = tmp_path / "drafts" / "new.yaml"
     arguments = ["--report", str(tmp_path / "report.json"), "--from", "nvidia/h100_sxm", "-o", str(path)]
@@ -142,7 +138,6 @@ def test_a_relative_lends_what_a_run_did_not_measure(report: Report, tmp_path: P
 def test_a_report_must_have_measured_a_device(
     arguments: tuple[str, ...], sentence: str, report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And it replaces the device."""
     save_report(report.model_copy(update={"measurements": ()}), tmp_path / "report.json")
 
     assert main(["devices", "new", "--report", str(tmp_path / "report.json"), *arguments]) == 2

@@ -1,4 +1,5 @@
 """The answers of chapters, on findings of known intervals."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 
@@ -12,7 +13,7 @@ from gpureport.records.report import Report
 from gpureport.report.run import answers, kernels
 from gpureport.report.run.blocks import limit_blocks
 from gpureport.report.run.curves import curves
-from gpureport.report.run.decisions import amount_of_work, bottleneck, most_frequent, working_set
+from gpureport.report.run.decisions import bottleneck, most_frequent
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import limits, limits_table
 from tests.make_report import make_report
@@ -66,18 +67,6 @@ def report_of(*found: Finding) -> Report:
     return BASE.model_copy(update={"findings": found})
 
 
-def caches(*found: Finding) -> list[str]:
-    """Return the answers on caches."""
-    report = report_of(*found)
-    return answers.caches(report, curves(report))
-
-
-def work(*found: Finding) -> list[str]:
-    """Return the answers on work."""
-    report = report_of(*found)
-    return answers.work(report, curves(report))
-
-
 @pytest.mark.parametrize(
     ("observed", "predicted", "parts"),
     [
@@ -94,7 +83,6 @@ def work(*found: Finding) -> list[str]:
 def test_a_difference_needs_intervals_that_do_not_overlap(
     observed: Range, predicted: Range, parts: tuple[str, ...]
 ) -> None:
-    """If they overlap, a near value is as predicted; otherwise the width of the prediction is given."""
     text = compared(finding("midpoint", observed, predicted))
 
     assert all(part in text for part in parts)
@@ -103,7 +91,6 @@ def test_a_difference_needs_intervals_that_do_not_overlap(
 
 
 def test_published_values_have_no_intervals() -> None:
-    """Each is a point, as is a prediction without one."""
     single = finding("midpoint", mib(57, 57, 57), mib(60, 60, 60))
     bare = single.model_copy(update={"ci_low": None, "ci_high": None, "predicted_low": None, "predicted_high": None})
 
@@ -121,90 +108,8 @@ def test_published_values_have_no_intervals() -> None:
     ],
 )
 def test_digits_are_those_that_the_interval_supports(observed: Range, text: str) -> None:
-    """And three at most."""
     position: Position = "n90" if observed[0] < MIB else "midpoint"
     assert value_text(finding(position, observed, None)) == text
-
-
-def test_caches_are_reported_from_the_inside_out() -> None:
-    """First the sentence of page one, then for each level the range over kernels, then unexplained transitions."""
-    first, inner, outer, missed, unexplained, cause = caches(
-        finding("onset", mib(50, 49, 51), mib(48, 46, 50)),
-        finding("midpoint", mib(57, 56.8, 57.2), mib(60, 58, 62)),
-        finding("midpoint", mib(0.2, 0.19, 0.21), mib(0.21, 0.2, 0.22), level="L1"),
-        finding("midpoint", mib(40, 39.99, 40.01), mib(60, 58, 62), Verdict.OFF, variant="game_of_life/naive"),
-        finding("midpoint", None, mib(60, 58, 62), Verdict.NOT_OBSERVED, variant="game_of_life/packed64"),
-        finding("midpoint", mib(400, 395, 405), None, Verdict.NOT_PREDICTED, level=Level.unexplained(400 * 2**20)),
-        finding("midpoint", mib(36.1, 36, 36.2), None, Verdict.NOT_PREDICTED, level=Level.unexplained(36.1 * 2**20)),
-    )
-
-    assert first.startswith("Keep the working set below 50 MiB")
-    assert "L1 cliff is at 205 KiB (Read bandwidth (read))." in inner
-    assert (
-        "L2 cliff ranges from 40 MiB (Game of Life, one byte a cell (naive)) to 57 MiB (Read bandwidth (read))" in outer
-    )
-    assert missed.startswith("One sweep does not")
-    assert unexplained.startswith("Outside")
-    assert "400 MiB (Read bandwidth (read))" in unexplained
-    assert "within the transition range of the L2" in cause
-    assert "36.1 MiB (Read bandwidth (read))" in cause
-
-
-def test_a_chapter_begins_with_the_sentences_of_page_one() -> None:
-    """One description for both: they cannot differ."""
-    report = report_of(
-        finding("onset", mib(50, 49, 51), mib(48, 46, 50)),
-        finding("n90", (1e5, 0.9e5, 1.1e5), (1e5, 0.8e5, 1.2e5)),
-    )
-    found = curves(report)
-
-    assert answers.caches(report, found)[0] == working_set(report, found)
-    assert answers.work(report, found)[0] == amount_of_work(report, found)
-
-
-def test_a_cliff_that_was_not_observed_is_reported() -> None:
-    """A device without any cliff gets one sentence."""
-    missing = finding("midpoint", None, mib(60, 58, 62), Verdict.NOT_OBSERVED)
-
-    assert caches(missing) == ["One sweep does not show the predicted L2 cliff."]
-    assert caches() == ["No cliff (capacity transition) of a cache was observed."]
-
-
-def test_work_is_reported_from_the_least_to_the_most() -> None:
-    """The largest deviation is named, however wide the intervals: beyond a factor of two these excuse nothing."""
-    small = finding("n90", (1e5, 0.9e5, 1.1e5), (1e5, 0.8e5, 1.2e5))
-    wide = finding("n90", (4e6, 3.9e6, 4.1e6), (1e6, 0.2e6, 5e6), Verdict.OFF, variant="game_of_life/naive")
-    far = finding("n90", (2e6, 1.9e6, 2.1e6), (1e6, 0.8e6, 1.2e6), Verdict.OFF, variant="game_of_life/packed64")
-    ends = "at 100 k (memory/read) to 4 M work-items (game_of_life/naive)"
-
-    for count, (first, agree, farthest) in ((2, work(small, wide)), (3, work(small, wide, far))):
-        assert ends in first
-        assert first.startswith("270 k work-items fill all compute units")
-        assert agree == f"1 of {count} tapers agree with the prediction."
-        assert "(naive), sweep “size”: 4.00 times" in farthest
-    first, _ = work(small)
-    assert "at 100 k work-items (memory/read)." in first
-    first, _ = work(finding("n90", None, (1e6, 8e5, 2e6), Verdict.NOT_OBSERVED))
-    assert "reach" not in first
-
-
-def test_without_any_measurement_predictions_are_reported() -> None:
-    """As predictions; without predictions, only the resident capacity is known."""
-    skipped = BASE.model_copy(update={"observations": (), "findings": ()})
-    bare = skipped.model_copy(update={"predictions": ()})
-
-    def every(report: Report) -> tuple[list[str], ...]:
-        return tuple(answer(report, curves(report)) for answer in (answers.caches, answers.work, answers.near_limits))
-
-    (cliffs, *_), (tapers, *_), (limit, *_) = every(skipped)
-    assert cliffs.startswith("Predicted: keep the working set below 43 MiB")
-    assert "Kernels are predicted to reach 90 %" in tapers
-    assert "at 610 k (" in tapers
-    assert "kernels are predicted to reach" in limit
-    assert "memory bandwidth (3 of 3)." in limit
-    without_cliffs, (occupancy,), without_limits = every(bare)
-    assert (without_cliffs, without_limits) == ([], [])
-    assert "full occupancy" in occupancy
 
 
 def one_kernel(share: float, width: float) -> Report:
@@ -230,7 +135,6 @@ def one_kernel(share: float, width: float) -> Report:
     [(0.93, 0.01, False), (1.04, 0.001, False), (1.2, 0.2, False), (1.2, 0.05, True)],
 )
 def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, width: float, passed: bool) -> None:
-    """By more than clocks may lie above the listed one."""
     report = one_kernel(share, width)
     (limit,) = limits(curves(report))
 
@@ -251,19 +155,8 @@ def own_kernel(share: float) -> Report:
     return report.model_copy(update={"workloads": {**report.workloads, "memory/read": info}, "advice": (change,)})
 
 
-def test_a_kernel_that_exceeds_its_limit_is_not_limited_by_it() -> None:
-    """The description may declare more than the kernel needs."""
-    own = own_kernel(1.85)
-
-    (sentence,) = kernels.answers(own, curves(own))
-
-    assert "more than its lowest limit allows: memory bandwidth (185 % of this limit)" in sentence
-    assert "limited by" not in sentence
-
-
 @pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (0.93, True)])
 def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: float, explained: bool) -> None:
-    """Otherwise the nearest limit is named with its percentage, and predicted gains are doubted."""
     own = own_kernel(share)
 
     (sentence,) = kernels.answers(own, curves(own))
@@ -280,7 +173,6 @@ def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: 
 
 @pytest.mark.parametrize(("share", "explained"), [(0.16, False), (0.49, False), (0.5, True), (1.85, True)])
 def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(share: float, explained: bool) -> None:
-    """The same rule for the sentences of page one, of the chapter, and its table with caption."""
     report = one_kernel(share, 0.01)
     found = curves(report)
     known = limits(found)
@@ -299,7 +191,6 @@ def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(shar
 
 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
-    """A second sweep reaches further; one that was not observed does not count."""
     report = one_kernel(0.9, 0.01)
     (prediction,), (observation,) = report.predictions, report.observations
     key = prediction.key.model_copy(update={"sweep": "once"})
@@ -314,20 +205,3 @@ def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
     assert limit.key.sweep == prediction.key.sweep
     (limit,) = limits(curves(both.model_copy(update={"observations": (observation, observed)})))
     assert (limit.key.sweep, limit.share) == ("once", pytest.approx(0.5))
-
-
-def test_the_table_of_limits_has_bottleneck_efficiency_and_occupancy() -> None:
-    """One row for each kernel; the occupancy is that of the largest size's work-groups."""
-    report = one_kernel(0.93, 0.01)
-    table = limits_table(limits(curves(report)), "observed")
-
-    assert table.columns == ("kernel", "observed", "predicted", "bottleneck", "efficiency", "occupancy")
-    assert (table.rows[0][0], *table.rows[0][3:]) == ("memory/read", "memory bandwidth", "93 %", "100 %")
-
-
-def test_nothing_is_said_of_limits_where_there_is_no_prediction() -> None:
-    """Curves that were only measured have none."""
-    bare = BASE.model_copy(update={"predictions": (), "findings": ()})
-
-    assert limits(curves(bare)) == ()
-    assert answers.near_limits(bare, curves(bare)) == []

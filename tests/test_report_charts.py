@@ -1,4 +1,5 @@
 """Data of interactive charts: the numbers of the report, in the page and not in the PDF."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import hashlib
 import json
@@ -7,24 +8,16 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from gpureport.compare import compare, reduced
-from gpureport.findings.verdicts import ceiling_label
 from gpureport.records.report import Report
 from gpureport.report.figures.charts import (
     Chart,
     chart_json,
-    machine_charts,
     roofline_charts,
     sweep_charts,
-    trace_charts,
 )
 from gpureport.report.figures.roofline import roofline_dots
-from gpureport.report.figures.traces import Trace
-from gpureport.report.grouping import grouped
-from gpureport.report.prediction.devices import machine_curve
 from gpureport.report.render import write_report
 from gpureport.report.run.curves import CurveRecords, curves
 from tests.make_report import many_variants
@@ -51,7 +44,6 @@ def known(chart: Chart, kind: str) -> list[tuple[float, float]]:
 
 
 def test_a_curve_has_the_points_of_its_records() -> None:
-    """Values, intervals and the width of the band, with the six digits that reports store."""
     found = curve("working_set")
     assert found.prediction
     spreads = [1 + number / 8 for number in range(len(found.prediction.points))]
@@ -76,75 +68,7 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     assert list(chart.at) == sorted(chart.at)
 
 
-def test_marks_are_the_cliffs_and_tapers_of_the_curve() -> None:
-    """Those of the prediction from the specification, and the observed ones."""
-    (chart,) = sweep_charts([curve("working_set")], ["title"])
-    assert {mark.kind for mark in chart.marks} == {"specification", "observed"}
-    assert all(chart.at[0] <= mark.x <= chart.at[-1] for mark in chart.marks)
-    assert all(mark.start <= mark.x <= mark.end and mark.low <= mark.x <= mark.high for mark in chart.marks)
-    assert all(mark.texts for mark in chart.marks)
-
-
-def test_plateaus_are_those_of_the_observation() -> None:
-    """Each over a range of x, with its value."""
-    found = curve("working_set")
-    assert found.observation
-    (chart,) = sweep_charts([found], ["title"])
-    values = [feature.value for feature in found.observation.features if feature.position == "plateau"]
-    assert values
-    assert [plateau.value for plateau in chart.plateaus] == pytest.approx(values, rel=1e-5)
-    assert all(plateau.start < plateau.end for plateau in chart.plateaus)
-
-
-def test_only_curves_with_both_values_have_ratios() -> None:
-    """Not separate cases, searches and predictions."""
-    found = curve("working_set")
-    assert [chart.ratios for chart in sweep_charts([found, replace(found, observation=None)], ["a", "b"])] == [
-        True,
-        False,
-    ]
-    assert not sweep_charts([curve("case")], ["cases"], cases=True)[0].ratios
-
-
-def test_a_trace_has_the_extremes_of_its_times() -> None:
-    """Relative to the median, in at most 160 bins."""
-    times = np.linspace(1e-3, 2e-3, 1000)
-    (chart,) = trace_charts([Trace("frames", np.cumsum(times), times)])
-    (series,) = chart.series
-    assert len(chart.at) == len(series.values) == 160
-    assert min(filter(None, series.low)) == pytest.approx(1e-3 / 1.5e-3, rel=1e-4)
-    assert max(filter(None, series.high)) == pytest.approx(2e-3 / 1.5e-3, rel=1e-4)
-    assert list(chart.at) == sorted(chart.at)
-
-
-def test_machines_share_a_chart() -> None:
-    """Each has its own points, in the order of the machines; a prediction has no intervals."""
-    seen = reduced(report())
-    alone = report().model_copy(update={"observations": (), "measurements": (), "findings": ()})
-    made = compare({"one": seen, "two": reduced(alone), "three": seen})
-    sweeps = grouped((str(each.key), each) for each in made.curves).values()
-    assert sweeps
-    charts = machine_charts(list(sweeps), ["one", "two", "three"])
-    for chart, curves_of_it in zip(charts, sweeps, strict=True):
-        assert [series.name for series in chart.series] == [each.machine for each in curves_of_it]
-        for series, each in zip(chart.series, curves_of_it, strict=True):
-            points = [(x, value) for x, value in zip(chart.at, series.values, strict=True) if value is not None]
-            assert points == [pytest.approx((p.x, p.value), rel=1e-5) for p in each.points]
-            assert bool(series.low) is each.observed
-    assert "curves" not in made.model_dump_json()
-
-
-def test_cases_have_names_and_no_lines() -> None:
-    """In the order of the sweep."""
-    found = curve("case")
-    (chart,) = sweep_charts([found], ["title"], cases=True)
-    assert chart.labels == tuple(dict.fromkeys(point.point.label for point in found.points))
-    assert chart.at == tuple(range(len(chart.labels)))
-    assert not chart.joined
-
-
 def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
-    """One chart for each class of operations; its dots are below the rate of the class and some bandwidth."""
     device = report().device
     dots = roofline_dots([c for c in curves(report()) if c.key.family == "family_00"], device)
     charts = roofline_charts(dots, device)
@@ -163,36 +87,7 @@ def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
         assert memory == [pytest.approx((x, x * slope), rel=1e-4) for x, _ in memory]
 
 
-def test_two_devices_share_an_x_axis() -> None:
-    """A device without a point has no value there; neither is drawn as observed."""
-    prediction = curve("working_set").specification
-    assert prediction
-    first = machine_curve(prediction, "A")
-    second = first.model_copy(update={"machine": "B", "points": first.points[1:]})
-    (chart,) = machine_charts([[first, second]], ["A", "B"])
-    assert [(series.name, series.kind, series.dots) for series in chart.series] == [
-        ("A", "machine 1", False),
-        ("B", "machine 2", False),
-    ]
-    assert [len(known(chart, f"machine {n}")) for n in (1, 2)] == [len(first.points), len(first.points) - 1]
-    assert chart.ratios
-    assert not machine_charts([[second]], ["A", "B"])[0].ratios
-
-
-def test_a_curve_has_the_predicted_bottleneck_at_each_x() -> None:
-    """That of the prediction with the band."""
-    found = curve("working_set")
-    assert found.prediction
-    (chart,) = sweep_charts([found], ["title"])
-    expected = [(point.point.x, ceiling_label(point.bottleneck)) for point in found.prediction.points]
-    assert chart.at == pytest.approx([x for x, _ in sorted(expected)], rel=1e-5)
-    assert list(chart.bottlenecks) == [name for _, name in sorted(expected)]
-    (bare,) = sweep_charts([replace(found, specification=None, calibrated=None)], ["title"])
-    assert bare.bottlenecks == ()
-
-
 def test_names_cannot_leave_their_element() -> None:
-    """Neither the element nor its text; the JSON stays the same."""
     (chart,) = sweep_charts([curve("case")], [HOSTILE], cases=True)
     text = chart_json([chart])
     assert "<" not in text
@@ -201,7 +96,6 @@ def test_names_cannot_leave_their_element() -> None:
 
 
 def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """One element for each figure with charts; pages for the PDFs have no scripts."""
     given: list[str] = []
 
     def taken(pages: list[str], _: str) -> list[bytes]:
@@ -218,7 +112,6 @@ def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch
 
 
 def test_vendored_files_are_those_of_the_locked_version() -> None:
-    """scripts/vendor writes them, their hashes and the lock file."""
     sums = dict(reversed(line.split()) for line in (VENDOR / "sha256sums.txt").read_text().splitlines())
     files = {path.relative_to(VENDOR).as_posix(): path.read_bytes() for path in (VENDOR / "uplot").iterdir()}
     assert {name: hashlib.sha256(content).hexdigest() for name, content in files.items()} == sums

@@ -4,20 +4,16 @@
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from gpureport.measure.measurer import LocalMeasurer
-from gpureport.observe.disturbance import Cause, spans
+from gpureport.observe.disturbance import spans
 from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
-from gpureport.records.report import Report, load_report, save_report
-from gpureport.report.render import render_html
+from gpureport.records.report import Report
 from gpureport.report.run.conditions import (
     AFFECTED,
-    conditions_table,
     disturbed,
-    disturbed_table,
     load_sentences,
     other_load,
 )
@@ -77,43 +73,8 @@ def with_samples(make: Make, began_s: float, samples: int = 20, every_s: float =
     return report.model_copy(update={"measurements": measurements, "conditions": tuple(parts)})
 
 
-def test_disturbed_samples_are_counted_by_workload() -> None:
-    report = with_samples(beside, began_s=8.0)  # at 5, 13, 21, … s, for two seconds each
-
-    assert [(w.name, w.affected, w.causes) for w in disturbed(report)] == [("family_01/only", True, (Cause.PROCESSES,))]
-    found = disturbed(report)[0]
-    assert found.disturbed == found.samples > 0
-
-
-def test_page_one_says_which_workloads_were_disturbed_and_what_to_do() -> None:
-    report = with_samples(beside, began_s=3.0)  # at 5, 8, 11, 14, 17 s
-
-    text = load_sentences(report)
-    assert text.startswith("Other processes used the device during ")
-    assert (
-        " of the samples of 4 of 5 workloads: family_01/only, family_02/only, family_03/only and family_04/only."
-        in text
-    )
-    assert text.endswith("Measure again while nothing else uses the device.")
-    html = render_html(report)
-    page_one = html[: html.index('class="contents"')]
-    assert "<strong>△ Disturbed measurements.</strong> Other processes used the device during" in page_one
-    assert "Conditions while measuring" in html
-    assert "throttle reason: power cap" in html
-
-
-def test_a_quiet_run_says_nothing_on_page_one() -> None:
-    report = with_samples(quiet, began_s=3.0)
-
-    assert (disturbed(report), load_sentences(report)) == ((), "")
-    html = render_html(report)
-    assert "Disturbed measurements" not in html
-    assert "No disturbed sample was detected" in html
-
-
 @pytest.mark.parametrize(("share", "said"), [(AFFECTED - 0.05, False), (AFFECTED, True)])
 def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool) -> None:
-    """Of a hundred samples of each point, some lie in the eleven seconds that stand for the ten disturbed ones."""
     span = spans([beside(index / 10) for index in range(601)], "gpu")[0]
     every_s = (span.ended_s - span.began_s) / (100 * share)
     first = span.began_s - 5.0 - 0.001  # so that the first sample is the first one disturbed
@@ -125,36 +86,7 @@ def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool)
     assert bool(load_sentences(report)) is said
 
 
-def test_discarded_samples_are_in_the_table_and_not_on_page_one() -> None:
-    report = with_samples(quiet, began_s=3.0, discarded=2)
-
-    assert load_sentences(report) == ""
-    table = disturbed_table(report)
-    assert len(table.rows) == 5
-    assert all(row[2] == "0 (0 %)" and int(row[3]) > 0 for row in table.rows)
-
-
-def test_the_table_shows_clocks_use_reasons_and_what_is_missing() -> None:
-    rows = {row[0]: row[1:] for row in conditions_table(with_samples(beside, 3.0)).rows}
-
-    assert rows["clock"] == ("1.98 GHz", "1.71 GHz", "1.98 GHz", "601", "0")
-    assert rows["utilisation by others, at least"][1:3] == ("0 %", "90 %")
-    assert rows["throttle reason: power cap"][0] == "17 % of readings"
-    assert rows["cores used by other processes"] == ("—", "—", "—", "0", "600")
-    assert rows["load average"][0] == "1.5"
-
-
-def test_missing_readings_are_missing_and_not_zero() -> None:
-    report = with_samples(lambda at_s: Reading(at_s=at_s, measuring=True), began_s=3.0)
-
-    assert load_sentences(report) == ""
-    assert all(
-        row[1:4] == ("—", "—", "—") and row[4] == "0" and int(row[5]) >= 600 for row in conditions_table(report).rows
-    )
-
-
 def test_other_load_is_that_of_the_worst_second() -> None:
-    """With the disturbed samples, unless another sentence counts them."""
     busy, calm = with_samples(beside, began_s=3.0), with_samples(quiet, began_s=3.0, discarded=2)
 
     assert other_load(busy) == "Other processes used at most 90 % of the device in any second."
@@ -162,38 +94,6 @@ def test_other_load_is_that_of_the_worst_second() -> None:
     assert other_load(with_samples(quiet, began_s=3.0)).endswith(" No sample was disturbed.")
     assert other_load(small()) == "Other load was not recorded."
     assert other_load(calm.model_copy(update={"observations": ()})) == ""
-
-
-def test_cores_that_others_use_are_a_share() -> None:
-    """Of the time of all cores: of other processes, and of other virtual machines."""
-
-    def shared(at_s: float) -> Reading:
-        times = {"cpu_busy_total_s": 0.5 * at_s, "cpu_own_total_s": 0.4 * at_s, "cpu_steal_total_s": 0.02 * at_s}
-        return Reading(at_s=at_s, measuring=True).model_copy(update=times)
-
-    report = with_samples(shared, began_s=3.0)
-    assert report.machine
-    cpu = report.machine.opencl.model_copy(update={"kind": "cpu"})
-    report = report.model_copy(update={"machine": report.machine.model_copy(update={"opencl": cpu})})
-
-    assert other_load(report).startswith(
-        "Other processes used at most 10 % of the cores in any second and other virtual machines at most 2 %."
-    )
-
-
-def test_older_reports_have_no_conditions() -> None:
-    report = small()
-
-    assert (disturbed(report), load_sentences(report), conditions_table(report).rows) == ((), "", ())
-    assert "Conditions while measuring" not in render_html(report)
-
-
-def test_readings_survive_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "report.json"
-    report = with_samples(beside, began_s=3.0)
-    save_report(report, path)
-    assert load_report(path).conditions == report.conditions
-    assert '"others_utilisation": null' not in path.read_text()
 
 
 def test_a_run_keeps_readings_of_every_workload_and_when_its_sweeps_began() -> None:

@@ -1,4 +1,5 @@
 """The curves that chapters show: typical ones and the largest deviations."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 
@@ -23,7 +24,6 @@ def _off(curve: CurveRecords, number: int) -> CurveRecords:
 
 
 def test_each_family_has_a_typical_curve_and_all_deviations_are_shown() -> None:
-    """As long as these are few."""
     chosen = selection(_FOUND)
 
     assert {curve.key.family for curve in chosen.typical} <= {curve.key.family for curve in _FOUND}
@@ -34,7 +34,6 @@ def test_each_family_has_a_typical_curve_and_all_deviations_are_shown() -> None:
 
 
 def test_of_many_deviations_the_largest_are_shown() -> None:
-    """In the order of the report; the others are counted."""
     curve = next(curve for curve in _FOUND if any(pair.main.observed for pair in curve.pairs))
     many = [_off(curve, number) for number in range(40)]
     chosen = selection(many)
@@ -45,7 +44,6 @@ def test_of_many_deviations_the_largest_are_shown() -> None:
 
 
 def test_the_largest_deviation_has_a_ratio() -> None:
-    """An unobserved value is more urgent than a ratio that is off, but does not deviate by a factor."""
     (curve, *_) = (curve for curve in _FOUND if any(pair.main.observed for pair in curve.pairs))
     far, farther = (_off(curve, number).pairs[0] for number in (1, 2))
     missing = FindingPair(far.main.model_copy(update={"verdict": Verdict.NOT_OBSERVED, "ratio": None}), None)

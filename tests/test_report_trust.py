@@ -1,124 +1,41 @@
-"""How far to trust a prediction: tables and sentences made from a report."""
-# ruff: noqa: D103
+"""Which examples of predictions a document shows, and how values are written with their intervals."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import Prediction
-from gpureport.records.report import Report, WorkloadInfo
-from gpureport.report.render import render_html
-from gpureport.report.run.trust import arithmetic_table, coverage, examples, rules_table, sensitivity_table
+from gpureport.records.report import WorkloadInfo
+from gpureport.report.run.trust import examples
 from gpureport.units import format_predicted
 from gpureport.workloads import select
 from tests.make_report import make_report
 from tests.toy import TOY
 
 
-@pytest.fixture(scope="module")
-def predictions() -> tuple[Prediction, ...]:
-    """Return predictions of the toy, of both kinds."""
-    (copy,), (particles,) = select(("memory/copy",)), select(("particles/structs16",))
-    limits = limits_of(TOY, quick=True)
-    calibrated = [p.model_copy(update={"kind": "calibrated"}) for p in predict(TOY, particles, limits)]
-    return (*predict(TOY, copy, limits), *predict(TOY, particles, limits), *calibrated)
-
-
-@pytest.fixture(scope="module")
-def report(predictions: tuple[Prediction, ...]) -> Report:
-    """Return a report of them, and of observations half of which are far off."""
-    observations = [
-        Observation(
-            key=p.key,
-            metric=p.metric,
-            axis=p.axis,
-            points=tuple(
-                ObservedPoint(
-                    point=point.point,
-                    time_s=point.time_s * (1.001 if index % 2 else point.spread * 1.01),
-                    value=point.value,
-                    ci_low=point.value,
-                    ci_high=point.value,
-                    samples=5,
-                )
-                for index, point in enumerate(p.points[: len(p.points) // 2 * 2])
-            ),
-            features=(),
-        )
-        for p in predictions[:1]
-    ]
-    return make_report().model_copy(
-        update={"device": TOY, "predictions": predictions, "observations": tuple(observations), "findings": ()}
-    )
-
-
-def test_facts_are_listed_with_what_they_do(report: Report) -> None:
-    table = sensitivity_table(report)
-    by_fact = {row[0]: row for row in table.rows}
-    assert len(table.columns) == 9
-    assert by_fact["clock"][1:4] == ("1.00 GHz", "assumed", "30 %")
-    assert "the model itself" in by_fact
-    shares = [int(row[5].removesuffix("%")) for row in table.rows if row[5]]
-    assert shares == sorted(shares, reverse=True)
-    assert 90 <= sum(shares) <= 100 + len(shares) / 2  # each is rounded
-
-
-def test_calibrated_columns_need_calibrated_predictions(report: Report, predictions: tuple[Prediction, ...]) -> None:
-    assert len(sensitivity_table(report.model_copy(update={"predictions": predictions[:1]})).columns) == 6
-
-
-def test_every_uncertainty_has_its_source() -> None:
-    assert all(row[3] for row in rules_table().rows)
-
-
-def test_coverage_counts_points_within_their_intervals(report: Report) -> None:
-    (sentence,) = coverage(report)
-    points = len(report.observations[0].points)
-    assert (
-        sentence
-        == f"50 % of {points} measured points are within the 95 % interval of the prediction from the specification"
-    )
-
-
-def test_examples_are_one_for_each_family(report: Report) -> None:
-    assert len(examples(report)) == 2
-    _, arithmetic = examples(report)[-1]
-    rows = arithmetic_table(arithmetic).rows
-    assert rows[0][0] == "work_groups"
-    assert rows[-1][0] == "time"
-
-
-def test_examples_are_of_what_the_device_can_run(report: Report) -> None:
-    """Not of a variant or a sweep that was skipped, nor of a point that the device refuses."""
-    copy = next(p for p in report.predictions if p.key.family == "memory" and p.arithmetic)
+def test_examples_are_of_what_the_device_can_run() -> None:
+    (workload,) = select(("memory/copy",))
+    predictions = predict(TOY, workload, limits_of(TOY, quick=True))
+    report = make_report().model_copy(update={"device": TOY, "predictions": predictions, "findings": ()})
+    copy = next(p for p in predictions if p.arithmetic)
     assert copy.arithmetic
     point = next(p.point for p in copy.points if p.point.label == copy.arithmetic.point)
     info = WorkloadInfo(family="memory", variant="copy", title="Copy", description="", skipped="no memory")
     measurement = Measurement(key=copy.key, metric=copy.metric, axis=copy.axis)
 
-    def families(**update: object) -> list[str]:
-        shown = examples(report.model_copy(update={"measurements": (), **update}))
-        return [title for title, _ in shown if "opy" in title]
+    def shown(**update: object) -> int:
+        found = examples(report.model_copy(update={"measurements": (), **update}))
+        return len([title for title, _ in found if "opy" in title])
 
-    assert len(families()) == 1
-    assert families(workloads={"memory/copy": info}) == []
-    assert families(measurements=(measurement.model_copy(update={"skipped": "no sub-groups"}),)) == []
-    for refused, shown in (
+    assert shown() == 1
+    assert shown(workloads={"memory/copy": info}) == 0
+    assert shown(measurements=(measurement.model_copy(update={"skipped": "no sub-groups"}),)) == 0
+    for refused, count in (
         (MeasuredPoint(point=point, skipped="CL_OUT_OF_RESOURCES"), 0),
         (MeasuredPoint(point=point, skipped="it would take too long", late=True), 1),
         (MeasuredPoint(point=point, samples_s=(1.0,)), 1),
     ):
-        assert len(families(measurements=(measurement.model_copy(update={"points": (refused,)}),))) == shown
-
-
-def test_the_document_shows_them(report: Report) -> None:
-    html = render_html(report)
-    assert 'id="trust"' in html
-    assert 'id="arithmetic"' in html
-    assert "memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency" in html
-    older = report.model_copy(update={"predictions": make_report().predictions})
-    assert 'id="arithmetic"' not in render_html(older)
+        assert shown(measurements=(measurement.model_copy(update={"points": (refused,)}),)) == count
 
 
 @pytest.mark.parametrize(
@@ -129,15 +46,10 @@ def test_the_document_shows_them(report: Report) -> None:
         (2e9, 1, "2.00 GB/s"),
         (43.21e9, 1.12, "43.2 GB/s ± 12 %"),
         (43.21e9, 1.15, "43 GB/s ± 15 %"),
-        (43.21e9, 1.01, "43.2 GB/s ± 1 %"),
         (43.21e9, 1.0001, "43.2 GB/s ± 0 %"),
-        (4344e9, 1.26, "4344 GB/s ± 26 %"),
     ],
 )
 def test_predicted_values_have_their_interval(value: float, factor: float, text: str) -> None:
     assert format_predicted(value, value / factor, value * factor, "B/s").replace("\xa0", " ") == text
-
-
-def test_predictions_without_interval_are_plain() -> None:
     assert format_predicted(2e9, None, None, "B/s") == "2.00 GB/s"
     assert format_predicted(None, None, None, "B/s") == "—"

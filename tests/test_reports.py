@@ -1,37 +1,45 @@
 """The results kept in the repository: real devices, measured once, that today's code must still understand."""
-
-from pathlib import Path
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 
-from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.findings.verdicts import find
 from gpureport.matching import match_features
 from gpureport.observe import observe
 from gpureport.records.finding import Verdict
-from gpureport.records.report import Report, load_report
-from gpureport.report.render import render_html
+from gpureport.records.report import Report
+from gpureport.report.pdf import layout
 from gpureport.report.run.curves import curves
+from tests.kept import CPU, GPU, NAMES, kept, kept_html
 
-REPORTS = Path(__file__).parents[1] / "reports"
-PATHS = sorted(REPORTS.glob("*/report.json.xz"))
+pytestmark = pytest.mark.xdist_group("documents")
+"""They share the rendered reports."""
 
 
-@pytest.fixture(params=PATHS, ids=lambda path: path.parent.name)
+@pytest.fixture(params=[name if name in (CPU, GPU) else pytest.param(name, marks=pytest.mark.slow) for name in NAMES])
 def report(request: pytest.FixtureRequest) -> Report:
-    """Each of them."""
-    return load_report(request.param)
+    """Each of them; one GPU and one CPU in the fast suite."""
+    return kept(request.param)
 
 
-def test_there_are_some() -> None:
-    """A GPU and a CPU at least."""
-    kinds = {load_report(path).device.kind for path in PATHS}
+def test_there_are_reports_of_gpus_and_cpus() -> None:
+    assert {GPU, CPU} < set(NAMES)
+    assert {kept(name).device.kind for name in (GPU, CPU)} == {"gpu", "cpu"}
 
-    assert {"gpu", "cpu"} <= kinds
+
+@pytest.mark.parametrize("name", [GPU, CPU])
+def test_page_one_is_one_page(name: str) -> None:
+    html = kept_html(name)
+    assert len(layout(html[: html.index('class="contents"')] + "></nav></body></html>").pages) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in (GPU, CPU)])
+def test_all_others_can_be_rendered(name: str) -> None:
+    assert kept(name).device.name in kept_html(name)
 
 
 def test_it_is_complete_and_right(report: Report) -> None:
-    """Nothing was cut off, and every kernel that ran gave the reference's results."""
     assert report.status == "complete"
     assert all(m.verification.passed for m in report.measurements if m.verification)
     assert all(m.skipped or any(point.samples_s for point in m.points) for m in report.measurements)
@@ -39,7 +47,6 @@ def test_it_is_complete_and_right(report: Report) -> None:
 
 
 def test_specification_predictions_came_first(report: Report) -> None:
-    """They were made before any sweep began, calibrated ones before their own."""
     begun = {m.key: m.started_at for m in report.measurements if m.started_at}
     for prediction in report.predictions:
         limit = min(begun.values()) if prediction.kind == "specification" else begun.get(prediction.key)
@@ -47,7 +54,6 @@ def test_specification_predictions_came_first(report: Report) -> None:
 
 
 def test_the_samples_still_show_what_was_found(report: Report) -> None:
-    """Observing the raw samples anew finds the same features at the same places."""
     stored = {o.key: o for o in report.observations}
     for measurement in report.measurements:
         again = observe(measurement)
@@ -58,27 +64,8 @@ def test_the_samples_still_show_what_was_found(report: Report) -> None:
             assert after == pytest.approx(before, rel=0.01)
 
 
-def test_findings_do_not_repeat_the_tested_hypotheses_which_have_current_names(report: Report) -> None:
-    """In version 1 explanations of findings ended with the result for their sweep, and hypotheses had other names."""
-    tested = {explanation.key: explanation.sentence for explanation in report.explanations}
-    texts = [finding.explanation for finding in report.findings if finding.key in tested]
-
-    assert texts
-    assert not any(tested[f.key] in f.explanation for f in report.findings if f.key in tested)
-    assert all(text == text.rstrip() for text in texts)
-    found = (e.hypothesis for e in report.explanations if e.outcome != "unexplained")
-    names = {name for each in found for name in single_names(each)}
-    assert names <= {hypothesis.name for hypothesis in HYPOTHESES}
-
-
-def test_it_renders(report: Report) -> None:
-    """As HTML, with its device's name."""
-    assert report.device.name in render_html(report)
-
-
 def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
-    """Within a factor of 1.5, for L1 and L2, by latency and by bandwidth."""
-    h200 = load_report(REPORTS / "nvidia-h200")
+    h200 = kept(GPU)
     observed = {o.key: o for o in h200.observations}
     found = set()
     for prediction in h200.predictions:
@@ -93,8 +80,7 @@ def test_the_caches_of_an_h200_give_out_where_predicted() -> None:
 
 
 def test_figures_draw_the_tapers_that_tables_list() -> None:
-    """Both read the predicted one off at the sizes that were measured."""
-    h200 = load_report(REPORTS / "nvidia-h200")
+    h200 = kept(GPU)
     observed = {o.key: o for o in h200.observations}
     found = find(h200.device, h200.predictions, h200.measurements, h200.observations)
     listed = {f.key: f.predicted for f in found if f.position == "n90" and f.predicted}
@@ -112,5 +98,4 @@ def test_figures_draw_the_tapers_that_tables_list() -> None:
 
 
 def test_no_rate_of_the_h200_breaks_a_ceiling() -> None:
-    """None is above what the device can do."""
-    assert not [f for f in load_report(REPORTS / "nvidia-h200").findings if f.verdict == Verdict.ERROR]
+    assert not [f for f in kept(GPU).findings if f.verdict == Verdict.ERROR]

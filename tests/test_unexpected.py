@@ -1,23 +1,22 @@
 """Sweeps that are not as predicted are tested against hypotheses, and the outcome is shown."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from gpureport.cli.summary import feature_name, print_unexpected
+from gpureport.cli.summary import feature_name
 from gpureport.explain.selection import Informed, Subject, explanations
 from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
-from gpureport.records.finding import Explanation, Verdict
+from gpureport.records.finding import Explanation
 from gpureport.records.levels import Level
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.report.render import render_html
 from gpureport.report.run.curves import curves
-from gpureport.report.run.unexpected import answers, fitting, remaining_error, statements, summary, table, tally
-from gpureport.report.text.words import explanations as in_words
+from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
@@ -28,6 +27,8 @@ COPY = next(w for w in all_workloads() if w.name == "memory/copy")
 SWEEP = COPY.sweeps(TOY, limits_of(TOY, quick=True))[0]
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
 SUBJECT = Subject(COPY, (SWEEP,), TOY)
+OTHER = Level.unexplained(37 * 2**20)
+IDLE = Level.unexplained(37 * 2**20, cause="idle work-items")
 
 
 def _run(times_s: Sequence[float]) -> tuple[Measurement, Observation]:
@@ -61,7 +62,6 @@ def _tested(subject: Subject, times_s: Sequence[float]) -> tuple[Explanation, ..
 
 
 def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -> None:
-    """The calibrated prediction is near, the specification's is not: the entry is what differs."""
     (explanation,) = _tested(replace(SUBJECT, informed=Informed(SLOW)), _times(SLOW))
 
     assert (explanation.basis, explanation.hypothesis, explanation.outcome) == (
@@ -73,14 +73,12 @@ def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -
 
 
 def test_hypotheses_change_the_calibrated_prediction_where_it_is_off() -> None:
-    """What calibration does not explain is tested on what it knows."""
     (explanation,) = _tested(replace(SUBJECT, informed=Informed(SLOW)), [5 * time for time in _times(TOY)])
 
     assert explanation.basis == "calibrated"
 
 
 def test_a_sweep_near_its_prediction_is_not_tested() -> None:
-    """There is nothing to explain."""
     assert _tested(SUBJECT, _times(TOY)) == ()
 
 
@@ -101,27 +99,7 @@ def _explanation(sweep: str, outcome: str, error: float) -> Explanation:
     )
 
 
-EXPLANATIONS = (
-    _explanation("", "explained", 0.2),
-    _explanation("b", "ambiguous", 1.1),
-    _explanation("c", "unexplained", 0.3),
-)
-
-
-def test_only_what_fits_has_a_share_that_is_sure() -> None:
-    """Of two that fit equally well it is the share that the first is nearer than the prediction."""
-    explained = _explanation("", "explained", 0.2)
-    rows = table((explained, *EXPLANATIONS[1:])).rows
-
-    assert {row[2]: row[4] for row in rows} == {
-        "cold caches": "80 %",
-        "cold caches or no overlap": "100 %",
-        "none (closest: cold caches)": "—",
-    }
-
-
 def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
-    """No tally counts them, and no table names them with a verdict."""
     measurement, observation = _run([5 * time for time in _times(TOY)])
     findings = find(TOY, [predict_sweep(TOY, COPY, SWEEP, "specification")], [measurement], [observation])
     lesser = [
@@ -134,22 +112,8 @@ def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
     assert explanations(SUBJECT, calibrated, [measurement], [observation]) == ()
 
 
-def test_the_farthest_comes_first() -> None:
-    """Errors are shares, or factors where they are large."""
-    rows = table(EXPLANATIONS).rows
-
-    assert [row[1] for row in rows] == ["a factor of 3.0", "35 %", "22 %"]
-    named = ["cold caches", "cold caches or no overlap", "none (closest: cold caches)"]
-    assert [fitting(e) for e in EXPLANATIONS] == named
-    assert " 3 curves " in tally(EXPLANATIONS)
-    assert tally(EXPLANATIONS).endswith("Explained by hypotheses: 1; by either of two: 1; by none: 1.")
-    assert tally(EXPLANATIONS[2:]).endswith("Explained by none: 1.")
-    assert [name for name, _ in statements(EXPLANATIONS)] == ["cold caches", "no overlap"]
-
-
 def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named() -> None:
-    """Neither in the column of what fits nor with what would then be off."""
-    (unexplained,) = (e for e in EXPLANATIONS if e.outcome == "unexplained")
+    unexplained = _explanation("c", "unexplained", 0.3)
     worse = unexplained.model_copy(update={"error": 0.76 * unexplained.base_error})
     assert (fitting(worse), remaining_error(worse)) == ("none", "")
     nearer = unexplained.model_copy(update={"error": 0.74 * unexplained.base_error})
@@ -157,112 +121,20 @@ def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named
     assert fitting(nearer).startswith("none (closest")
 
 
-def test_answers_say_what_fits_most_often() -> None:
-    """How many curves, by what, and the value that is farthest off; or that none is."""
-    report = make_report(families=1)
-    calm = report.model_copy(update={"findings": tuple(f for f in report.findings if f.verdict is Verdict.AGREES)})
-    off = tuple(f.model_copy(update={"verdict": Verdict.OFF}) for f in report.findings)
-    alike = (*EXPLANATIONS, _explanation("d", "explained", 0.4))
-    many, most, farthest = answers(report.model_copy(update={"findings": off, "explanations": alike}))
-
-    assert many == tally(alike)
-    assert most == f"The most frequent explanation: {statements(EXPLANATIONS)[0][1]} (2 of 4 tested curves)."
-    assert len(list(answers(report.model_copy(update={"findings": off, "explanations": EXPLANATIONS})))) == 2
-    assert farthest.startswith("Largest deviation: Family 00")
-    assert [text.partition(" is ")[0] for text in answers(calm)] == ["Every value"]
-    assert list(answers(report.model_copy(update={"findings": ()}))) == []
-
-
-def test_explanations_are_summed_up_by_what_fits() -> None:
-    """What surely fits before what may, and that before what nothing fits."""
-    first, second = (statement for _, statement in statements(EXPLANATIONS))
-    found = summary((*EXPLANATIONS, _explanation("d", "explained", 0.5)))
-
-    assert [row[0] for row in found.rows] == [first, f"{first}; or {second}", "none of the tested hypotheses"]
-    assert found.rows[0][2:] == ("22 % to 65 %", "5 % to 13 %")
-    assert found.rows[2][3] == "—"
-
-
-def test_the_document_has_what_was_tested_if_there_is_something_to_tell() -> None:
-    """In a chapter and in the appendix, and in the contents; without explanations in neither."""
-    report = make_report(families=1)
-    html = render_html(report.model_copy(update={"explanations": EXPLANATIONS}))
-
-    assert html.count('href="#hypotheses"') == 2
-    assert 'id="hypotheses"' in html
-    assert 'id="fitting"' in html
-    assert "caches contain no data from earlier accesses" in html
-    assert "hypotheses" not in render_html(report).partition("</style>")[2].partition("</style>")[2]
-
-
-def test_a_chapter_says_once_of_a_curve_what_was_tested_on_it() -> None:
-    """After the explanations of its findings, if any is off."""
-    report = make_report(families=1)
-    first = curves(report.model_copy(update={"explanations": EXPLANATIONS}))[0]
-    off = tuple(f.model_copy(update={"verdict": Verdict.OFF}) for f in report.findings)
-    agreeing = tuple(f.model_copy(update={"verdict": Verdict.AGREES}) for f in report.findings)
-    texts, none = (
-        in_words(curves(report.model_copy(update={"findings": found, "explanations": EXPLANATIONS}))[0].groups)
-        for found in (off, agreeing)
-    )
-
-    assert first.tested == "It is said of the first."
-    assert sum("It is said of the first." in text for text in texts) == 1
-    assert texts[-1].endswith("It is said of the first.")
-    assert none == ()
-
-
-def test_the_terminal_names_the_farthest(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line each."""
-    print_unexpected(EXPLANATIONS)
-    lines = capsys.readouterr().out.splitlines()
-
-    assert "3 of 3 curves" in lines[0]
-    assert sum("cold caches" in line for line in lines) == len(EXPLANATIONS)
-    print_unexpected(())
-    assert capsys.readouterr().out == ""
-
-
 @pytest.mark.parametrize(
     ("position", "level", "text", "name"),
     [
-        (
-            "midpoint",
-            Level.unexplained(37 * 2**20),
-            "unexplained transition at 37 MiB",
-            "other transition",
-        ),
-        (
-            "onset",
-            Level.unexplained(37 * 2**20),
-            "unexplained transition at 37 MiB, onset",
-            "other transition (onset)",
-        ),
-        (
-            "plateau",
-            Level.unexplained(37 * 2**20),
-            "plateau before the unexplained transition at 37 MiB",
-            "rate up to 37 MiB",
-        ),
-        (
-            "plateau",
-            Level.unexplained(37 * 2**20, beyond=True),
-            "plateau beyond 37 MiB",
-            "rate beyond 37 MiB",
-        ),
-        (
-            "plateau",
-            Level.unexplained(37 * 2**20, cause="idle work-items"),
-            "plateau before the transition at 37 MiB (idle work-items)",
-            "rate up to 37 MiB",
-        ),
+        ("midpoint", OTHER, "unexplained transition at 37 MiB", "other transition"),
+        ("onset", OTHER, "unexplained transition at 37 MiB, onset", "other transition (onset)"),
+        ("plateau", OTHER, "plateau before the unexplained transition at 37 MiB", "rate up to 37 MiB"),
+        ("plateau", Level.unexplained(37 * 2**20, beyond=True), "plateau beyond 37 MiB", "rate beyond 37 MiB"),
+        ("plateau", IDLE, "plateau before the transition at 37 MiB (idle work-items)", "rate up to 37 MiB"),
         ("midpoint", Level(name="L2"), "L2 cliff", "L2 cliff"),
     ],
 )
 def test_a_transition_without_a_known_cause_is_named_by_its_size(
     position: str, level: Level, text: str, name: str
 ) -> None:
-    """In documents and in the terminal, where the value is in the row; the model knows the cause of predicted ones."""
     kind = "rate" if position == "plateau" else "cliff"
     feature = CurveFeature(feature=kind, position=position, level=level, value=1.0, unit="B")
 

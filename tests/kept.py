@@ -1,0 +1,39 @@
+"""The kept reports and published records of the repository, each read and rendered once in a run of the tests."""
+
+from functools import cache
+from pathlib import Path
+
+from gpureport.records.report import Report, load_report
+from gpureport.report.render import render_html
+from gpureport.results.opening import open_report
+from gpureport.spec.database import Database, load_database
+
+REPORTS = Path(__file__).parents[1] / "reports"
+PUBLISHED = REPORTS / "published"
+GPU, CPU = "nvidia-h200", "pocl-epyc-2-cores-quick"
+"""The reports that stand for all others where one of a kind is enough."""
+NAMES = sorted(path.parent.name for path in REPORTS.glob("*/report.json*"))
+
+
+@cache
+def database() -> Database:
+    """The shipped database."""
+    return load_database()
+
+
+@cache
+def kept(name: str) -> Report:
+    """The kept report of a folder."""
+    return load_report(REPORTS / name)
+
+
+@cache
+def record(name: str) -> Report:
+    """The report of a published record."""
+    return open_report(PUBLISHED / f"{name}.yaml", database)
+
+
+@cache
+def kept_html(name: str) -> str:
+    """The page of a kept report."""
+    return render_html(kept(name))

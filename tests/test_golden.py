@@ -1,0 +1,269 @@
+"""The golden text of each kind of document; ``pytest tests/test_golden.py --renew`` writes them anew.
+
+A line that several documents share is in the text of the first of them only.
+"""
+
+import io
+import shlex
+import shutil
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache, partial
+from itertools import takewhile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from gpureport.cli import main
+from gpureport.cli.measuring import _summarise
+from gpureport.compare import Run, compare
+from gpureport.compare import reduced as excerpt
+from gpureport.data import data_dir
+from gpureport.fleet.analysis import analyse
+from gpureport.fleet.site import write_site
+from gpureport.kernel_files import load_kernels
+from gpureport.measure.measurer import LocalMeasurer
+from gpureport.records.finding import Verdict
+from gpureport.records.measurement import Conditions, MeasuredPoint, Reading, Verification
+from gpureport.records.report import EntryMatch, Report, save_report
+from gpureport.report.comparison.document import content
+from gpureport.report.render import filled, render_html
+from gpureport.report.run.curves import curves
+from gpureport.report.run.page_one import headline
+from gpureport.report.run.statements import statements_table
+from gpureport.results.opening import predicted_report
+from gpureport.run.pipeline import run
+from gpureport.workloads import select
+from tests.documents import difference, masked, pattern, reduced, renew, unshared
+from tests.fake_backend import FakeBackend, Steps
+from tests.fake_run import plan
+from tests.kept import CPU, GPU, PUBLISHED, database, kept, kept_html, record
+from tests.make_fleet import a_run, eight_nodes
+from tests.make_report import make_machine, make_report, slower
+
+pytestmark = pytest.mark.xdist_group("documents")
+"""They share the rendered reports."""
+
+FEW = ("memory/copy", "memory/latency", "launch/queued", "particles/structs16")
+EXAMPLES = data_dir("kernels_cl") / "examples"
+CREATED = "2026-11-21T09:30:00+00:00"
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw in this process, make no PDF, and print for 80 columns."""
+    monkeypatch.setattr("gpureport.report.processes._cores", lambda: 1)
+    monkeypatch.setattr("gpureport.report.render.pdf_problem", lambda: "not wanted")
+    monkeypatch.setattr("gpureport.report.pdf.pdf_problem", lambda: "")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@cache
+def _gpu() -> tuple[list[str], list[str]]:
+    """The lines of the page of a GPU, and its glossary, which every document has."""
+    lines = reduced(kept_html(GPU))
+    start = next(number for number, line in enumerate(lines) if line.startswith("## ") and "Glossary" in line)
+    return lines[:start], lines[start:]
+
+
+def unknown() -> list[str]:
+    """A device that the database lacks, in a disturbed run that did not end, with skipped points and wrong results."""
+    report = make_report(only=("memory", "particles", "transpose"))
+    how = "No entry matches the device (PCI id 10de:2330)."
+    match = EntryMatch(entry=None, how=how, draft=True, notes=("It has 12 of 132 units.",))
+    first, *others = report.measurements
+    check = Verification(passed=False, cases=("97 x 61",), message="97 x 61: 5 of 5917 cells differ.")
+    wrong = first.model_copy(update={"points": (), "verification": check, "skipped": "The results are wrong."})
+    late = [MeasuredPoint(point=p.point, skipped=f"It would take {n}.5 ms.") for n, p in enumerate(others[0].points)]
+    cut = others[0].model_copy(update={"points": (*others[0].points[:9], *late[9:])})
+    own = {first.key.workload: Verdict.ERROR}
+    known = {
+        "match": match,
+        "status": "partial",
+        "findings": tuple(
+            f.model_copy(update={"verdict": own.get(f.key.workload, f.verdict)}) for f in report.findings
+        ),
+        "measurements": tuple(
+            m.model_copy(update={"began_s": 2.0 * n}) for n, m in enumerate((wrong, cut, *others[1:]))
+        ),
+        "conditions": (Conditions(workload="memory/read", readings=tuple(map(busy, range(60)))),),
+    }
+    return reduced(render_html(report.model_copy(update=known), (report.findings, report.findings[:6])))
+
+
+def busy(at_s: float) -> Reading:
+    """Another process keeps the device busy from second 10 to 20."""
+    there = 10 <= at_s < 20
+    return Reading(
+        at_s=at_s,
+        measuring=True,
+        occupied_total_s=0.5 * at_s,
+        clock_hz=1.71e9 if there else 1.98e9,
+        utilisation=1.0 if there else 0.5,
+        others_utilisation=0.9 if there else 0.0,
+        other_processes=int(there),
+        throttle_reasons=("power cap",) if there else (),
+        load_average=1.5,
+    )
+
+
+def published() -> list[str]:
+    """A published record, and the statements of two others."""
+    lines = reduced(render_html(record("rtx_2060_bit_transpose")), dated=True)
+    for name in ("rx_7900_xt_particles", "a40_game_of_life"):
+        report = record(name)
+        assert report.publication
+        rows = statements_table(report, report.publication).rows
+        lines += [f"=== {name}", headline(report, (), 0, curves(report)), *(" | ".join(row) for row in rows)]
+    return lines
+
+
+def one_prediction() -> list[str]:
+    """A GPU of another vendor."""
+    report = predicted_report(database().device("amd/rx_7900_xt"), select(FEW), quick=True)
+    return reduced(render_html(report.model_copy(update={"created_at": CREATED})))
+
+
+def two_predictions() -> list[str]:
+    """Of two vendors, as the command writes it."""
+    with TemporaryDirectory() as folder:
+        _printed(f"predict h200 rx7900xt --quick -w {','.join(FEW)} --pdf -o {folder}")
+        return reduced((Path(folder) / "report.html").read_text(encoding="utf-8"), dated=True)
+
+
+def own_kernels() -> list[str]:
+    """A kernel of the user, measured on a device that does not exist."""
+    with TemporaryDirectory() as folder:
+        unverified = (EXAMPLES / "saxpy.yaml").read_text(encoding="utf-8").partition("expect:")[0]
+        (Path(folder) / "saxpy.yaml").write_text(unverified, encoding="utf-8")
+        shutil.copy(EXAMPLES / "saxpy.cl", folder)
+        kernels = load_kernels([Path(folder) / "saxpy.yaml"])
+        made = run(plan(*kernels), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
+    known = {"machine": make_machine(), "created_at": CREATED, "timings": (), "conditions": ()}
+    return reduced(render_html(made.model_copy(update=known)), dated=True)
+
+
+@cache
+def _two_runs() -> tuple[Report, Report]:
+    """Two reports on the same device, the second a tenth slower in one family, and quick."""
+    report = make_report()
+    quick = report.settings.model_copy(update={"quick": True})
+    return report, slower(report, 1 / 0.9, "game_of_life").model_copy(update={"settings": quick})
+
+
+def _compared(**machines: Report) -> list[str]:
+    runs: dict[str, tuple[Run, ...]] = {name: (excerpt(report),) for name, report in machines.items()}
+    found = compare(runs).model_copy(update={"created_at": CREATED})
+    return reduced(filled("comparison.html.j2", content(found))[0], dated=True)
+
+
+def two_machines() -> list[str]:
+    """Two runs on the same device."""
+    before, after = _two_runs()
+    return _compared(before=before, after=after)
+
+
+def many_machines() -> list[str]:
+    """A measured GPU and CPU, published GPUs, and a predicted one."""
+    published = ("a40_memory", "mi210_memory", "l40_memory")
+    predicted = predicted_report(database().device("intel/hd_520"), select(FEW), quick=True)
+    return _compared(h200=kept(GPU), epyc=kept(CPU), hd_520=predicted, **{name: record(name) for name in published})
+
+
+def fleet() -> list[str]:
+    """The main page, and the pages of a model, of an outlier, and of the comparison."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        write_site(analyse(eight_nodes(a_run(Path("run")), Path("store"))), Path("site"), with_pdf=False)
+        pages = {
+            name: Path("site", f"{name}.html").read_text() for name in ("fleet", "model-0", "device-0-0", "compare")
+        }
+        printed = _printed("fleet report --store store", "fleet list --store store")
+    texts = (text.replace(str(Path(folder).resolve()), "FOLDER") for text in pages.values())
+    lines = [line for page, text in zip(pages, texts, strict=True) for line in (f"=== {page}.html", *reduced(text))]
+    return [*lines, *printed]
+
+
+def terminal() -> list[str]:
+    """A few commands."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        for name, report in zip(("before", "after"), _two_runs(), strict=True):
+            save_report(report, Path(name) / "report.json")
+        for file in (EXAMPLES / "saxpy.cl", EXAMPLES / "saxpy.yaml", PUBLISHED / "rtx_2060_bit_transpose.yaml"):
+            shutil.copy(file, ".")
+        shutil.copy("saxpy.cl", "mine.cl")
+        printed = _printed(
+            "devices --known 'RTX 40'",
+            f"predict h200 --quick -w {','.join(FEW)}",
+            f"predict h200 --quick -w {','.join(FEW[:2])} --all",
+            f"predict h200 rx7900xt --quick -w {','.join(FEW)}",
+            "predict h200 --kernel saxpy.yaml --quick",
+            "compare before after",
+            "validate before rtx_2060_bit_transpose.yaml --times --worst 2",
+            "kernel --new mine.cl",
+            "glossary occupency",
+            "devices check nvidia/a40",
+            "render nothing",
+        )
+    return [*printed, *_captured("=== Summary of a run", lambda: _summarise(kept(CPU), Path("reports")))]
+
+
+def _printed(*commands: str) -> list[str]:
+    """Return what each command prints."""
+    return [
+        line
+        for command in commands
+        for line in _captured(f"$ gpureport {command}", partial(main, shlex.split(command)))
+    ]
+
+
+def _captured(title: str, action: Callable[[], object]) -> list[str]:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        action()
+    errors = [f"(stderr) {line}" for line in err.getvalue().splitlines()]
+    return [title, *masked((*out.getvalue().splitlines(), *errors), dated=True), ""]
+
+
+DOCUMENTS: dict[str, Callable[[], list[str]]] = {
+    "glossary": lambda: _gpu()[1],
+    "run_gpu": lambda: _gpu()[0],
+    "run_cpu": lambda: reduced(kept_html(CPU)),
+    "run_unknown_device": unknown,
+    "own_kernels": own_kernels,
+    "published": published,
+    "prediction_one": one_prediction,
+    "prediction_two": two_predictions,
+    "comparison_two": two_machines,
+    "comparison_many": many_machines,
+    "fleet": fleet,
+    "terminal": terminal,
+}
+_lines = cache(lambda name: DOCUMENTS[name]())
+
+
+def _golden(name: str) -> list[str]:
+    """Return the lines of a document, without those of documents before it; of some only what has another pattern."""
+    if name == "terminal":
+        return _lines(name)
+    key = pattern if name in ("run_unknown_device", "own_kernels") else str
+    known: dict[str, str] = {}
+    for other in takewhile(lambda each: each != name, DOCUMENTS):
+        known = dict.fromkeys(map(key, _lines(other)), other) | known
+    return unshared(_lines(name), known, key)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_document_is_as_before(name: str, pytestconfig: pytest.Config) -> None:
+    """A change is one diff; if it is intended, renew the texts and review them."""
+    if pytestconfig.getoption("renew"):
+        renew(name, _golden(name))
+    if found := difference(name, _golden(name)):
+        pytest.fail(f"Is this intended? If so: python -m pytest tests/test_golden.py --renew\n{found}", pytrace=False)
+
+
+def test_golden_texts_belong_to_documents() -> None:
+    """None is left over."""
+    from tests.documents import FOLDER
+
+    assert sorted(path.stem for path in FOLDER.glob("*.txt")) == sorted(DOCUMENTS)
