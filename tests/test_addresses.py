@@ -198,7 +198,6 @@ def test_the_report_lists_counted_groups(counted: Report) -> None:
     """One row for each case; the ratio where there is one."""
     (block,) = residency_blocks(counted)
 
-    assert block.table is not None
     by_case = {row[0]: row for row in block.table.rows}
     assert len(by_case) == 11
     assert by_case["groups of 128"][-3:] == ("2,112", "2,112", "1.000")

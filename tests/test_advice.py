@@ -229,7 +229,6 @@ def test_one_size_suits_most_searches() -> None:
     second = search("b", {"64x1": 100.0, "256x1": 98.0, "512x1": 88.0})
     best = one_size([first, second])
 
-    assert best is not None
     assert (best.size, best.without, best.losing) == (256, 0, ())
     assert best.losses == {first.key: 0.0, second.key: pytest.approx(0.02)}
     assert best.worst == pytest.approx(0.02)
@@ -240,10 +239,8 @@ def test_times_are_better_if_shorter() -> None:
     slow = search("a", {"64x1": 2.0, "256x1": 1.0, "512x1": 1.25}, kind="time")
     best = one_size([slow])
 
-    assert best is not None
     assert (best.size, best.losses) == (256, {slow.key: 0.0})
     fixed = one_size([slow, search("b", {"512x1": 1.0, "1024x1": 1.0})])
-    assert fixed is not None
     assert (fixed.size, fixed.losses[slow.key]) == (512, pytest.approx(0.2))
 
 
@@ -253,10 +250,8 @@ def test_sizes_whose_intervals_overlap_the_best_lose_nothing() -> None:
     other = search("b", {"64x1": 80.0, "256x1": 100.0})
 
     best = one_size([with_intervals(tied, 0.06), other])
-    assert best is not None
     assert (best.size, best.worst, best.unclear) == (256, 0.0, 1)
     certain = one_size([tied, other])
-    assert certain is not None
     assert (certain.size, certain.worst) == (256, pytest.approx(0.1))
     assert certain.losing == (tied.key,)
 
@@ -265,7 +260,6 @@ def test_a_size_that_more_searches_have_comes_first() -> None:
     """Others cannot be recommended for all."""
     best = one_size([search("a", {"64x1": 100.0, "256x1": 50.0}), search("b", {"256x1": 50.0, "512x1": 100.0})])
 
-    assert best is not None
     assert (best.size, best.without, best.worst) == (256, 0, 0.5)
     assert one_size([]) is None
     assert one_size([search("a", {"64x1": 1.0, "32x2": 2.0})]) is None
@@ -279,14 +273,10 @@ def test_one_size_has_its_best_and_its_worst_shape() -> None:
     line = search("d", {"256x1": 1.0, "64x1": 0.9})
     best = one_size([first, second, third, line])
 
-    assert best is not None
     assert best.size == 256
     assert best.best_shape == BestShape(ShapeLoss(first.key, (16, 16), pytest.approx(0.2)), suits=2, searches=3)
     assert best.worst_shape == ShapeLoss(first.key, (1, 256), pytest.approx(0.8))
     noisy = one_size([with_intervals(search("e", {"256x1": 100.0, "16x16": 80.0, "64x1": 1.0}), 0.35)])
-    assert noisy is not None
-    assert noisy.worst_shape is not None
     assert noisy.worst_shape.loss == 0
     only_lines = one_size([line])
-    assert only_lines is not None
     assert only_lines.best_shape is only_lines.worst_shape is None

@@ -32,30 +32,6 @@ def others(database: Database, *folders: str) -> list[str]:
     return [entry for entry in database.entries if entry.split("/")[0] in (folders or OTHERS)]
 
 
-def test_every_family_that_the_project_speaks_of_is_there(database: Database) -> None:
-    """GCN to RDNA 4, CDNA 1 to 3, Gen9 to Xe2 and HPC, Apple, Arm, Qualcomm, and processors of several kinds."""
-    known = {database.entries[entry].file.architecture for entry in others(database)}
-
-    assert {
-        "gcn1",
-        "gcn2",
-        "gcn3",
-        "gcn4",
-        "gcn5",
-        "cdna1",
-        "cdna2",
-        "cdna3",
-        "rdna1",
-        "rdna2",
-        "rdna3",
-        "rdna3_small",
-        "rdna4",
-    } < known
-    assert {"intel_gen9", "intel_gen11", "intel_xe_lp", "intel_xe_hpg", "intel_xe2", "intel_xe_hpc"} < known
-    assert {"apple_m1", "apple_m3", "mali_valhall", "mali_valhall_3", "adreno_600", "adreno_700"} < known
-    assert {"x86_64", "x86_64_avx512", "aarch64"} < known
-
-
 def test_units_lanes_and_clock_give_the_listed_peak(database: Database) -> None:
     """A multiply-add counts as two; listed peaks of RDNA 3 and 4 count dual issue."""
     for entry in set(others(database, "amd", "intel")) - UNLISTED:
@@ -116,26 +92,3 @@ def test_a_listed_processor_needs_no_machine(database: Database) -> None:
         assert [provenance.kind for provenance in device.provenance.values() if provenance.kind == "queried"] == []
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        "amd/mi25",
-        "amd/mi300x",
-        "intel/arc_a770",
-        "apple/m1",
-        "arm/mali_g610_mc4",
-        "qualcomm/adreno_640",
-        "cpu/altra_q80_30",
-    ],
-)
-def test_predictions_of_all_kinds_of_devices_are_made_without_a_warning(database: Database, entry: str) -> None:
-    """Each kind of occupancy; a curve that does not bend (strips of bytes, MI25); caches below a sweep's least."""
-    device = database.device(entry)
-    limits = limits_of(device, quick=True)
-    chosen = [
-        w for w in all_workloads() if w.name in ("game_of_life/bytes_strips", "memory/read", "bit_transpose/local")
-    ]
-    found = [prediction for workload in chosen for prediction in predict(device, workload, limits)]
-
-    assert {p.key.family for p in found} == {"game_of_life", "memory", "bit_transpose"}
-    assert all(point.time_s > 0 for prediction in found for point in prediction.points)

@@ -372,22 +372,7 @@ def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, n
     shared = likely_level(L2.capacity_bytes, device, ())
 
     assert likely_level(size, device, ()) == ((Level(name="L1"), STEP.onset * size, STEP.end * size) if named else None)
-    assert shared is not None
     assert str(shared[0]) == "L2"
-
-
-def test_a_transition_that_was_not_predicted_names_its_likely_cause() -> None:
-    """In the explanation of the finding, with the range."""
-    prediction = _on_toy(READ)
-    strange = observed_like(prediction).model_copy(update={"features": (_cliff("level 1", 60 * MIB),)})
-    bare = prediction.model_copy(update={"features": ()})
-    (finding,) = find(TOY, [bare], [], [strange])
-
-    assert finding.verdict is Verdict.NOT_PREDICTED
-    _, low, high = likely_level(60 * MIB, TOY, ()) or (None, 0.0, 0.0)
-    assert all(
-        text in finding.explanation for text in ("L2", "transition range", format_bytes(low), format_bytes(high))
-    )
 
 
 def test_tapers_of_different_levels_are_not_compared() -> None:
@@ -443,18 +428,6 @@ def test_a_taper_of_another_level_is_shown_but_not_compared() -> None:
     assert all(all(rate in f.explanation for rate in rates) for f in tapers)
 
 
-def test_a_knee_that_the_sweep_starts_too_late_for_is_said_so() -> None:
-    """The curve has a taper, so it rises and levels off."""
-    prediction = _on_toy(BALLOT, "matrices")
-    seen = observed_like(prediction)
-    features = tuple(f for f in seen.features if f.position != "knee")
-    found = find(TOY, [prediction], [], [seen.model_copy(update={"features": features})])
-    (knee,) = (f for f in found if f.position == "knee")
-
-    assert knee.verdict is Verdict.NOT_OBSERVED
-    assert "starts with too much work" in knee.explanation
-
-
 def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None:
     """All points are three times as slow, and the taper has moved."""
     prediction = _on_toy(BALLOT, "matrices")
@@ -469,15 +442,6 @@ def test_a_taper_that_is_off_says_by_how_much_little_and_much_work_are() -> None
     rates = [f for f in found if f.feature == "rate" and f.verdict is Verdict.OFF]
     assert rates
     assert not any("dispatch" in f.explanation for f in rates)
-
-
-def test_a_taper_that_is_as_predicted_needs_no_comparison_of_times() -> None:
-    """It has only what limits small and large dispatches."""
-    prediction = _on_toy(BALLOT, "matrices")
-    tapers = [f for f in find(TOY, [prediction], [], [observed_like(prediction)]) if f.feature == "taper"]
-
-    assert {f.verdict for f in tapers} == {Verdict.AGREES}
-    assert not any("predicted time" in f.explanation for f in tapers)
 
 
 @pytest.mark.parametrize(("last", "ended"), [(0.99, True), (1.0, False)])
@@ -527,24 +491,6 @@ def test_primitives_that_agree_change_nothing() -> None:
     assert device.provenance["memory.efficiency"].kind == "measured"
 
 
-def test_calibration_takes_what_was_measured() -> None:
-    """Half the bandwidth, and a cliff at a smaller working set."""
-    copy, read = (_on_toy(w) for w in (COPY, READ))
-    device = calibrated(TOY, [copy, read], [observed_like(copy, 0.5), observed_like(read, shift=0.8)])
-
-    assert device.memory.efficiency == pytest.approx(0.45, rel=0.01)
-    assert device.caches[1].bandwidth_transition.midpoint == pytest.approx(0.8, rel=0.01)
-
-
-def test_a_predicted_cliff_is_said_to_be_predicted() -> None:
-    """With or without an interval: it was not observed there."""
-    for intervals in (True, False):
-        prediction = predict(TOY, READ, limits_of(TOY), intervals=intervals)[0]
-        found = find(TOY, [prediction], [], [observed_like(prediction, shift=2.0)])
-        (middle,) = [f for f in found if (f.feature, f.position, str(f.level)) == ("cliff", "midpoint", "L2")]
-        assert "L2 is 64 MiB; the midpoint is predicted at 1.00 times" in middle.explanation
-
-
 def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
     """The second largest of three."""
     prediction = _on_toy(READ)
@@ -559,23 +505,6 @@ def test_an_explanation_gives_the_share_of_the_next_ceiling() -> None:
         for f in rates
     )
     assert all("50 %" in f.explanation for f in rates)
-
-
-def test_a_taper_says_what_bounds_the_smallest_and_the_largest_size() -> None:
-    """And the time of the smallest."""
-    prediction = _on_toy(BALLOT, "matrices")
-    first, *others, last = prediction.points
-    first = first.model_copy(update={"time_s": 1e-3, "bottleneck": "launch"})
-    last = last.model_copy(update={"bottleneck": "shuffle"})
-    ours = prediction.model_copy(update={"points": (first, *others, last)})
-    tapers = [f for f in find(TOY, [ours], [], [observed_like(prediction)]) if f.feature == "taper"]
-
-    assert tapers
-    for found in tapers:
-        small, large = found.explanation.split(";")
-        assert "1.00 ms" in small
-        assert "(launch cost)" in small
-        assert "limited by shuffles" in large
 
 
 def test_an_error_says_how_many_times_as_fast_as_its_ceiling_a_kernel_runs() -> None:
@@ -618,18 +547,6 @@ def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_
         found = likely_level(size * MIB, bare, cliffs)
         assert found
         assert str(found[0]) == level
-
-
-def test_a_cliff_of_the_near_part_is_held_against_one_partition() -> None:
-    """When latency predicts it, and when it is observed without a prediction."""
-    prediction = _on_toy(CHASE)
-    near = next(f for f in prediction.features if str(f.level) == "L2 near partition" and f.position == "midpoint")
-    found = find(TOY, [prediction], [], [observed_like(prediction)])
-    (middle,) = [f for f in found if (f.position, str(f.level)) == ("midpoint", "L2 near partition")]
-
-    share = near.value / (32 * MIB)
-    assert "one partition of L2 is 32 MiB" in middle.explanation
-    assert f"the midpoint is predicted at {share:.2f} times" in middle.explanation
 
 
 def test_a_transition_that_no_level_explains_names_the_nearest_cache() -> None:
@@ -724,38 +641,6 @@ def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
     inside = [p for p in prediction.points if p.point.working_set_bytes < 16 * MIB]
     assert {p.bottleneck for p in inside} == {"L2"}
     assert "bottleneck: L2 bandwidth" in before.explanation
-
-
-def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said() -> None:
-    """The explanation also says when it does not fall."""
-    prediction = _on_toy(READ)
-    bare = prediction.model_copy(update={"features": ()})
-    middle = next(f.value for f in prediction.features if f.position == "midpoint" and str(f.level) == "L2")
-    texts = []
-    for size in (middle, 16 * middle):
-        ends = ((0.7, "onset"), (1.0, "midpoint"), (1.6, "end"))
-        cliff = [_cliff("level 1", share * size).model_copy(update={"position": position}) for share, position in ends]
-        seen = observed_like(prediction).model_copy(update={"features": tuple(cliff)})
-        texts += [f.explanation for f in find(TOY, [bare], [], [seen]) if f.position == "midpoint"]
-
-    assert ["also falls there" in text for text in texts] == [True, False]
-    assert ["has no cliff there" in text for text in texts] == [False, True]
-
-
-def test_a_cliff_near_a_step_that_was_not_measured_is_not_predicted() -> None:
-    """The unexplained transition is left out for the verdict and for its explanation."""
-    prediction = _on_toy(COPY)
-    step = [
-        _cliff(Level.unexplained(1024 * MIB), share * 1024 * MIB).model_copy(update={"position": position})
-        for share, position in ((0.9, "onset"), (1.0, "midpoint"), (1.1, "end"))
-    ]
-    stepped = prediction.model_copy(update={"features": (*prediction.features, *step)})
-    seen = observed_like(prediction)
-    strange = [f.model_copy(update={"level": Level(name="level 9"), "value": 0.6 * f.value}) for f in step]
-    few = seen.model_copy(update={"points": seen.points[1:], "features": (*seen.features, *strange)})
-    found = [f for f in find(TOY, [stepped], [], [few]) if f.feature == "cliff" and f.verdict is Verdict.NOT_PREDICTED]
-
-    assert {f.position for f in found} == {"onset", "midpoint", "end"}
 
 
 def test_a_taper_is_wholly_that_of_the_measured_points() -> None:

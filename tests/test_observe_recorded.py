@@ -77,7 +77,6 @@ def test_every_step_that_others_measured_is_found_and_none_is_invented(
 
     observation = observe(measured)
 
-    assert observation is not None
     midpoints = [f for f in observation.features if f.position == "midpoint"]
     assert [f.value / 1024 for f in midpoints] == pytest.approx(expected, rel=0.03)
     assert all(f.ci_low and f.ci_high and f.ci_high < 1.1 * f.ci_low for f in midpoints)

@@ -24,7 +24,6 @@ def in_rounds(items: Any) -> Any:
 def value(u: Any, rates: Any, noise: float) -> float:
     """Return n90 of points with equal noise."""
     found = saturation(u, rates, np.full(len(u), noise))
-    assert found is not None
     return found.n90.value
 
 
@@ -48,7 +47,6 @@ def test_points_that_a_smooth_maximum_misses_move_n90_by_more_than_their_noise()
     rates = smooth(items) + np.where((items > 2 * KNEE) & (items < 8 * KNEE), np.log(0.85), 0.0)
     fit = fit_smooth_maximum(u, u - rates, np.full(len(u), 0.3))
 
-    assert fit is not None
     assert value(u, rates, 0.001) == pytest.approx(8 * KNEE, rel=0.15)
     assert value(u, rates, 0.3) == pytest.approx(fit.n90().value, rel=0.01)
     assert fit.n90().value < 6 * KNEE
@@ -113,10 +111,7 @@ def test_a_curve_that_reaches_ninety_percent_twice_has_the_first_place_and_an_in
     dip = np.where((items > 16 * KNEE) & (items < 64 * KNEE), np.log(0.8), 0.0)
     single, twice = (saturation(u, smooth(items) + each, np.full(len(u), 0.001)) for each in (0.0 * dip, dip))
 
-    assert single is not None
-    assert twice is not None
     assert twice.n90.value == pytest.approx(single.n90.value, rel=0.1)
-    assert single.n90.high is not None
     assert twice.n90.high is not None
     assert single.n90.high < 1.2 * single.n90.value
     assert twice.n90.high == pytest.approx(64 * KNEE, rel=0.2)

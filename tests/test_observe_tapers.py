@@ -152,7 +152,6 @@ def test_a_fit_says_nothing_of_where_no_point_is() -> None:
     u = np.log(2.0 ** np.concatenate([np.arange(8, 14, 0.5), np.arange(18, 25, 0.5)]))
     fit = fit_smooth_maximum(u, np.log(launch_bound(np.exp(u), 2.0)), np.zeros(len(u)))
 
-    assert fit is not None
     assert fit.fits_at(u[0], 0.02)
     assert not fit.fits_at(u[0] - 0.01, 0.02)
     assert not fit.fits_at(np.log(2.0**16), 0.02)
@@ -168,7 +167,6 @@ def test_points_may_differ_from_a_fit_by_the_tolerance_and_twice_the_error_of_tw
     place = float(u[16])
     off = share * (0.02 + 2 * 0.1 * np.sqrt(1 / 5 + 1 / 3))
 
-    assert fit is not None
     moved = fit.times + np.where(np.abs(u - place) < np.log(2.0), off, 0.0)
     assert replace(fit, times=moved, noise=np.full(len(u), 0.1)).fits_at(place, 0.02) == alike
 
@@ -178,7 +176,6 @@ def test_a_peak_of_one_point_before_a_cliff_is_a_plateau() -> None:
     u, z = np.log([100.0, 1000.0, 2000.0, 4000.0]), np.log([[1.0, 10.0, 3.0, 3.0]])
     found = taper(u, z, np.full(4, 0.01), (Plateau(1, 2), Plateau(2, 4)))
 
-    assert found is not None
     assert found.n90.value == pytest.approx(900.0)
     assert taper(u, z, np.full(4, 0.01), (Plateau(0, 1), Plateau(2, 4))) is None
 

@@ -45,20 +45,6 @@ def _faster_memory(factor: float) -> Device:
     return TOY.model_copy(update={"id": "other", "name": "Other", "memory": memory})
 
 
-def test_ceilings_are_products_of_facts_and_their_intervals_those_of_the_factors() -> None:
-    found = {(each.kind, each.name): each for each in ceilings(TOY)}
-
-    memory = found["bandwidth", "DRAM"]
-    assert memory.value == pytest.approx(TOY.memory.bandwidth_bytes_per_s * TOY.memory.efficiency)
-    sigma = hypot(fact(TOY, "memory.bandwidth").relative, fact(TOY, "memory.efficiency").relative)
-    assert memory.ci_high / memory.value == pytest.approx(exp(NORMAL_95 * sigma), rel=1e-6)
-    assert memory.capacity_bytes == TOY.memory.size_bytes
-    assert found["rate", "fp32"].value == pytest.approx(TOY.rate_per_s("fp32"))
-    assert found["latency", "DRAM"].value == pytest.approx(TOY.memory.latency_cycles / TOY.clock_hz)
-    assert found["bandwidth", "local memory"].value == pytest.approx(4 * TOY.rate_per_s("local"))
-    assert found["launch", "one dispatch"].value == pytest.approx(TOY.launch.single_s)
-
-
 def test_an_outlook_is_the_best_point_of_a_workload() -> None:
     predictions = [each.prediction for each in _all(TOY, "memory/read", "memory/latency")]
     found = {each.workload: each for each in outlooks(predictions)}
@@ -145,41 +131,6 @@ def test_only_sizes_that_both_reach_are_compared() -> None:
     assert np.all(np.isfinite([point.ratio.value for point in copy.points]))
 
 
-def test_the_larger_cache_is_told() -> None:
-    caches = tuple(
-        cache.model_copy(update={"capacity_bytes": 4 * cache.capacity_bytes}) if cache.scope == "device" else cache
-        for cache in TOY.caches
-    )
-    other = TOY.model_copy(update={"id": "other", "name": "Other", "caches": caches})
-
-    assert capacity_difference((TOY, TOY)) is None
-    sentence = capacity_difference((TOY, other))
-    assert sentence is not None
-    assert sentence.endswith(f"the caches of Other, but not those of {TOY.name}.")
-    assert capacity_difference((other, TOY)) == sentence
-
-
-def test_tables_side_by_side() -> None:
-    other = _faster_memory(3.0)
-    first, second = (_all(device, "memory/copy", "launch/queued") for device in (TOY, other))
-    found = contrasts((TOY, other), first, second)
-    a = Side("A", TOY, [each.prediction for each in first])
-    b = Beside(Side("B", other, [each.prediction for each in second]), found)
-
-    table = ceilings_table([a, b.side])
-    assert table.columns == ("ceiling", "A", "B", "B / A")
-    memory = next(row for row in table.rows if row[0] == "DRAM")
-    assert memory[-1] == "3.00"
-    slower = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={"single_s": 2 * TOY.launch.single_s})})
-    (launch,) = [row for row in ceilings_table([a, Side("B", slower, ())]).rows if row[0] == "one dispatch"]
-    assert launch[-1] == "0.500"
-    ratios = ratio_table(a, b, sizes=True)
-    names = [row[0] for row in ratios.rows]
-    assert names == ["launch/queued, isolated", "launch/queued, batched", "memory/copy"]
-    assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
-    assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
-
-
 def _beside(factor: float, *names: str) -> tuple[Side, Beside]:
     """The toy device, and the same with faster memory."""
     other = _faster_memory(factor)
@@ -203,28 +154,6 @@ def test_effects_belong_to_bottlenecks() -> None:
     assert found["fp32"].is_equal
     table = effects_table(a, b)
     assert {row[0] for row in table.rows} == set(map(ceiling_text, found))
-
-
-def test_the_conclusion_says_in_one_sentence_what_changes_and_for_whom() -> None:
-    """With the ratio, both names and the limits that do not change; the table gives the values of a kernel of each."""
-    a, b = _beside(1.4, "memory/copy", "memory/latency", "instructions/rate")
-    pairs = [_beside(factor, "memory/copy", "instructions/rate") for factor in (3, 0.5, 1)]
-    gains, changed, same = (conclusion(*pair, limit_effects(*pair)) for pair in pairs)
-
-    found = {effect.bottleneck: effect for effect in limit_effects(a, b)}
-    assert next(iter(found)) == "memory bandwidth"
-    assert set(found) >= {"latency", "instruction rate"}
-    assert found["latency"].is_equal
-    names = f"{b.side.device.name} is predicted to be ", f" times as fast as {a.device.name} for kernels that stream"
-    assert gains.startswith(names[0])
-    assert names[1] in gains
-    assert gains.endswith(" gain nothing.")
-    assert changed.endswith(" are equally fast.")
-    assert all(text.count(". ") == 0 for text in (gains, changed, same))
-    assert "equally fast for all kernels" in same
-    row = next(row for row in impact_table(a, b, found.values()).rows if row[0] == "instruction rate")
-    assert row[4] == "instructions/rate"
-    assert all(value.endswith("/s") for value in row[5:])
 
 
 def test_bottlenecks_have_kinds() -> None:
@@ -270,18 +199,6 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     assert part_of_units([{"bytes": 3}], 10) is None
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_texts_of_paired_curves_neither_overlap_nor_leave_the_figure(count: int) -> None:
-    a, b = _beside(1.0, "memory/copy", "memory/read", "memory/write")
-    devices = ["W" * 80, "another name " * 20]
-    sweeps = [
-        [machine_curve(prediction, name) for prediction, name in zip(pair, devices, strict=True)]
-        for pair in zip(a.predictions, b.side.predictions, strict=True)
-    ]
-
-    assert faults(lambda: machine_figure(sweeps[:count], devices)) == []
-
-
 def test_paired_curves_are_divided_by_the_first() -> None:
     """By a base that is interpolated, and only where it has values."""
     first = machine_curve(_all(TOY, "memory/copy")[0].prediction, "A")
@@ -299,10 +216,3 @@ def test_paired_curves_are_divided_by_the_first() -> None:
     assert base_of([second], ["A", "B"]) is None
 
 
-def test_a_device_beside_itself_is_compared_at_every_size() -> None:
-    """The smallest and the largest included."""
-    same = _all(TOY, "memory/copy")
-    (copy,) = contrasts((TOY, TOY), same, same)
-    sizes = {each.point.x for each in same[0].prediction.points}
-
-    assert [point.x for point in copy.points] == pytest.approx(sorted(sizes), rel=1e-5)

@@ -151,7 +151,6 @@ def test_few_points_that_are_much_closer_are_not_significant() -> None:
     factors = [1.0] * 19 + [64.0]
     found = _explained(factors, _slower(*[1] * 11, *[2] * 8, 60))
 
-    assert found.error is not None
     assert found.error < 0.5 * found.base_error
     assert found.better_than_base == pytest.approx(1 - (2 / 3) ** 3, abs=0.08)
     assert found.outcome == "unexplained"

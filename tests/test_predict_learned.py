@@ -89,17 +89,6 @@ def test_every_figure_of_another_device_is_learned() -> None:
     assert found.remarks == ()
 
 
-def test_what_was_not_measured_is_not_learned() -> None:
-    assert set(_learned(DRAFT).values) <= {
-        "caches.L1.capacity",
-        "caches.L1.latency",
-        "caches.L2.capacity",
-        "caches.L2.latency",
-        "caches.L2.far_latency",
-        "memory.latency",
-    }
-
-
 def test_a_bandwidth_is_what_the_copy_reached_and_its_interval_that_of_the_copy() -> None:
     """Points are known to 1 %; a stream reaches 0.9 of the listed bandwidth."""
     bandwidth = _learned(DRAFT, ("memory/copy",)).values["memory.bandwidth"]

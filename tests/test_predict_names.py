@@ -25,15 +25,15 @@ from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown, outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import OTHER_CLIFFS, SHAPE, with_intervals
-from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact
+from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact, fact
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.records.levels import Level
-from gpureport.records.prediction import PredictedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
-from gpureport.spec.models import AmdOccupancy, Device, Transition
+from gpureport.spec.models import Cache, Device, Transition
 from gpureport.workloads import all_workloads, select
-from tests.toy import APPLE_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
+from tests.toy import APPLE_RULES, HOPPER_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
 
 SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_items", label="n")
 NEAR = Level(name="L2", near=True)
@@ -145,20 +145,26 @@ def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
 
 
 def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
-    """Between 4 and 64 MiB the border lies at 16 MiB; no transition starts before the smallest onset."""
+    """Between 4 and 64 MiB the border lies at 16 MiB; no transition starts before the smallest onset.
+
+    Beyond four times the largest cache there is none.
+    """
     small = L2.model_copy(update={"name": "L2", "capacity_bytes": 4 * MIB})
     early = Transition(onset=0.1, midpoint=0.5, end=1.25)
     large = L2.model_copy(update={"name": "L3", "bandwidth_transition": early})
-    device = TOY.model_copy(update={"caches": (small, large)})
     points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
 
-    def names(*sizes: float) -> list[str]:
+    def names(*sizes: float, caches: tuple[Cache, ...] = (small, large)) -> list[str]:
+        device = TOY.model_copy(update={"caches": caches})
         return [str(with_level_names([_cliff(size * MIB)], SIZES, points, device)[0].level) for size in sizes]
 
     assert names(3.3, 5, 15, 17, 250) == ["L2", "L2", "L2", "L3", "L3"]
     assert names(3.0) == ["cache"]  # no cache that large
-    bare = TOY.model_copy(update={"caches": ()})
-    assert str(with_level_names([_cliff(MIB)], SIZES, points, bare)[0].level) == "cache"
+    assert names(1.0, caches=()) == ["cache"]
+    assert names(1023, 1025, caches=(large.model_copy(update={"capacity_bytes": 256 * MIB}),)) == [
+        "L3",
+        "unexplained transition at 1 GiB",
+    ]
 
 
 # Intervals
@@ -167,8 +173,6 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
 def _factor(feature: CurveFeature, metric: Metric, points: list[PredictedPoint], moved: Any) -> float:
     facts = [Fact(path, kind, sigma) for path, kind, sigma in FACTS]
     (found,) = with_intervals([feature], metric, points, np.asarray(moved, dtype=float), facts)
-    assert found.ci_low is not None
-    assert found.ci_high is not None
     assert found.ci_high / found.value == pytest.approx(found.value / found.ci_low, rel=1e-3)
     return log(found.ci_high / found.value) / NORMAL_95
 
@@ -247,45 +251,42 @@ def test_n90_moves_by_what_its_time_and_the_plateaus_do_not_share_over_the_slope
 # Outlooks
 
 
-def test_the_best_point_is_the_highest_rate_or_the_shortest_time() -> None:
-    prediction = predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
-    values = [3.0, 7.0, 7.0, 1.0]
-    points = tuple(_point(2.0**i, value, "L2", "L2") for i, value in enumerate(values))
-    rates = prediction.model_copy(update={"points": points})
-    times = rates.model_copy(update={"metric": TIME})
+@pytest.fixture(scope="module")
+def reads() -> Prediction:
+    return predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
+
+
+def test_the_best_point_is_the_highest_rate_or_the_shortest_time(reads: Prediction) -> None:
+    points = tuple(_point(2.0**i, value, "L2", "L2") for i, value in enumerate([3.0, 7.0, 7.0, 1.0]))
+    rates = reads.model_copy(update={"points": points})
 
     assert best_point(rates) is points[1]
-    assert best_point(times) is points[3]
+    assert best_point(rates.model_copy(update={"metric": TIME})) is points[3]
     (row,) = outlooks([rates])
-    assert (row.value, row.at, row.unit) == (7.0, "2", f"{prediction.metric.unit}/s")
+    assert (row.value, row.at, row.unit) == (7.0, "2", f"{reads.metric.unit}/s")
 
 
-def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_that_shows_them() -> None:
-    one = predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
-    points = tuple(p.model_copy(update={"value": 10 * p.value, "spread": 2.0}) for p in one.points)
-    moved = tuple(f.model_copy(update={"value": 3 * f.value}) for f in one.features)
-    other = one.model_copy(
-        update={"key": one.key.model_copy(update={"sweep": "other"}), "points": points, "features": moved}
-    )
-    (row,) = outlooks([one, other])
+def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown(reads: Prediction) -> None:
+    groups = reads.model_copy(update={"axis": Axis(quantity="work_group", label="group")})
+    frames = reads.model_copy(update={"key": reads.key.model_copy(update={"sweep": "frames"})})
+    empty = reads.model_copy(update={"points": ()})
+
+    assert [is_shown(each) for each in (reads, groups, frames, empty)] == [True, False, False, False]
+    assert outlooks([groups, frames, empty]) == ()
+
+
+def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_that_shows_them(reads: Prediction) -> None:
+    points = tuple(p.model_copy(update={"value": 10 * p.value, "spread": 2.0}) for p in reads.points)
+    moved = tuple(f.model_copy(update={"value": 3 * f.value}) for f in reads.features)
+    key = reads.key.model_copy(update={"sweep": "other"})
+    (row,) = outlooks([reads, reads.model_copy(update={"key": key, "points": points, "features": moved})])
 
     assert row.sweep == "other"
     assert row.value == max(p.value for p in points)
     assert (row.ci_low, row.ci_high) == pytest.approx((row.value / 2, 2 * row.value))
-    assert [c.value for c in row.cliffs] == sorted(f.value for f in one.features if f.position == "midpoint")
-    assert row.taper == next((f for f in one.features if f.position == "n90"), None)
-    assert row.occupancy is not None
-    assert row.occupancy.fraction == min(entry.fraction for entry in one.occupancy)
-
-
-def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown() -> None:
-    one = predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
-    groups = one.model_copy(update={"axis": Axis(quantity="work_group", label="group")})
-    frames = one.model_copy(update={"key": one.key.model_copy(update={"sweep": "frames"})})
-    empty = one.model_copy(update={"points": ()})
-
-    assert [is_shown(each) for each in (one, groups, frames, empty)] == [True, False, False, False]
-    assert outlooks([groups, frames, empty]) == ()
+    assert [c.value for c in row.cliffs] == sorted(f.value for f in reads.features if f.position == "midpoint")
+    assert row.taper == next((f for f in reads.features if f.position == "n90"), None)
+    assert row.occupancy.fraction == min(entry.fraction for entry in reads.occupancy)
 
 
 @pytest.mark.parametrize(
@@ -415,23 +416,23 @@ def test_caches_differ_by_a_quarter_at_least(factor: float, ends: tuple[str, str
 # Registers
 
 
-def test_a_kernel_of_more_registers_than_a_work_item_may_have_does_not_run() -> None:
-    rdna = toy(occupancy=RDNA3_RULES).architecture
-    assert isinstance(rdna.occupancy, AmdOccupancy)
-    sentence = too_many_registers(rdna, (32,), Resources(257))
+@pytest.mark.parametrize(
+    ("rules", "work_group", "resources", "numbers"),
+    [
+        (RDNA3_RULES, (32,), Resources(256), []),
+        (RDNA3_RULES, (32,), Resources(257), [257, 8224, 32, 2 * 1536 * 32]),
+        (HOPPER_RULES, (1024,), Resources(80), [80, 81920, 1024, 65536]),
+        (HOPPER_RULES, (2048,), Resources(80), []),  # its size is what is too large
+        (HOPPER_RULES, (64,), Resources(32, int(300 * KIB)), []),  # or its local memory
+        (APPLE_RULES, (1024,), Resources(128), [128, 131072, 1024, 53248]),
+    ],
+)
+def test_what_takes_more_registers_than_there_are_does_not_run(
+    rules: Any, work_group: tuple[int, ...], resources: Resources, numbers: list[int]
+) -> None:
+    sentence = too_many_registers(toy(occupancy=rules).architecture, work_group, resources)
 
-    assert too_many_registers(rdna, (32,), Resources(256)) is None
-    assert re.findall(r"\d+", sentence or "") == ["257", "8224", "32", f"{2 * 1536 * 32}"]
-
-
-def test_a_work_group_whose_waves_take_more_registers_than_there_are_does_not_run() -> None:
-    nvidia, pooled = TOY.architecture, toy(occupancy=APPLE_RULES).architecture
-    found = too_many_registers(nvidia, (1024,), Resources(80)), too_many_registers(pooled, (1024,), Resources(128))
-
-    assert re.findall(r"\d+", found[0] or "") == ["80", "81920", "1024", "65536"]
-    assert re.findall(r"\d+", found[1] or "")[-1] == "53248"
-    assert too_many_registers(nvidia, (2048,), Resources(80)) is None  # its size is what is too large
-    assert too_many_registers(nvidia, (64,), Resources(32, int(300 * KIB))) is None  # or its local memory
+    assert [int(number) for number in re.findall(r"\d+", sentence or "")] == numbers
 
 
 # Levels, ceilings, limits
@@ -471,24 +472,40 @@ def test_no_data_have_left_no_cache() -> None:
 
 
 def test_all_limits_of_a_device_are_listed_from_the_outside_in() -> None:
-    found = ceilings(TOY)
-    names = [(each.kind, each.name) for each in found]
-    values = {(each.kind, each.name): each for each in found}
+    """Products of facts, with the intervals of their factors."""
+    found = {(each.kind, each.name): each for each in ceilings(TOY)}
+    names = [*found]
 
     assert names[:3] == [("bandwidth", "DRAM"), ("bandwidth", "L2"), ("bandwidth", "L1")]
     assert names[4:7] == [("latency", "DRAM"), ("latency", "L2"), ("latency", "L1")]
     assert [name for kind, name in names if kind == "rate"] == ["fp32", "int32", "int32_mul", "shuffle", "instruction"]
-    assert values["latency", "L2"].value == pytest.approx(256e-9)
-    assert values["bandwidth", "L1"].value == pytest.approx(TOY.level_bandwidth_bytes_per_s(L1))
-    assert values["launch", "back-to-back dispatch"].value == pytest.approx(2e-6)
-    assert values["launch", "work-groups"].value == pytest.approx(1e9)
-    assert values["launch", "work-groups"].unit == "groups/s"
-    each = {name: (values["bandwidth", name].capacity_bytes, values["bandwidth", name].each) for name in ("L1", "L2")}
-    assert each == {"L1": (256 * KIB, True), "L2": (64 * MIB, False)}
-    local = values["bandwidth", "local memory"]
-    assert (local.capacity_bytes, local.each) == (228 * KIB, True)
-    assert (values["latency", "L2"].capacity_bytes, values["latency", "L2"].each) == (None, False)
-    assert values["bandwidth", "DRAM"].each is False
+    assert {key: found[key].value for key in names if key[0] in ("bandwidth", "latency", "launch")} == pytest.approx(
+        {
+            ("bandwidth", "DRAM"): 0.9e12,
+            ("bandwidth", "L2"): 32 * 100e9,
+            ("bandwidth", "L1"): 128 * 100e9,
+            ("bandwidth", "local memory"): 4 * 32 * 100e9,
+            ("latency", "DRAM"): 800e-9,
+            ("latency", "L2"): 256e-9,
+            ("latency", "L1"): 32e-9,
+            ("launch", "one dispatch"): 3e-6,
+            ("launch", "back-to-back dispatch"): 2e-6,
+            ("launch", "work-groups"): 1e9,
+        }
+    )
+    assert found["rate", "fp32"].value == pytest.approx(128 * 100e9)
+    assert found["launch", "work-groups"].unit == "groups/s"
+    sizes = {name: (each.capacity_bytes, each.each) for (kind, name), each in found.items() if kind == "bandwidth"}
+    assert sizes == {
+        "DRAM": (TOY.memory.size_bytes, False),
+        "L2": (64 * MIB, False),
+        "L1": (256 * KIB, True),
+        "local memory": (228 * KIB, True),
+    }
+    assert (found["latency", "L2"].capacity_bytes, found["latency", "L2"].each) == (None, False)
+    memory = found["bandwidth", "DRAM"]
+    sigma = hypot(fact(TOY, "memory.bandwidth").relative, fact(TOY, "memory.efficiency").relative)
+    assert memory.ci_high / memory.value == pytest.approx(exp(NORMAL_95 * sigma), rel=1e-6)
 
 
 def test_a_device_that_is_not_present_offers_three_fifths_of_its_memory() -> None:
@@ -499,11 +516,3 @@ def test_a_device_that_is_not_present_offers_three_fifths_of_its_memory() -> Non
     assert limits_of(TOY, quick=True).quick
 
 
-def test_an_example_is_the_arithmetic_of_the_point_of_most_work() -> None:
-    workload = next(w for w in all_workloads() if w.essential)
-    first, *others = predict(TOY, workload, limits_of(TOY, quick=True))
-
-    assert first.arithmetic is not None
-    assert first.arithmetic.point == max(first.points, key=lambda p: p.point.work).point.label
-    assert all(other.arithmetic is None for other in others)
-    assert all(p.arithmetic is None for p in predict(TOY, workload, limits_of(TOY, quick=True), intervals=False))

@@ -181,5 +181,4 @@ def test_the_instructions_of_a_straight_loop_of_vectors_are_known(change: dict[s
 
     resources = compiled_resources(compilation)
 
-    assert resources is not None
     assert resources.instructions_per_stored_byte == expected

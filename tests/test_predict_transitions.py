@@ -173,7 +173,6 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
     """Reads take as long as the cache needs for all or memory for what it serves, whichever is longer."""
     device = load_database().device(entry)
     cache = device.caches[-1]
-    assert cache.cyclic_transition is not None
     longer = device.level_bandwidth_bytes_per_s(cache) / _memory_bytes_per_s(device)
     sizes = [0.5 + 0.02 * i for i in range(26)]
     times = [_shares(size).missed * longer for size in sizes]
@@ -186,7 +185,6 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
 def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
     """Its positions are those of the fraction of reads that miss; half of a copy's accesses are reads."""
     cache = load_database().device("nvidia/h200_sxm").caches[-1]
-    assert cache.write_transition is not None
     sizes = [0.46 + 0.02 * i for i in range(26)]
     missed = [2 * _shares(size, order="copy").missed for size in sizes]
 

@@ -64,7 +64,6 @@ def test_every_point_is_predicted_and_observed(record: Published, database: Data
         measured = series.measurement
         observation = observe(measured)
 
-        assert observation is not None
         assert len(observation.points) == len(series.sweep.points)
         assert [p.point for p in prediction.points] == [p.point for p in measured.points]
         assert all(entry.groups_per_compute_unit for entry in prediction.occupancy)

@@ -101,7 +101,6 @@ def test_arm_s_cores_are_known_by_their_part(
     device = database.device("cpu/aarch64")
     core = database.core_type(architecture)
 
-    assert database.host.facts is not None
     assert (database.host.facts.vendor, database.host.facts.part) == ("ARM", part)
     assert device.architecture.id == architecture
     assert device.cycles(device.caches[1].latency_cycles) == pytest.approx(core.l2_latency_s)

@@ -91,7 +91,6 @@ def test_a_processor_that_does_not_identify_itself_is_generic(database: Database
 
 def test_only_clocks_of_intel_fall_with_the_number_of_busy_cores(database: Database) -> None:
     core = database.host_core
-    assert core is not None
     amd = replace(core, vendor="AuthenticAMD", core=core.core.model_copy(update={"l1_latency_s": 1e-9}))
     intel = replace(amd, vendor="GenuineIntel")
 
@@ -102,7 +101,6 @@ def test_only_clocks_of_intel_fall_with_the_number_of_busy_cores(database: Datab
 
 def test_threads_wake_in_proportion_to_the_latency_of_the_l3(database: Database) -> None:
     core = database.host_core
-    assert core is not None
     near = replace(core, core=core.core.model_copy(update={"l3_latency_s": core.core.l3_latency_s / 2}))
     far_s, near_s = (core_values(each, 2.1e9, 2)["launch.batched"].value for each in (core, near))
 
@@ -112,7 +110,6 @@ def test_threads_wake_in_proportion_to_the_latency_of_the_l3(database: Database)
 def test_the_cliff_of_streams_has_its_middle_where_a_third_of_the_accesses_misses(database: Database) -> None:
     """Memory four times slower than the L3: a time of twice that of the L3 with one third of misses."""
     core = database.host_core
-    assert core is not None
     slow = replace(core, core=core.core.model_copy(update={"l3_read_bytes_per_s": 1e6}))
     memory = core_values(slow, 2.1e9, 16)["memory.bandwidth"].value
     cores = float(core.topology.cores) * float(core.topology.core_share)
@@ -209,11 +206,9 @@ def test_an_older_report_reveals_the_type_of_core(database: Database) -> None:
         _present(), "Intel(R) Xeon(R) Processor", tuple(replace(cache, shared_by=1) for cache in CACHES)
     )
 
-    assert facts is not None
     assert facts.hypervisor
     database.host = HostProcessor("x", 16, 1 << 36, 2.1e9, CACHES, facts=facts)
     core = database.host_core
-    assert core is not None
     assert core.architecture == "emerald_rapids"
     unknown = _present().model_copy(update={"vendor": "Nobody"})
     assert guessed_facts(unknown, "A processor", ()) is None

@@ -245,8 +245,6 @@ def _known(path: str) -> Device:
 
 
 def _factor(feature: CurveFeature) -> float:
-    assert feature.ci_low is not None
-    assert feature.ci_high is not None
     assert feature.ci_high / feature.value == pytest.approx(feature.value / feature.ci_low, rel=1e-3)
     return feature.ci_high / feature.value
 

@@ -41,7 +41,6 @@ def test_the_part_ends_halfway_up_the_rise(cpu: Device) -> None:
     loads = _observed(LATENCY, {size: factor * cycle_s for size, factor in rise.items()})
     found = usable_part(cpu, [loads])
 
-    assert found is not None
     assert (found.low_bytes, found.size_bytes, found.high_bytes) == pytest.approx(
         (sqrt(6 * 8) * MIB, sqrt(8 * 12) * MIB, sqrt(16 * 24) * MIB)
     )
@@ -52,7 +51,6 @@ def test_one_slow_point_does_not_end_the_part(cpu: Device) -> None:
     values = {4: 1.0, 6: 9.0, 8: 1.0, 12: 1.0, 16: 1.0, 24: 16.0, 256: 16.0}
     found = usable_part(cpu, [_observed(LATENCY, {size: factor * cycle_s for size, factor in values.items()})])
 
-    assert found is not None
     assert 8 * MIB < found.size_bytes <= 16 * MIB
 
 
