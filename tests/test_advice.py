@@ -19,6 +19,7 @@ from gpureport.findings.advice import (
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.text.words import advice_sentence, any_of
+from tests.builders import altered
 
 
 def search(variant: str, values: dict[str, float], kind: str = "rate", quantity: str = "work_group") -> Observation:
@@ -87,32 +88,10 @@ def test_each_choice_completes_the_set(found: list[dict[str, float]]) -> None:
 def test_searches_of_one_variant_are_told_apart_by_their_sweeps() -> None:
     """A variant that was searched once needs no more than its name."""
     again = search("a", {"64x1": 1.0, "128x1": 2.0})
-    large = again.model_copy(update={"key": again.key.model_copy(update={"sweep": "work_group_large"})})
+    large = altered(again, key=altered(again.key, sweep="work_group_large"))
     (family,) = advise([again, large, search("b", {"64x1": 1.0, "128x1": 2.0})])
 
     assert [found.name for found in family.variants] == ["a, work group", "a, work group large", "b"]
-
-
-def test_what_stands_for_a_member_of_a_set_serves_all_its_searches() -> None:
-    """``128`` does as well as ``64`` in both searches, ``256`` in one of them only."""
-    (family,) = advise(
-        [
-            search("a", {"64x1": 100.0, "128x1": 99.0, "256x1": 99.0, "1x64": 50.0}),
-            search("b", {"64x1": 100.0, "128x1": 99.0, "256x1": 90.0, "1x64": 50.0}),
-            search("c", {"64x1": 50.0, "128x1": 50.0, "256x1": 50.0, "1x64": 100.0}),
-        ]
-    )
-
-    assert dict(zip(family.shapes, family.choices, strict=True)) == {"1 x 64": ("1 x 64",), "64": ("64", "128")}
-    text = advice_sentence("Family", family)
-    assert text.startswith("Family: try 1 x 64 and 64. In each of 3 searches")
-    assert text.endswith(" 128 may replace 64.")
-
-
-def test_of_many_ties_the_first_are_named() -> None:
-    """A map of shapes may have dozens."""
-    assert any_of([str(2**n) for n in range(10)]) == "1, 2, 4, 8 or 6 more"
-    assert any_of(["8 x 8"]) == "8 x 8"
 
 
 def test_of_times_the_least_is_the_best() -> None:
@@ -134,16 +113,6 @@ def test_one_shape_that_serves_all_is_preferred_to_each_ones_best() -> None:
 
     assert family.shapes == ("256",)
     assert [found.best.shape for found in family.variants] == ["64", "1 x 64"]
-
-
-def test_two_shapes_where_one_does_not_suffice() -> None:
-    """Each variant has the one to use."""
-    (family,) = advise(
-        [search("a", {"64x1": 100.0, "1x64": 90.0}), search("b", {"64x1": 90.0, "1x64": 100.0})],
-    )
-
-    assert family.shapes == ("1 x 64", "64")
-    assert [found.use for found in family.variants] == ["64", "1 x 64"]
 
 
 def test_among_equally_small_sets_the_best_in_sum_is_taken() -> None:
@@ -189,10 +158,10 @@ def test_shapes_are_known_by_their_sides() -> None:
     )
 
     assert shape_of(key) == (64,)
-    assert shape_of(key.model_copy(update={"parameters": {"local": 64}})) == (64,)
-    assert shape_of(key.model_copy(update={"parameters": {"local_x": 1, "local_y": 8, "local_z": 2}})) == (1, 8, 2)
-    assert shape_of(key.model_copy(update={"parameters": {"local": 1}})) == (1,)
-    assert shape_text(key.model_copy(update={"parameters": {}})) == "big"
+    assert shape_of(altered(key, parameters={"local": 64})) == (64,)
+    assert shape_of(altered(key, parameters={"local_x": 1, "local_y": 8, "local_z": 2})) == (1, 8, 2)
+    assert shape_of(altered(key, parameters={"local": 1})) == (1,)
+    assert shape_text(altered(key, parameters={})) == "big"
 
 
 searches = st.lists(
@@ -217,10 +186,8 @@ def test_no_smaller_set_serves_all(shares: list[dict[str, float]]) -> None:
 
 def with_intervals(search: Observation, share: float) -> Observation:
     """Return a search whose intervals extend by *share* on both sides."""
-    points = tuple(
-        p.model_copy(update={"ci_low": p.value * (1 - share), "ci_high": p.value * (1 + share)}) for p in search.points
-    )
-    return search.model_copy(update={"points": points})
+    points = tuple(altered(p, ci_low=p.value * (1 - share), ci_high=p.value * (1 + share)) for p in search.points)
+    return altered(search, points=points)
 
 
 def test_one_size_suits_most_searches() -> None:

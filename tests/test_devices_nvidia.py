@@ -7,6 +7,7 @@ import pytest
 from gpureport.spec.database import Database
 from gpureport.spec.models import PresentDevice
 from gpureport.spec.names import plain
+from tests.builders import altered
 from tests.make_report import H200
 
 PEAKS = {"k40": 4.291, "a10g": 35.0, "gh200": 66.9}
@@ -51,9 +52,7 @@ def present(
 ) -> PresentDevice:
     """Return what NVIDIA's driver says of a device."""
     answers = {"name": name, "compute_units": compute_units, "clock_hz": clock_mhz * 1e6 or None, "pci_id": pci_id}
-    return H200.model_copy(
-        update={**answers, "global_memory_bytes": int(memory_gib * 2**30), "compute_capability": None}
-    )
+    return altered(H200, **answers, global_memory_bytes=int(memory_gib * 2**30), compute_capability=None)
 
 
 def test_units_lanes_and_clock_give_the_listed_peak(database: Database) -> None:

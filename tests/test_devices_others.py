@@ -2,10 +2,8 @@
 
 import pytest
 
-from gpureport.predict import limits_of, predict
 from gpureport.spec.database import Database
 from gpureport.spec.models import CpuOccupancy
-from gpureport.workloads import all_workloads
 
 OTHERS = ("amd", "apple", "arm", "cpu", "intel", "qualcomm")
 UNLISTED = {"amd/mi300a", "intel/arc_b580", "intel/hd_630"}
@@ -90,5 +88,3 @@ def test_a_listed_processor_needs_no_machine(database: Database) -> None:
         assert isinstance(device.architecture.occupancy, CpuOccupancy)
         assert device.launch.groups_per_cycle == pytest.approx(0.025 * device.compute_units), entry
         assert [provenance.kind for provenance in device.provenance.values() if provenance.kind == "queried"] == []
-
-

@@ -21,6 +21,7 @@ from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value, layer
 from gpureport.validate.independence import Independence, independence
+from tests.builders import altered
 
 PACKAGE = Path(gpureport.__file__).parent
 DATABASE = load_database()
@@ -109,7 +110,7 @@ def test_cpus_are_as_independent_as_the_constants_of_their_type_of_core(model: i
 
 def _measured(device: Device, path: str, *entries: str) -> Device:
     origin = Provenance(kind="measured", source="somebody", measured_on=entries)
-    return device.model_copy(update={"provenance": {**device.provenance, path: origin}})
+    return altered(device, provenance={**device.provenance, path: origin})
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ from gpureport.observe.statistics import (
     drift,
     drifts,
     median_interval,
-    sampling_noise,
     strays,
     timer_tick,
 )
@@ -229,31 +228,6 @@ def test_a_fitted_smooth_maximum_has_the_knee_and_n90_of_its_curve(share: float,
     assert found.n90().value == pytest.approx(n90, rel=0.03)
 
 
-def test_the_error_of_a_fitted_knee_is_the_scatter_of_knees() -> None:
-    """Of 60 curves with 2 % noise; its interval is 1.96 of that to both sides."""
-    items = 2.0 ** np.arange(4, 22, 0.5)
-    clean = np.log(5e-6 * (0.1 + 0.9 * (1 + (items / 1000.0) ** 3) ** (1 / 3)))
-    rng = np.random.default_rng(7)
-    fits = [
-        fit_smooth_maximum(np.log(items), clean + 0.02 * rng.standard_normal(len(items)), np.full(len(items), 0.02))
-        for _ in range(60)
-    ]
-    knees = [fit.knee() for fit in fits if fit]
-
-    scatter = np.std(np.log([knee.value for knee in knees]))
-    width = np.median([np.log(knee.width) for knee in knees])
-    assert len(knees) == 60
-    assert width == pytest.approx(2 * 1.96 * scatter, rel=0.3)
-
-
-def test_a_smooth_maximum_needs_eight_points() -> None:
-    items = np.array([2.0, 16.0, 128.0, 1000.0, 4000.0, 20_000.0, 100_000.0, 500_000.0])
-    times = np.log(1.0 + items / 1000.0)
-
-    assert fit_smooth_maximum(np.log(items[:7]), times[:7], np.zeros(7)) is None
-    assert fit_smooth_maximum(np.log(items), times, np.zeros(8)) is not None
-
-
 # Lines, centres, crossings
 
 
@@ -354,18 +328,6 @@ def test_launch_cost_is_taken_off_times_and_noise_grows_as_much(launch: float, o
     assert net.work_items == pytest.approx(net.working_set / 16)
 
 
-def test_a_fast_cache_hides_no_launch_cost() -> None:
-    """Times of twice the launch cost lie beyond the cliff. Those of 1.1 to 1.5 times do not."""
-    sizes = 2.0 ** np.arange(14, 31, 0.5)
-    work = np.where(sizes < 2**24.7, sizes / 8e12, sizes / 2e12)
-    curve = _growing(5e-6 + work, sizes)
-    net = without_launch(curve, Plateau(len(sizes) - 8, len(sizes)))
-    taken = curve.times[-len(net.times) :] - net.times
-
-    assert np.sum((curve.times > 7.5e-6) & (curve.times < 11e-6)) < 3
-    assert taken == pytest.approx(5e-6, rel=0.05)
-
-
 def test_latency_alone_is_no_launch_cost() -> None:
     sizes = 2.0 ** np.arange(14, 31, 0.5)
     curve = _growing(np.cbrt(5e-6**3 + (sizes / 1e12) ** 3), sizes)
@@ -393,18 +355,6 @@ def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, n
     assert (peak.position, str(peak.level), peak.value) == ("peak", "device", best)
     assert (peak.ci_low, peak.ci_high) == pytest.approx(ends)
     assert peak_features(metric, []) == ()
-
-
-def test_the_peak_of_a_curve_without_noise_has_no_interval() -> None:
-    values, empty = np.array([5.0, 9.0, 2.0]), np.zeros(0)
-    (peak,), warnings = curve_features(GROUPS, RATE, Curve(values, values, values, values, np.zeros(3)))
-
-    assert (peak.value, peak.ci_low, warnings) == (9.0, None, ())
-    assert curve_features(GROUPS, RATE, Curve(empty, empty, empty, empty, empty)) == ((), ())
-
-
-def test_no_points_have_no_features() -> None:
-    assert features_of_points(Axis(quantity="working_set", label="working set"), RATE, ()) == ()
 
 
 def test_cases_are_rates_with_the_intervals_given() -> None:
@@ -436,16 +386,3 @@ def test_work_items_show_cliffs_where_the_working_set_grows_four_times(growth: f
     assert len([f for f in found if f.feature == "cliff"]) == cliffs
 
 
-def test_a_latency_has_plateaus_and_their_intervals_in_seconds() -> None:
-    """The upper end of a time is the lower end of its rate."""
-    sizes = 2.0 ** np.arange(10, 24, 0.25)
-    times = np.where(sizes < 2.0**17, 1e-9, 5e-9) * np.exp(0.01 * np.random.default_rng(0).standard_normal(len(sizes)))
-    found, _ = curve_features(SIZES, TIME, Curve(sizes**0, sizes, times, times, np.full(len(sizes), 0.01)))
-    plateaus = [f for f in found if f.position == "plateau"]
-
-    assert [f.value for f in plateaus] == pytest.approx([1e-9, 5e-9], rel=0.01)
-    for f in plateaus:
-        assert 1.001 < f.value / f.ci_low < 1.02
-        assert 1.001 < f.ci_high / f.value < 1.02
-    steps = [f.value for f in found if f.feature == "cliff"]
-    assert all(a <= b for a, b in pairwise(steps))

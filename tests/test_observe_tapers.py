@@ -78,18 +78,6 @@ def test_intervals_of_a_noisy_taper_hold_the_truth(noise: float) -> None:
     assert np.mean(held) >= 0.88
 
 
-def test_the_interval_of_a_very_noisy_curve_contains_its_n90_without_noise() -> None:
-    """In nine of ten curves that no smooth maximum fits: a launch cost, and work that gets faster."""
-    rng = np.random.default_rng(3)
-    items = 2.0 ** np.arange(9, 24, 0.25)
-    times = 5e-6 + items * 1e-9 * (1 + 1 / (1 + items / 2e5))
-    curves = [noisy(rng, items, times, noise) for noise in (0.0, *[0.15] * 40)]
-    (truth,), *seen = ([f for f in curve_features(ITEMS, RATE, curve)[0] if f.position == "n90"] for curve in curves)
-
-    assert all(seen)
-    assert np.mean([n90[0].ci_low < truth.value < n90[0].ci_high for n90 in seen]) >= 0.9
-
-
 def test_the_plateau_of_a_taper_is_the_one_before_the_cliff() -> None:
     """A cache holds 32 MiB at 16 bytes a work-item; beyond it the rate is a third."""
     items = 2.0 ** np.arange(8, 25, 0.5)
@@ -124,27 +112,6 @@ def test_a_sweep_that_starts_too_late_shows_no_knee_but_n90() -> None:
 
     assert [f.position for f in features] == ["n90", "plateau"]
     assert "starts too late" in warnings[0]
-
-
-def test_a_curve_that_never_rises_has_no_taper() -> None:
-    """The smallest size already fills the device."""
-    items = 2.0 ** np.arange(10, 24)
-    curve = noisy(np.random.default_rng(4), items, items / 1e9, 0.03)
-
-    features, warnings = curve_features(ITEMS, RATE, curve)
-
-    assert [f.position for f in features] == ["plateau"]
-    assert warnings == ()
-
-
-def test_constant_work_items_have_no_taper() -> None:
-    """What rises with the working set alone is not a taper."""
-    size = 2.0 ** np.arange(10, 24)
-    rate = size / (size + 1e5)
-
-    features = features_of_curve(BYTES, RATE, np.full(14, 4096.0), size, rate, 1 / rate)
-
-    assert not [f for f in features if f.feature == "taper"]
 
 
 def test_a_fit_says_nothing_of_where_no_point_is() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from gpureport.findings.verdicts import ceiling_text
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
-from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import SAME, capacity_difference, contrasts, not_comparable
+from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.predict.outlook import best_point, bottleneck_of, outlooks
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
 from gpureport.records.provenance import Provenance
@@ -18,18 +17,15 @@ from gpureport.report.figures.machines import base_of, machine_figure
 from gpureport.report.figures.theme import theme
 from gpureport.report.prediction.devices import machine_curve
 from gpureport.report.prediction.headline import (
-    conclusion,
     effects,
     effects_table,
-    impact_table,
-    limit_effects,
     limit_of,
 )
-from gpureport.report.prediction.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
+from gpureport.report.prediction.side_by_side import Beside, Side, by_size
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
-from tests.drawn_texts import faults
+from tests.builders import altered
 from tests.toy import TOY
 
 SOURCED = Provenance(kind="spec", source="a data sheet")
@@ -41,24 +37,8 @@ def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
 
 
 def _faster_memory(factor: float) -> Device:
-    memory = TOY.memory.model_copy(update={"bandwidth_bytes_per_s": factor * TOY.memory.bandwidth_bytes_per_s})
-    return TOY.model_copy(update={"id": "other", "name": "Other", "memory": memory})
-
-
-def test_an_outlook_is_the_best_point_of_a_workload() -> None:
-    predictions = [each.prediction for each in _all(TOY, "memory/read", "memory/latency")]
-    found = {each.workload: each for each in outlooks(predictions)}
-
-    assert set(found) == {"memory/read", "memory/latency"}
-    read = next(p for p in predictions if str(p.key) == "memory/read/working_set")
-    assert found["memory/read"].value == max(point.value for point in read.points)
-    assert found["memory/read"].bottleneck == bottleneck_of(best_point(read))
-    latency = next(p for p in predictions if p.key.variant == "latency")
-    assert found["memory/latency"].value == min(point.value for point in latency.points)
-    assert found["memory/latency"].unit == "s"
-    assert found["memory/latency"].bottleneck.startswith("latency of ")
-    for each in found.values():
-        assert [cliff.value for cliff in each.cliffs] == sorted(cliff.value for cliff in each.cliffs)
+    memory = altered(TOY.memory, bandwidth_bytes_per_s=factor * TOY.memory.bandwidth_bytes_per_s)
+    return altered(TOY, id="other", name="Other", memory=memory)
 
 
 def test_intervals_cost_no_more_than_themselves() -> None:
@@ -100,10 +80,10 @@ def test_a_ratio_ends_at_that_of_the_memories() -> None:
 
 def test_what_both_take_from_one_architecture_cancels_and_what_is_a_cards_own_adds_up() -> None:
     paths = [f"rates.{name}" for name in TOY.architecture.rates_per_cycle]
-    known = TOY.model_copy(update={"provenance": dict.fromkeys([*paths, "clock"], SOURCED)})
-    other = known.model_copy(update={"id": "other", "name": "Other"})
+    known = altered(TOY, provenance=dict.fromkeys([*paths, "clock"], SOURCED))
+    other = altered(known, id="other", name="Other")
     elsewhere = {**dict.fromkeys(paths, Provenance(kind="spec", source="another")), "clock": SOURCED}
-    apart = other.model_copy(update={"provenance": elsewhere})
+    apart = altered(other, provenance=elsewhere)
     first = _all(known, "instructions/rate")
 
     (shared,) = contrasts((known, other), first, _all(other, "instructions/rate"))
@@ -175,9 +155,9 @@ def test_bottlenecks_have_kinds() -> None:
 
 def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None:
     """A sweep with 3 of 10 work-groups has no ratio to one with 5; all units, or equally many, have."""
-    capacities = [cache.model_copy(update={"capacity_bytes": 2 * cache.capacity_bytes}) for cache in TOY.caches]
+    capacities = [altered(cache, capacity_bytes=2 * cache.capacity_bytes) for cache in TOY.caches]
     larger = [new if new.scope == "device" else old for old, new in zip(TOY.caches, capacities, strict=True)]
-    other = TOY.model_copy(update={"id": "other", "caches": tuple(larger)})
+    other = altered(TOY, id="other", caches=tuple(larger))
     mine, theirs = (_all(device, "memory/read_private", "memory/copy") for device in (TOY, other))
 
     parts = [
@@ -197,22 +177,5 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     assert part_of_units([{"groups": 3}, {"groups": 4}], 10) == 4
     assert part_of_units([{"groups": 3}, {"groups": 20}], 10) is None
     assert part_of_units([{"bytes": 3}], 10) is None
-
-
-def test_paired_curves_are_divided_by_the_first() -> None:
-    """By a base that is interpolated, and only where it has values."""
-    first = machine_curve(_all(TOY, "memory/copy")[0].prediction, "A")
-    twice = [point._replace(value=2 * point.value) for point in first.points]
-    second = first.model_copy(update={"machine": "B", "points": tuple(twice[1::2])})
-    beyond = second.points[-1]._replace(x=100 * first.points[-1].x)
-    second = second.model_copy(update={"points": (*second.points, beyond)})
-
-    with theme():
-        lower = machine_figure([[first, second]], ["A", "B"]).axes[1]
-    (one, two) = (line.get_ydata() for line in lower.lines[:2])
-    assert one == pytest.approx(np.ones(len(first.points)))
-    assert two == pytest.approx(2 * np.ones(len(second.points) - 1))
-    assert base_of([second, first], ["A", "B"]) is first
-    assert base_of([second], ["A", "B"]) is None
 
 

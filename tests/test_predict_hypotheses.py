@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from math import exp, log, sqrt
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,17 @@ from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
+from tests.builders import altered
 from tests.toy import KIB, L1, L2, TOY, toy
 
 KEY = SweepKey(family="family", variant="variant", sweep="sweep")
 NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
 
 
-CPU = toy(kind="cpu", wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
-    update={"kind": "cpu", "compute_units": 8}
+CPU = altered(
+    toy(kind="cpu", wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)), kind="cpu", compute_units=8
 )
-SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
+SLOW = altered(TOY, memory=altered(TOY.memory, bandwidth_bytes_per_s=4e11))
 MANY = tuple(round(2 ** (power / 2)) * 256 for power in range(8, 38))
 """Work-items of growing dispatches: from 16 work-groups to more than the capacity of caches."""
 AT_L1 = tuple(round(2 ** (power / 8)) * 256 for power in range(69, 110))
@@ -159,11 +159,6 @@ def test_hypotheses_change_nothing_of_the_case_itself() -> None:
         assert [(point.device, point.demand, point.resources) for point in points[:2]] == before
 
 
-def test_names_are_unique() -> None:
-    """They identify hypotheses in reports."""
-    assert len(set(NAMES)) == len(NAMES)
-
-
 def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
     """Other dispatches do not affect it."""
     point = SWEEPS["no overlap"][-1]
@@ -171,14 +166,6 @@ def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
 
     single, batched = (sum(part.time_s for part in vary.no_overlap(each)) for each in (isolated, point))
     assert single - batched == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
-
-
-def test_an_independent_load_cannot_wait_less() -> None:
-    """Hypotheses that change nothing of a point do not apply to it."""
-    (point,) = _over(TOY, [2048], lambda n: _stencil(n, 1.0))
-
-    assert vary.independent_loads(point) == ()
-    assert vary.vector_code(point) == ()
 
 
 def test_parts_of_a_dispatch_follow_each_other() -> None:
@@ -196,9 +183,9 @@ def test_parts_of_a_dispatch_follow_each_other() -> None:
 
 def test_a_thread_has_half_of_a_core_of_two() -> None:
     """Half of its instructions, private caches and bandwidth; that of the second cache is listed per thread."""
-    second = L1.model_copy(update={"name": "L2"})
-    third = L2.model_copy(update={"name": "L3"})
-    device = CPU.model_copy(update={"caches": (L1, second, third)})
+    second = altered(L1, name="L2")
+    third = altered(L2, name="L3")
+    device = altered(CPU, caches=(L1, second, third))
     (point,) = _over(device, [2048], _compute)
     (varied,) = vary.shared_cores(point)
     caches = varied.device.caches

@@ -9,20 +9,17 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict, predict_sweep, traffic
 from gpureport.predict.corner import MIXED_EXPONENT, WRITES_EXPONENT
-from gpureport.predict.features import with_level_names
 from gpureport.predict.model import SEVERAL_LOADS, point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import ServingLevel, fraction_beyond, latency_levels, staircase
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis
 from gpureport.records.levels import Level
-from gpureport.spec.models import Cache, Transition
+from gpureport.spec.models import Transition
 from gpureport.workloads import all_workloads
-from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles.arrays import Arrays
 from gpureport.workloads.particles.structs import Structs
-from tests.toy import of_groups, KIB, L1, L2, MIB, STEP, TOY, TOY_WITH_FORMATS, toy
+from tests.builders import altered
+from tests.toy import KIB, L1, L2, MIB, STEP, TOY, TOY_WITH_FORMATS, of_groups, toy
 
 FREE = Resources(32)
 FULL = limits_of(TOY)
@@ -160,9 +157,7 @@ def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> Non
 def test_a_processor_takes_branching_work_items_in_turn_but_barriers_always() -> None:
     """Without vectors, 32 lanes cost 32 times as much; a barrier's rate is one of work-items in any case."""
     rates = {**TOY.architecture.rates_per_cycle, "barrier": 1.0}
-    cpu = TOY.model_copy(
-        update={"kind": "cpu", "architecture": TOY.architecture.model_copy(update={"rates_per_cycle": rates})}
-    )
+    cpu = altered(TOY, kind="cpu", architecture=altered(TOY.architecture, rates_per_cycle=rates))
     demand = Demand(
         work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9, "barrier": 1e8}, branches=True
     )
@@ -196,7 +191,7 @@ def test_groups_are_bound_by_their_start_or_that_of_their_waves(
 def test_writes_of_several_dies_saturate_gradually(partitions: int, *, several: bool) -> None:
     """Memory and latency take the same time: stores of one die take the longer of both, stores of several dies more."""
     inner, outer = TOY.caches
-    device = TOY.model_copy(update={"caches": (inner, outer.model_copy(update={"partitions": partitions}))})
+    device = altered(TOY, caches=(inner, altered(outer, partitions=partitions)))
     written = (Stream("b", 2**25, 16, 16, write=True),)
     stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, in_step=False)
     ceilings = point_time(device, stores, FREE).ceilings_s
@@ -230,8 +225,8 @@ def test_curves_step_at_the_caches(name: str, level: str, size: float, close: fl
     """L1 has its cliff at the capacity that local memory leaves, L2 at its size, though launch cost bends the curve."""
     workload = next(w for w in all_workloads() if w.name == name)
     # The private sweep ends within the next cache, so that one must be large for L1's cliff to show.
-    larger = L2.model_copy(update={"capacity_bytes": 16 * L2.capacity_bytes})
-    device = TOY if level == "L2" else TOY.model_copy(update={"caches": (L1, larger)})
+    larger = altered(L2, capacity_bytes=16 * L2.capacity_bytes)
+    device = TOY if level == "L2" else altered(TOY, caches=(L1, larger))
     prediction = predict(device, workload, limits_of(device))[0]
     middles = {str(f.level): f.value for f in prediction.features if f.position == "midpoint"}
 
@@ -257,5 +252,3 @@ def test_local_memory_follows_the_work_group() -> None:
         size: 8 * size for size in (32, 64, 128, 256, 512, 1024)
     }
     assert {entry.source for entry in prediction.occupancy} == {"compiled"}
-
-

@@ -32,7 +32,8 @@ from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
-from gpureport.workloads import all_workloads, select
+from gpureport.workloads import select
+from tests.builders import altered
 from tests.toy import APPLE_RULES, HOPPER_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
 
 SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_items", label="n")
@@ -123,7 +124,7 @@ def test_a_predicted_transition_without_a_cache_has_the_name_of_its_cause(
 
     def changed(point: PredictedPoint, share: float, passes: int) -> PredictedPoint:
         update = {"work": share * passes * point.point.work, "parameters": {"passes": passes}}
-        return point.model_copy(update={"point": point.point.model_copy(update=update)})
+        return altered(point, point=point.point.model_copy(update=update))
 
     points = [*(changed(point, 1.0, passes) for point in before), *(changed(point, work, 1) for point in beyond)]
     (named,) = with_level_names([_cliff(1.5 * 2**30)], SIZES, points, TOY)
@@ -137,8 +138,8 @@ def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
     points = [_point(2.0**i, 7.0, "DRAM", "DRAM") for i in range(20, 30)]
     features = [_cliff(60 * MIB, "onset"), _cliff(66 * MIB), _cliff(90 * MIB, "end"), _plateau(7.0)]
     taper = CurveFeature(feature="taper", position="n90", level="device", value=1.0, unit="work-items")
-    peak = _plateau(3.0, "device").model_copy(update={"position": "peak"})
-    case = _plateau(3.0, "add").model_copy(update={"position": "case"})
+    peak = altered(_plateau(3.0, "device"), position="peak")
+    case = altered(_plateau(3.0, "add"), position="case")
     found = with_level_names([*features, taper, peak, case], SIZES, points, TOY)
 
     assert [str(f.level) for f in found] == ["L2"] * 4 + ["device", "device", "add"]
@@ -149,19 +150,19 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
 
     Beyond four times the largest cache there is none.
     """
-    small = L2.model_copy(update={"name": "L2", "capacity_bytes": 4 * MIB})
+    small = altered(L2, name="L2", capacity_bytes=4 * MIB)
     early = Transition(onset=0.1, midpoint=0.5, end=1.25)
-    large = L2.model_copy(update={"name": "L3", "bandwidth_transition": early})
+    large = altered(L2, name="L3", bandwidth_transition=early)
     points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
 
     def names(*sizes: float, caches: tuple[Cache, ...] = (small, large)) -> list[str]:
-        device = TOY.model_copy(update={"caches": caches})
+        device = altered(TOY, caches=caches)
         return [str(with_level_names([_cliff(size * MIB)], SIZES, points, device)[0].level) for size in sizes]
 
     assert names(3.3, 5, 15, 17, 250) == ["L2", "L2", "L2", "L3", "L3"]
     assert names(3.0) == ["cache"]  # no cache that large
     assert names(1.0, caches=()) == ["cache"]
-    assert names(1023, 1025, caches=(large.model_copy(update={"capacity_bytes": 256 * MIB}),)) == [
+    assert names(1023, 1025, caches=(altered(large, capacity_bytes=256 * MIB),)) == [
         "L3",
         "unexplained transition at 1 GiB",
     ]
@@ -215,7 +216,7 @@ def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
     assert sigma(_plateau(100.0)) == pytest.approx(hypot(0.2, MODEL), rel=1e-3)
     assert sigma(_plateau(45.0)) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
     assert sigma(_plateau(30.0)) == pytest.approx(hypot(0.9, MODEL), rel=1e-3)
-    case = _plateau(100.0, "8").model_copy(update={"position": "case"})
+    case = altered(_plateau(100.0, "8"), position="case")
     assert sigma(case) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
 
 
@@ -258,28 +259,28 @@ def reads() -> Prediction:
 
 def test_the_best_point_is_the_highest_rate_or_the_shortest_time(reads: Prediction) -> None:
     points = tuple(_point(2.0**i, value, "L2", "L2") for i, value in enumerate([3.0, 7.0, 7.0, 1.0]))
-    rates = reads.model_copy(update={"points": points})
+    rates = altered(reads, points=points)
 
     assert best_point(rates) is points[1]
-    assert best_point(rates.model_copy(update={"metric": TIME})) is points[3]
+    assert best_point(altered(rates, metric=TIME)) is points[3]
     (row,) = outlooks([rates])
     assert (row.value, row.at, row.unit) == (7.0, "2", f"{reads.metric.unit}/s")
 
 
 def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown(reads: Prediction) -> None:
-    groups = reads.model_copy(update={"axis": Axis(quantity="work_group", label="group")})
-    frames = reads.model_copy(update={"key": reads.key.model_copy(update={"sweep": "frames"})})
-    empty = reads.model_copy(update={"points": ()})
+    groups = altered(reads, axis=Axis(quantity="work_group", label="group"))
+    frames = altered(reads, key=altered(reads.key, sweep="frames"))
+    empty = altered(reads, points=())
 
     assert [is_shown(each) for each in (reads, groups, frames, empty)] == [True, False, False, False]
     assert outlooks([groups, frames, empty]) == ()
 
 
 def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_that_shows_them(reads: Prediction) -> None:
-    points = tuple(p.model_copy(update={"value": 10 * p.value, "spread": 2.0}) for p in reads.points)
-    moved = tuple(f.model_copy(update={"value": 3 * f.value}) for f in reads.features)
-    key = reads.key.model_copy(update={"sweep": "other"})
-    (row,) = outlooks([reads, reads.model_copy(update={"key": key, "points": points, "features": moved})])
+    points = tuple(altered(p, value=10 * p.value, spread=2.0) for p in reads.points)
+    moved = tuple(altered(f, value=3 * f.value) for f in reads.features)
+    key = altered(reads.key, sweep="other")
+    (row,) = outlooks([reads, altered(reads, key=key, points=points, features=moved)])
 
     assert row.sweep == "other"
     assert row.value == max(p.value for p in points)
@@ -354,9 +355,9 @@ def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None
 def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
     paths = ("rates.fp32", "caches.L2.latency", "caches.L2.capacity", "clock", "memory.bandwidth", "launch.single")
     source = Provenance(kind="spec", source="a")
-    one = TOY.model_copy(update={"provenance": dict.fromkeys(paths, source)})
-    twin = one.model_copy(update={"id": "twin"})
-    unsourced = twin.model_copy(update={"provenance": {}})
+    one = altered(TOY, provenance=dict.fromkeys(paths, source))
+    twin = altered(one, id="twin")
+    unsourced = altered(twin, provenance={})
     stranger = toy(twin, id="another")
 
     def shared(other: Device) -> list[bool]:
@@ -366,7 +367,7 @@ def test_one_figure_is_that_of_one_architecture_from_one_source() -> None:
     assert shared(twin) == [True, True, False, False, False, False]
     assert shared(unsourced) == [False] * 6
     assert shared(stranger) == [False] * 6
-    assert [is_shared((unsourced, unsourced.model_copy(update={"id": "x"})), path) for path in paths] == [False] * 6
+    assert [is_shared((unsourced, altered(unsourced, id="x")), path) for path in paths] == [False] * 6
 
 
 def _ratio_point(x: float, value: float, first: str = "DRAM", other: str = "DRAM") -> RatioPoint:
@@ -400,16 +401,16 @@ def test_stretches_are_cut_where_what_binds_changes_and_joined_where_the_ratio_s
 )
 def test_caches_differ_by_a_quarter_at_least(factor: float, ends: tuple[str, str] | None) -> None:
     """What their middle step is for kernels that write counts; of caches that are shared the largest."""
-    grown = L2.model_copy(update={"capacity_bytes": factor * L2.capacity_bytes})
-    other = TOY.model_copy(update={"id": "other", "name": "Other", "caches": (L1, grown)})
+    grown = altered(L2, capacity_bytes=factor * L2.capacity_bytes)
+    other = altered(TOY, id="other", name="Other", caches=(L1, grown))
     sentence = capacity_difference((TOY, other))
 
     assert (sentence is not None) == (ends is not None)
     if sentence and ends:
         assert sentence.startswith(f"Working sets between {ends[0]} and {ends[1]} fit the caches of ")
-    bare = TOY.model_copy(update={"caches": ()})
+    bare = altered(TOY, caches=())
     assert capacity_difference((TOY, bare)) is None
-    own = TOY.model_copy(update={"caches": (L1,)})
+    own = altered(TOY, caches=(L1,))
     assert (capacity_difference((own, TOY)) or "").startswith("Working sets between 256 KiB and 64 MiB")
 
 
@@ -450,8 +451,8 @@ def test_what_takes_more_registers_than_there_are_does_not_run(
 def test_only_a_cache_in_parts_of_two_latencies_is_two_levels(
     partitions: int, far: float | None, names: list[str]
 ) -> None:
-    cache = L2.model_copy(update={"partitions": partitions, "far_latency_cycles": far})
-    levels = latency_levels(TOY.model_copy(update={"caches": (cache,)}), [64 * MIB])
+    cache = altered(L2, partitions=partitions, far_latency_cycles=far)
+    levels = latency_levels(altered(TOY, caches=(cache,)), [64 * MIB])
 
     assert [str(level.name) for level in levels] == names
     assert [level.cost for level in levels] == ([256, 512, 800] if len(names) == 3 else [256, 800])
@@ -514,5 +515,3 @@ def test_a_device_that_is_not_present_offers_three_fifths_of_its_memory() -> Non
     assert (limits.max_bytes, limits.max_buffer_bytes) == (0.6 * 2**36, 0.25 * 2**36)
     assert (limits.max_work_group, limits.quick) == (1024, False)
     assert limits_of(TOY, quick=True).quick
-
-

@@ -32,7 +32,8 @@ from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
-from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, NO_LAUNCH_RATE, TOY, of_groups, toy
+from tests.builders import altered
+from tests.toy import GEN9_RULES, KIB, L1, MIB, NO_LAUNCH_RATE, TOY, of_groups, toy
 
 READ = Stream("a", 2**28, 16, 16)
 WRITE = Stream("b", 2**28, 16, 16, write=True)
@@ -43,8 +44,8 @@ WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
 SECTORS, HALVES = Stream("a", 8192, 16, 16, write=True), Stream("a", 8192, 32, 16, write=True)
 
 
-CPU = toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(update={"kind": "cpu"})
-GEN9 = toy(occupancy=GEN9_RULES, wave_size=16, max_work_group=256).model_copy(update={"compute_units": 24})
+CPU = altered(toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)), kind="cpu")
+GEN9 = altered(toy(occupancy=GEN9_RULES, wave_size=16, max_work_group=256), compute_units=24)
 HOLD_ALL, L2_HOLDS = (1e15, 1e15), (0.0, 1e15)
 """What L1 and L2 hold."""
 
@@ -131,7 +132,7 @@ def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
     isolated = isolated_group(TOY, demand, 800.0, {})
     unloaded = isolated_group(TOY, replace(demand, loaded=False), 800.0, {})
-    without_l2 = isolated_group(TOY.model_copy(update={"caches": (L1,)}), demand, 800.0, {})
+    without_l2 = isolated_group(altered(TOY, caches=(L1,)), demand, 800.0, {})
 
     assert isolated.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
     assert isolated.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
@@ -205,7 +206,7 @@ def test_streams_saturate_memory_at_corners_of_their_own(
     streams: tuple[Stream, ...], stacked: float, others: float
 ) -> None:
     """Writes do not wait for each other, reads wait for writes; more channels are loaded less evenly."""
-    gddr = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"stacked": False})})
+    gddr = altered(TOY, memory=altered(TOY.memory, stacked=False))
     demand = of_groups(1, streams=streams)
 
     assert (memory_exponent(TOY, demand), memory_exponent(gddr, demand)) == (stacked, others)
@@ -338,9 +339,9 @@ def test_slices_write_in_parallel(share: float, slices: int) -> None:
     """50 slices take twice as long as the 100 compute units for which the rate would count without slices."""
     device = toy(**WRITES)
     shared = device.caches[-1]
-    sliced = shared.model_copy(update={"slice_bytes": int(shared.capacity_bytes / share)})
+    sliced = altered(shared, slice_bytes=int(shared.capacity_bytes / share))
     stream = Stream("a", 8192, 16, 16, write=True)
-    device = device.model_copy(update={"caches": (*device.caches[:-1], sliced)})
+    device = altered(device, caches=(*device.caches[:-1], sliced))
 
     assert sliced.slices == slices
     assert _written(device, of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9 * 100 / slices)
@@ -394,9 +395,9 @@ def test_lines_in_the_same_banks_are_read_one_a_cycle(
 ) -> None:
     """Where L1 has banks of its own, only how many are looked up at once counts: 32 lines at 1.6."""
     first, *others = TOY.caches
-    first = first.model_copy(update={"unified_with_local_memory": unified})
+    first = altered(first, unified_with_local_memory=unified)
     rates = {**TOY.architecture.rates_per_cycle, "memory": rate}
-    device = toy(lines_per_access=looked_up, rates_per_cycle=rates).model_copy(update={"caches": (first, *others)})
+    device = altered(toy(lines_per_access=looked_up, rates_per_cycle=rates), caches=(first, *others))
     demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=conflicts)
 
     assert instruction_class_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
@@ -495,7 +496,7 @@ def test_more_data_never_move_in_less_time(power: float, larger: float) -> None:
 
 def test_a_device_without_caches_is_bound_by_memory() -> None:
     """All levels are optional; lines are then what memory moves at once."""
-    bare = TOY.model_copy(update={"caches": ()})
+    bare = altered(TOY, caches=())
     found = point_time(bare, of_groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
 
     assert (str(found.level), found.bottleneck) == ("DRAM", "DRAM")
@@ -510,7 +511,7 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
         (TOY, (READ, replace(READ, buffer="c")), 0.98e12),
         (TOY, (READ, WRITE), 0.9e12),
         (TOY, (replace(WRITE, used_bytes=8),), 0.9e12),
-        (CPU.model_copy(update={"caches": ()}), (READ,), 0.9e12),
+        (altered(CPU, caches=()), (READ,), 0.9e12),
     ],
 )
 def test_memory_loses_less_where_data_go_one_way(device: Device, streams: tuple[Stream, ...], rate: float) -> None:
@@ -518,5 +519,3 @@ def test_memory_loses_less_where_data_go_one_way(device: Device, streams: tuple[
     found = point_time(device, of_groups(4000, streams=streams), FREE)
 
     assert found.ceilings_s["DRAM"] == pytest.approx(memory_bytes(streams, device, every_pass=False) / rate)
-
-

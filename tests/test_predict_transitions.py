@@ -23,12 +23,11 @@ from gpureport.predict.residency import Misses, ServingLevel, staircase
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads.model import Demand, Stream
+from tests.builders import altered
 from tests.toy import L1, L2, MIB, TOY, toy
 
 ORDERED, WRITTEN, TO_AND_FRO = (Transition(onset=0.6, midpoint=middle, end=0.9) for middle in (0.75, 0.67, 0.8))
-CACHE = L2.model_copy(
-    update={"cyclic_transition": ORDERED, "write_transition": WRITTEN, "ping_pong_transition": TO_AND_FRO},
-)
+CACHE = altered(L2, cyclic_transition=ORDERED, write_transition=WRITTEN, ping_pong_transition=TO_AND_FRO)
 READ = Demand(
     work_items=256_000,
     work_group=(256,),
@@ -47,7 +46,7 @@ def test_cyclic_sweeps_and_writes_have_their_own_transitions() -> None:
     )
     back = replace(COPY, ping_pong=True)
     assert transition_range(CACHE, back, overlapping=False) == TO_AND_FRO
-    assert transition_range(CACHE.model_copy(update={"ping_pong_transition": None}), back, overlapping=False) == WRITTEN
+    assert transition_range(altered(CACHE, ping_pong_transition=None), back, overlapping=False) == WRITTEN
     for demand in (READ, COPY):
         assert transition_range(L2, demand, overlapping=False) == L2.bandwidth_transition
 
@@ -59,19 +58,6 @@ def test_passes_overlap_if_groups_have_asked_for_all_data_before_they_end() -> N
     assert bytes_in_flight(TOY, READ, resident) == 64 * 2**24 * 0.8
     assert bytes_in_flight(TOY, replace(READ, work_items=25_600), resident) == 64 * 2**24
     assert bytes_in_flight(TOY, replace(READ, reused="dispatch"), resident) == 0
-
-
-def test_the_model_asks_whether_passes_overlap() -> None:
-    """48 MiB are three quarters of the cache: half way for passes in order, all in it for any others."""
-    device = TOY.model_copy(update={"caches": (TOY.caches[0], CACHE)})
-    stream = Stream("data", 48 * MIB / 16, 16, 16, passes=64.0, outer_passes=64.0)
-    many = Demand(10**8, (256,), streams=(stream,), reused="kernel")
-    ordered, overlapping = (
-        point_time(device, demand, Resources(1)).ceilings_s["L2"] for demand in (many, replace(many, work_items=10**5))
-    )
-
-    assert overlapping == pytest.approx(64 * 48 * MIB / 32e11)
-    assert ordered > 1.5 * overlapping
 
 
 @dataclass
@@ -193,8 +179,8 @@ def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
     assert cache.write_transition.end == pytest.approx(_where(sizes, missed, 0.95), rel=0.05)
 
 
-_KNOWN = toy(sector_writes_per_cycle=0.5).model_copy(
-    update={"caches": (L1, CACHE.model_copy(update={"partitions": 1, "slice_bytes": CACHE.capacity_bytes // 16}))}
+_KNOWN = altered(
+    toy(sector_writes_per_cycle=0.5), caches=(L1, altered(CACHE, partitions=1, slice_bytes=CACHE.capacity_bytes // 16))
 )
 
 
@@ -252,10 +238,7 @@ def test_the_model_counts_what_crosses_between_partitions() -> None:
     A sector that two stores fill is worth two.
     """
     device = toy(sector_writes_per_cycle=0.5)
-    parted, whole = (
-        device.model_copy(update={"caches": (L1, CACHE.model_copy(update={"partitions": partitions}))})
-        for partitions in (2, 1)
-    )
+    parted, whole = (altered(device, caches=(L1, altered(CACHE, partitions=partitions))) for partitions in (2, 1))
     sectors = 2**20 * 16 / CACHE.sector_bytes
     once_s = sectors / (0.5 * TOY.compute_units * TOY.clock_hz)
     back, few = replace(COPY, ping_pong=True), occupancy(TOY.architecture, COPY.work_group, Resources(64))

@@ -49,12 +49,6 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-def test_there_are_records_of_each_kind_of_device() -> None:
-    """NVIDIA, AMD and Intel; ids are the files' names."""
-    assert {record.fields.device.partition("/")[0] for record in RECORDS} == {"nvidia", "amd", "intel"}
-    assert [record.id for record in RECORDS] == sorted(path.stem for path in FOLDER.glob("*.yaml"))
-
-
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
 def test_every_point_is_predicted_and_observed(record: Published, database: Database) -> None:
     """Predicted and published times differ by less than a factor of thirty: units and amounts of work are right."""

@@ -207,20 +207,6 @@ def test_a_name_has_a_length(path: Steps, data: dict[str, Any], tmp_path: Path) 
     assert "is wrong: it must have at most 1000 characters" in _report(data, tmp_path)
 
 
-def test_a_machine_has_a_core(data: dict[str, Any], tmp_path: Path) -> None:
-    """One at least."""
-    data["machine"]["cores"] = 0
-    assert "machine.cores is wrong: it must be greater than or equal to 1" in _report(data, tmp_path)
-
-
-def test_names_of_levels_have_a_length_in_entries(tmp_path: Path) -> None:
-    """So that no record is made of one that it cannot have."""
-    path = tmp_path / "mine.yaml"
-    path.write_text(f"name: A\nvendor: B\narchitecture: turing_75\ncaches: {{L2: 4 MiB, {'L' * 300}: 1 MiB}}\n")
-
-    assert any("must have at most 200 characters" in problem.message for problem in check_file(path))
-
-
 def test_a_driver_may_say_more_than_a_report_keeps() -> None:
     """Its names are cut, so that the run goes on."""
     present = describe(0, "x" * 5000, "1", lambda query: "y " * 5000 if query in ("NAME", "EXTENSIONS") else None)
@@ -326,11 +312,3 @@ def test_a_point_that_is_published_twice_is_refused(tmp_path: Path) -> None:
         published.load(path)
 
 
-def test_a_long_number_is_cut(tmp_path: Path) -> None:
-    """A sentence stays one."""
-    path = tmp_path / "mine.yaml"
-    path.write_text(f"name: A\nvendor: B\narchitecture: turing_75\nclock: {'9' * 5000} GHz\n")
-
-    problem = next(problem for problem in check_file(path) if problem.field == "clock")
-    assert "is too large" in problem.message
-    assert len(problem.message) < 200

@@ -10,6 +10,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.spec.check import check_file, check_folder
 from gpureport.spec.database import load_database
+from tests.builders import altered
 from tests.fake_gpu import GPU
 
 DATA = Path(__file__).parent / "data"
@@ -156,9 +157,7 @@ def test_indistinguishable_entries_match_nothing(tmp_path: Path) -> None:
     database = load_database([tmp_path])
     unit, memory = database.device("a").compute_units, int(database.device("a").memory.size_bytes)
 
-    assert database.match(
-        GPU.model_copy(update={"name": "A card", "compute_units": unit, "global_memory_bytes": memory})
-    ).draft
+    assert database.match(altered(GPU, name="A card", compute_units=unit, global_memory_bytes=memory)).draft
     with pytest.raises(InputError, match=r"'A card' .* a or b; give one of these"):
         database.resolve("A card")
 

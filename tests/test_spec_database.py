@@ -110,26 +110,6 @@ def test_a_slice_is_predicted_with_its_own_units_and_memory(database: Database) 
     ]
 
 
-def test_amd_work_group_processors_count_twice(database: Database) -> None:
-    """ROCm reports 42 for 84 compute units; the shared name and PCI id match no other card."""
-    card = database.match(
-        present(name="gfx1100", compute_units=42, global_memory_bytes=20 * GIB, **{**AMD, "pci_id": "1002:744c"})
-    )
-    sibling = database.match(present(name="gfx1100", compute_units=48, **{**AMD, "pci_id": "1002:744c"}))
-    smaller = database.match(present(name="gfx1100", compute_units=35, **{**AMD, "pci_id": "1002:744c"}))
-
-    assert (card.entry_id, card.device.compute_units, card.notes) == ("amd/rx_7900_xt", 84, ())
-    assert (sibling.entry_id, sibling.device.compute_units) == ("amd/rx_7900_xtx", 96)
-    assert (smaller.entry_id, smaller.device.compute_units) == (None, 70)
-
-
-def test_more_units_than_the_entry_are_another_product(database: Database) -> None:
-    """The RTX 2060 with 12 GB has the name and 34 units."""
-    found = database.match(present(name="NVIDIA GeForce RTX 2060", compute_units=34, **OTHER))
-
-    assert found.draft
-
-
 @pytest.mark.parametrize("name", ["Intel(R) HD Graphics 520", "Intel(R) Graphics Gen9 [0x1916]"])
 def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -> None:
     """The assumed memory size gives way to the reported one without a note."""
@@ -171,27 +151,6 @@ def test_an_arm_processor_takes_the_generic_entry_of_its_kind(machine: str) -> N
     other = database.resolve("cpu/x86_64")
     assert (other.name, other.clock_hz) == ("x86-64 CPU", 3e9)
     assert other.provenance["clock"].kind == "assumed"
-
-
-RYZEN = {"kind": "cpu", "vendor": "AuthenticAMD", "global_memory_bytes": 30 * GIB, **OTHER}
-
-
-@pytest.mark.parametrize("prefix", ["", "pthread-", "cpu-znver2-", "cpu-haswell-"])
-def test_a_processor_that_is_listed_has_its_own_entry(database: Database, prefix: str) -> None:
-    """Under the names that Intel's runtime and PoCL give it, with the memory of the machine."""
-    name = f"{prefix}AMD Ryzen 7 3700X 8-Core Processor             "
-    found = database.match(present(name=name, compute_units=16, **RYZEN))
-
-    assert (found.entry_id, found.device.compute_units, found.notes) == ("cpu/ryzen_7_3700x", 8, ())
-    assert found.device.memory.size_bytes == 30 * GIB
-    assert found.device.memory.bandwidth_bytes_per_s == 51.2e9
-
-
-def test_a_part_of_a_processor_is_a_virtual_machine(database: Database) -> None:
-    """Its operating system reports its sizes; the listed bandwidth does not apply."""
-    found = database.match(present(name="AMD EPYC 7763 64-Core Processor", compute_units=4, **RYZEN))
-
-    assert found.entry_id == "cpu/x86_64"
 
 
 def test_vector_engines_are_parts_of_cores(database: Database) -> None:

@@ -10,6 +10,7 @@ from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
+from tests.builders import altered
 from tests.make_report import make_report
 
 MIB = 1 << 20
@@ -27,11 +28,11 @@ def _observed(workload: str, values: dict[int, float]) -> Observation:
     key = template.points[0].point
     points = tuple(_point(template.points[0], key, size * MIB, value) for size, value in values.items())
     sweep = SweepKey(family=family, variant=variant, sweep="working_set")
-    return template.model_copy(update={"key": sweep, "points": points})
+    return altered(template, key=sweep, points=points)
 
 
 def _point(point: ObservedPoint, key: PointKey, size: float, value: float) -> ObservedPoint:
-    return point.model_copy(update={"point": key.model_copy(update={"working_set_bytes": size}), "value": value})
+    return altered(point, point=altered(key, working_set_bytes=size), value=value)
 
 
 def test_the_part_ends_halfway_up_the_rise(cpu: Device) -> None:
