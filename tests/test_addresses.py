@@ -6,17 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.findings.key_figures import key_figures
-from gpureport.findings.residency import most_counted, resident_groups
+from gpureport.findings.residency import resident_groups
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.predict import predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
-from gpureport.report.run.residency_blocks import residency_blocks
 from gpureport.spec.database import load_database
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.models import PAGE_WALK, Device, Tlb, Transition
@@ -158,16 +155,3 @@ def test_counted_groups_are_compared_with_the_rules(counted: Report) -> None:
     }
     assert rows["groups of 128"].counted == 132 * 16
     assert rows["groups of 64"].counted is None
-
-
-def test_the_resident_capacity_is_a_measured_key_figure(counted: Report) -> None:
-    """In work-items, next to that of the rules."""
-    figures = key_figures(counted, most_counted(counted))
-    figure = next(figure for figure in figures if figure.name == "Resident capacity")
-
-    assert figure.specification == 132 * 2048
-    assert figure.measured
-    assert figure.measured.value == most_counted(counted) == 132 * 16 * 128
-    assert figure.efficiency == 1
-
-

@@ -18,7 +18,6 @@ from gpureport.findings.advice import (
 )
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.report.text.words import advice_sentence, any_of
 from tests.builders import altered
 
 
@@ -56,14 +55,9 @@ def test_best_worst_and_their_ratio() -> None:
 def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
     """All of these, not the one that a little noise has put in front."""
     (family,) = advise([search("a", {"64x1": 98.0, "128x1": 97.5, "256x1": 99.0, "1024x1": 100.0, "32x1": 96.0})])
-    (found,) = family.variants
 
-    assert found.best.shape == "1024"
-    assert found.ties == ("64", "128", "256", "1024")
-    assert family.choices == (found.ties,)
-    assert advice_sentence("Family", family) == (
-        "Family: use 64, 128, 256 or 1024. Of 5 shapes, each is within 3 % of the best or not significantly slower."
-    )
+    assert family.variants[0].best.shape == "1024"
+    assert family.choices == (family.variants[0].ties,) == (("64", "128", "256", "1024"),)
 
 
 SHAPES = {"64x1": "64", "128x1": "128", "256x1": "256", "16x16": "16 x 16", "8x8": "8 x 8"}
@@ -92,14 +86,6 @@ def test_searches_of_one_variant_are_told_apart_by_their_sweeps() -> None:
     (family,) = advise([again, large, search("b", {"64x1": 1.0, "128x1": 2.0})])
 
     assert [found.name for found in family.variants] == ["a, work group", "a, work group large", "b"]
-
-
-def test_of_times_the_least_is_the_best() -> None:
-    """A metric of seconds is turned round."""
-    (family,) = advise([search("a", {"64x1": 2.0, "256x1": 1.0}, kind="time")])
-
-    assert family.variants[0].best.shape == "256"
-    assert family.variants[0].shares == {"64": pytest.approx(0.5), "256": 1.0}
 
 
 def test_one_shape_that_serves_all_is_preferred_to_each_ones_best() -> None:

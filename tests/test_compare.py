@@ -23,13 +23,15 @@ from gpureport.compare.standings import contests as contests_of_best
 from gpureport.errors import InputError
 from gpureport.records.keys import SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.report import SCHEMA_VERSION, Report, load_report, save_report
-from gpureport.results.opening import open_machine, open_report
+from gpureport.records.report import Report, load_report, save_report
+from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
 from tests.builders import altered
 from tests.make_report import make_report
 
 REPORT = make_report()
+
+
 def compare(machines: Mapping[str, Report | Sequence[Report]], baseline: str | None = None) -> Comparison:
     """Compare whole reports."""
     runs = {name: [given] if isinstance(given, Report) else given for name, given in machines.items()}
@@ -584,5 +586,3 @@ def test_the_excerpt_has_all_that_a_comparison_takes_from_the_report(name: str, 
     for mine, other in zip(part.samples.values(), whole.samples.values(), strict=True):
         assert (mine.labels, mine.counts) == (other.labels, other.counts)
         assert np.array_equal(mine.times_s, other.times_s)
-
-

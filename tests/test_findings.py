@@ -15,14 +15,14 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Verdict
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Measurement, Verification
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import TRANSITIONS
 from gpureport.workloads import select
 from gpureport.workloads.instructions.rate import Rate
 from gpureport.workloads.model import Workload
-from tests.builders import altered
+from tests.builders import altered, observed_like
 from tests.toy import L1, L2, MIB, STEP, TOY, toy
 
 READ, COPY, CHASE, BALLOT, GROUPS = (
@@ -47,38 +47,6 @@ def _taper(n90: float) -> CurveFeature:
 
 def _plateau(level: Level | str, value: float) -> CurveFeature:
     return CurveFeature(feature="rate", position="plateau", level=level, value=value, unit="B/s")
-
-
-def _precise(value: float) -> dict[str, float]:
-    """Return the fields of a value with an interval of 1 % to either side."""
-    return {"value": value, "ci_low": 0.99 * value, "ci_high": 1.01 * value}
-
-
-def observed_like(prediction: Prediction, factor: float = 1.0, *, shift: float = 1.0) -> Observation:
-    """Return an observation that differs from a prediction by a factor in value, and in the place of its cliffs."""
-    numbers: dict[str, str] = {}
-    for f in prediction.features:
-        if f.feature == "cliff" or f.position == "plateau":
-            numbers.setdefault(str(f.level), f"level {len(numbers) + 1}")
-    factors = {"cliff": shift, "rate": factor, "taper": 1.0}
-    features = [
-        altered(f, level=Level(name=numbers.get(str(f.level), str(f.level))), **_precise(f.value * factors[f.feature]))
-        for f in prediction.features
-    ]
-    points = tuple(
-        ObservedPoint(
-            point=p.point,
-            time_s=p.time_s / factor,
-            value=p.value * factor,
-            ci_low=p.value * factor * 0.99,
-            ci_high=p.value * factor * 1.01,
-            samples=7,
-        )
-        for p in prediction.points
-    )
-    return Observation(
-        key=prediction.key, metric=prediction.metric, axis=prediction.axis, points=points, features=tuple(features)
-    )
 
 
 def test_cliffs_are_matched_in_order_of_size() -> None:
@@ -236,19 +204,6 @@ def test_what_is_off_is_beyond_both_intervals(
     assert finding.verdict == verdict
 
 
-@pytest.mark.parametrize(("observed", "verdict"), [(16.0, Verdict.WITHIN), (11.0, Verdict.OFF)])
-def test_a_cliff_of_a_cpu_within_its_wide_interval_is_not_off(observed: float, verdict: Verdict) -> None:
-    """Other programs use a part of the cache: 40 MiB are predicted, 14 to 160 expected."""
-    cpu = altered(TOY, kind="cpu")
-    prediction = _on_toy(CHASE)
-    ours = altered(_cliff("L2", 40 * MIB), ci_low=14 * MIB, ci_high=160 * MIB)
-    theirs = altered(observed_like(prediction), features=(_cliff("level 1", observed * MIB),))
-
-    findings = find(cpu, [altered(prediction, features=(ours,))], [], [theirs])
-
-    assert [finding.verdict for finding in findings if finding.predicted] == [verdict]
-
-
 @pytest.mark.parametrize(
     ("kind", "origin", "factor", "error"),
     [
@@ -271,24 +226,6 @@ def test_a_speed_beyond_what_is_listed_is_an_error(kind: str, origin: str, facto
 
     assert (verdicts.pop("DRAM") is Verdict.ERROR) is error
     assert kind == "gpu" or Verdict.ERROR not in verdicts.values()
-
-
-def test_a_missing_cliff_between_rates_that_may_be_equal_is_explained() -> None:
-    """The intervals of the plateaus at its sides overlap."""
-    prediction = _on_toy(READ)
-    plateaus = [f for f in prediction.features if f.position == "plateau"]
-    explained = {}
-    for name, factor in (("wide", 4.0), ("narrow", 1.01)):
-        ends = {f.level: {"ci_low": f.value / factor, "ci_high": f.value * factor} for f in plateaus}
-        features = tuple(
-            f.model_copy(update=ends[f.level]) if f.position == "plateau" else f for f in prediction.features
-        )
-        seen = altered(observed_like(prediction), features=())
-        found = find(TOY, [altered(prediction, features=features)], [], [seen])
-        explained[name] = next(f.explanation for f in found if f.position == "midpoint")
-
-    assert "overlapping intervals" in explained["wide"]
-    assert "overlapping intervals" not in explained["narrow"]
 
 
 @pytest.mark.parametrize(
@@ -528,24 +465,6 @@ def test_a_fall_by_idle_work_items_in_both_curves_is_no_unexplained_one(
     if found.predicted:
         assert found.predicted.level.name == "idle work-items"
         assert (found.predicted.ci_low, found.predicted.ci_high) == (before, beyond)
-
-
-def test_what_binds_a_plateau_is_that_of_its_sizes() -> None:
-    """Not of sizes elsewhere whose rate is nearer to that of the plateau."""
-    prediction = _on_toy(READ)
-    seen = observed_like(prediction)
-    beyond = min(prediction.points, key=lambda p: abs(p.point.working_set_bytes - 1024 * MIB))
-    unit = f"{prediction.metric.unit}/s"
-    strange = altered(_plateau("level 1", beyond.value), unit=unit)
-    features = (_cliff("level 1", 16 * MIB), strange, _plateau("level 2", beyond.value / 2))
-    bare = altered(prediction, features=())
-    found = find(TOY, [bare], [], [altered(seen, features=features)])
-    (before,) = (f for f in found if f.position == "plateau" and f.level.is_unexplained)
-
-    assert beyond.bottleneck == "DRAM"
-    inside = [p for p in prediction.points if p.point.working_set_bytes < 16 * MIB]
-    assert {p.bottleneck for p in inside} == {"L2"}
-    assert "bottleneck: L2 bandwidth" in before.explanation
 
 
 def test_a_taper_is_wholly_that_of_the_measured_points() -> None:

@@ -127,20 +127,6 @@ def test_a_gentle_slope_is_not_a_cliff() -> None:
     assert len(staircase(u, -0.07 * u, np.zeros(len(u)))) == 1
 
 
-def test_levels_are_the_rates_of_the_plateaus() -> None:
-    """With intervals that shrink with the number of points."""
-    rng = np.random.default_rng(11)
-    u = np.arange(0.0, 12.0, 0.1)
-    noise = np.full(len(u), 0.03)
-    z = np.log(np.where(u < 6, 900.0, 300.0)) + noise * rng.standard_normal(len(u))
-
-    upper, lower = levels(replicated(z, noise, 400), noise, staircase(u, z, noise))
-
-    assert upper.value == pytest.approx(900, rel=0.01)
-    assert lower.value == pytest.approx(300, rel=0.01)
-    assert upper.high / upper.low == pytest.approx(1 + 2 * 1.96 * 0.03 / np.sqrt(60), rel=0.01)
-
-
 def test_the_interval_of_a_plateau_covers_how_its_points_scatter() -> None:
     """Points that differ by more than their noise says are a sample of the plateau; single ones have their noise."""
     rng = np.random.default_rng(3)
@@ -183,16 +169,6 @@ def test_the_range_of_a_crossing_is_that_of_the_neighbouring_stretches() -> None
     assert low == pytest.approx([2.0, 2.0, 2.0])
     assert high == pytest.approx([2 + 1 / 3, 2.5, 3.0])
     assert middle == pytest.approx((low + high) / 2)
-
-
-@pytest.mark.parametrize(("per_octave", "count"), [(1, 5), (2, 5), (4, 9), (10, 21)])
-def test_beside_a_step_two_octaves_count_and_five_points_at_least(per_octave: int, count: int) -> None:
-    """Of either end of a plateau; of a plateau of fewer points all of them."""
-    u = np.log(2.0) * np.arange(60) / per_octave
-
-    assert beside(u, Plateau(10, 50), end=True) == Plateau(50 - count, 50)
-    assert beside(u, Plateau(10, 50), end=False) == Plateau(10, 10 + count)
-    assert beside(u, Plateau(10, 13), end=True) == beside(u, Plateau(10, 13), end=False) == Plateau(10, 13)
 
 
 @pytest.mark.parametrize("step", [0, 1])

@@ -216,8 +216,3 @@ def test_a_stray_point_is_named_and_left_out() -> None:
     assert [f.position for f in observation.features if f.feature == "cliff"] == ["onset", "midpoint", "end"]
 
 
-def test_samples_without_repetition_have_wide_intervals() -> None:
-    """A search over work-groups with one sample a point says nothing about its scatter."""
-    observation = observe(measurement(RATE, "work_group", [64.0, 128.0, 256.0], lambda x: 1e-3 * x, samples=1))
-
-    assert all(point.ci_high > 1.3 * point.ci_low for point in observation.points)

@@ -1,7 +1,6 @@
 """Parts of observations, each by itself: thresholds, ticks, outliers, smooth maxima, lines, launch cost."""
 # ruff: noqa: D103
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,7 @@ from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
 from gpureport.observe.features import (
     Curve,
-    case_features,
     curve_features,
-    features_of_points,
     peak_features,
     without_launch,
 )
@@ -25,11 +22,9 @@ from gpureport.observe.staircase import beside, centre, staircase
 from gpureport.observe.statistics import (
     Estimate,
     clock_states,
-    correlation_time,
     curve_noise,
     drift,
     drifts,
-    median_interval,
     strays,
     timer_tick,
 )
@@ -173,19 +168,6 @@ def test_points_of_few_samples_show_two_speeds_together(points: int, found: floa
     assert clock_states([*few, np.array([5.0])]) == (found and pytest.approx(found))
 
 
-def test_samples_that_come_in_pairs_tell_half_as_much() -> None:
-    """Of a series with each sample taken twice two successive ones tell as much as one."""
-    rng = np.random.default_rng(3)
-    found = [correlation_time(np.repeat(rng.standard_normal(500), 2)) for _ in range(20)]
-
-    assert 1.9 < np.mean(found) < 2.6  # a sum of positive terms alone is a little too large
-    assert correlation_time(np.tile([1.0, 2.0], 50)) == 1.0
-    assert correlation_time(np.repeat(np.arange(11.0) % 2, 1)) == 1.0
-    assert correlation_time(np.repeat([1.0, 2.0], 6)) > 1.5
-    wide, narrow = (median_interval(np.repeat(rng.standard_normal(100), n)[:100]) for n in (5, 1))
-    assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
-
-
 # Smooth maxima
 
 
@@ -198,16 +180,6 @@ def test_the_slopes_of_a_smooth_maximum_are_its_derivatives(parameters: Any, u: 
             float(log_times(parameters + sign * step * np.eye(4)[k], np.array([u]))[0]) for sign in (1.0, -1.0)
         )
         assert found[k] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
-
-
-@pytest.mark.parametrize(("share", "exponent"), [(0.5, 2.0), (0.05, 3.0), (0.9, 4.0)])
-def test_times_of_a_smooth_maximum_are_those_of_its_formula(share: float, exponent: float) -> None:
-    """T0 (s + (1 - s) (1 + (n / k)^p)^(1/p))."""
-    items = np.array([1.0, 50.0, 1000.0, 30_000.0])
-    parameters = np.array([np.log(5e-6), np.log(1000.0), np.log(exponent), np.log(share / (1 - share))])
-    truth = 5e-6 * (share + (1 - share) * (1 + (items / 1000.0) ** exponent) ** (1 / exponent))
-
-    assert np.exp(log_times(parameters, np.log(items))) == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 5.0])
@@ -251,19 +223,6 @@ def test_a_line_costs_the_least_squares_of_a_slope_of_a_tenth_at_most(values: li
             best = minimize_scalar(cost, bounds=(-TILT, TILT), args=(slice(i, j + 1),), method="bounded")
             ends = (cost(end, slice(i, j + 1)) for end in (-TILT, TILT))
             assert lines[i, j] == pytest.approx(min(best.fun, *ends), rel=1e-3, abs=1e-6)
-
-
-def test_ramps_cost_a_parameter_a_point_and_what_goes_up_rises_what_goes_down() -> None:
-    """Five points: ln 5 each, and squares of steps the wrong way over the variance of two."""
-    z = np.array([0.0, 0.3, 0.1, -0.4, -0.2])
-    costs = price(np.arange(5.0), z, np.array([0.1, 0.1, 0.1, 0.1, 0.2]))
-    each = np.log(5)
-
-    assert costs.penalty == pytest.approx(2 * each)
-    assert np.diff(costs.ramp) == pytest.approx([each + 4.5, each, each, each + 0.04 / 0.05])
-    assert costs.rise == pytest.approx([0.0, each, 2 * each + 2.0, 3 * each + 14.5, 4 * each + 14.5])
-    assert costs.between(Plateau(0, 1), Plateau(3, 5)) == pytest.approx(2 * each + 4.5)
-    assert price(np.arange(2.0), np.zeros(2), np.ones(2)).penalty == pytest.approx(2 * np.log(3))
 
 
 def test_a_centre_is_the_mean_of_what_lies_within_twice_the_noise_of_the_median() -> None:
@@ -357,16 +316,6 @@ def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, n
     assert peak_features(metric, []) == ()
 
 
-def test_cases_are_rates_with_the_intervals_given() -> None:
-    found = case_features(TIME, [("add", Estimate(2.0, 1.5, 3.0)), ("shift", Estimate(4.0))])
-
-    assert [(f.feature, f.position, str(f.level), f.value, f.ci_low, f.ci_high, f.unit) for f in found] == [
-        ("rate", "case", "add", 2.0, 1.5, 3.0, "s"),
-        ("rate", "case", "shift", 4.0, None, None, "s"),
-    ]
-    assert case_features(RATE, [("add", Estimate(2.0))])[0].unit == "B/s"
-
-
 @pytest.mark.parametrize(("points", "warned"), [(3, True), (4, False)])
 def test_a_curve_takes_four_sizes(points: int, warned: bool) -> None:
     sizes = np.repeat(2.0 ** np.arange(points), 3)
@@ -384,5 +333,3 @@ def test_work_items_show_cliffs_where_the_working_set_grows_four_times(growth: f
     found = features_of_curve(axis, RATE, items, bytes_, rate, items / rate)
 
     assert len([f for f in found if f.feature == "cliff"]) == cliffs
-
-

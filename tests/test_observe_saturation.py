@@ -63,35 +63,11 @@ def test_n90_of_a_staircase_hardly_depends_on_the_selection_of_points() -> None:
     assert 500_000 < min(places) < max(places) < 1_500_000
 
 
-def test_the_interval_contains_both_the_fit_and_the_correction() -> None:
-    """It is wider where residuals of the fit move n90."""
-    u = np.log(2.0 ** np.arange(8, 24, 0.5))
-    bent = smooth(np.exp(u)) + np.where(np.exp(u) < 4 * KNEE, np.log(0.93), 0.0)
-    plain, moved = (saturation(u, rates, np.full(len(u), 0.004)) for rates in (smooth(np.exp(u)), bent))
-
-    assert plain
-    assert moved
-    assert plain.n90.width < moved.n90.width
-    assert plain.n90.low
-    assert plain.n90.high
-    assert plain.n90.low < plain.n90.value < plain.n90.high
-    assert plain.slope == pytest.approx(1 - 0.9**3, rel=0.05)
-
-
 def test_few_points_have_no_smooth_curve() -> None:
     """A monotone fit then gives n90."""
     u = np.log(2.0 ** np.arange(8, 15))
 
     assert saturation(u, smooth(np.exp(u)), np.full(len(u), 0.01)) is None
-
-
-def test_points_of_equal_size_count_by_their_mean() -> None:
-    """Working sets may differ where work-items do not."""
-    u = np.log(2.0 ** np.arange(8, 24, 0.5))
-    rates = smooth(np.exp(u))
-    twice = np.repeat(u, 2), np.repeat(rates, 2) + np.tile([-0.1, 0.1], len(u))
-
-    assert value(*twice, 0.01) == pytest.approx(value(u, rates, 0.01), rel=1e-6)
 
 
 def test_means_over_an_octave_of_a_line_are_its_values_and_of_a_corner_lie_below() -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from gpureport.observe.statistics import (
     clock_states,
     correlation_time,
-    curve_noise,
     drifts,
     median_interval,
     medians,
@@ -74,17 +73,12 @@ def test_of_few_or_equal_samples_no_correlation_is_said() -> None:
     assert correlation_time(np.full(30, 2.0)) == 1.0
 
 
-def test_a_point_drifts_where_its_times_rise_or_fall() -> None:
-    """By more than three percent from the first to the last third, and not by chance."""
+def test_a_point_does_not_drift_by_chance() -> None:
+    """In four of a thousand points at most."""
     rng = np.random.default_rng(10)
-    when = np.arange(60.0)
-    noise = np.exp(0.02 * rng.standard_normal(60))
-    assert drifts(noise * (1 + 0.08 * when / 60), when)
-    assert drifts(noise * (1 - 0.08 * when / 60), when)
-    assert not drifts(noise * (1 + 0.02 * when / 60), when)
-    assert not drifts(noise[:8] * np.linspace(1, 2, 8), when[:8])
     steady = [np.exp(0.1 * rng.standard_normal(20)) for _ in range(2000)]
-    assert sum(drifts(samples, when[:20]) for samples in steady) <= 8
+
+    assert sum(drifts(samples, np.arange(20.0)) for samples in steady) <= 8
 
 
 def test_medians_of_groups_are_those_of_each_and_so_is_their_noise() -> None:

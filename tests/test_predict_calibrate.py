@@ -170,23 +170,6 @@ def test_barriers_cost_their_waves_and_some_more() -> None:
     assert [p.time_s for p in again.points] == pytest.approx(times, rel=0.05)
 
 
-def test_only_groups_of_several_sizes_show_what_a_barrier_adds() -> None:
-    """Of too few nothing is taken; where groups of one wave take no longer than their waves, nothing adds."""
-    listed = toy(barrier_cycles=3.0)
-    (prediction,) = _predicted(Barrier(), listed)
-    for few in (prediction.points[1:], prediction.points[:2], prediction.points[:1]):
-        some = altered(prediction, points=few)
-        assert calibrated(listed, [some], [_timed(some, [1.0] * len(few))]) == listed
-
-    waves = [TOY.launch.batched_s + TOY.cycles(p.point.work / TOY.compute_units / 16) for p in prediction.points]
-    device = calibrated(listed, [prediction], [_timed(prediction, waves)])
-    assert device.architecture.barrier_cycles == pytest.approx(0.0, abs=0.1)
-    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)
-    three = altered(prediction, points=prediction.points[:3])
-    device = calibrated(listed, [three], [_timed(three, waves[:3])])
-    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)  # three sizes are enough
-
-
 @pytest.mark.parametrize(("workload", "name"), [(Write(), "sector"), (Scatter(), "line")])
 def test_writes_calibrate_the_rates_of_sectors_and_lines_where_these_were_to_bind(
     workload: Workload, name: str
@@ -201,21 +184,6 @@ def test_writes_calibrate_the_rates_of_sectors_and_lines_where_these_were_to_bin
         times = [p.time_s / (2 if p.point.parameters.get("stride", 32) >= 32 else 9) for p in prediction.points]
         found = calibrated(device, [prediction], [_timed(prediction, times)])
         assert getattr(found.architecture, rate) == expected
-
-
-@pytest.mark.parametrize(("launches", "counts"), [(19, False), (21, True), (39, True)])
-def test_dispatches_of_less_than_twenty_launches_do_not_show_the_rate_of_writes(launches: int, counts: bool) -> None:
-    """Their time may be that of the launch. All measured dispatches take half of the predicted time."""
-    slow = toy(sector_writes_per_cycle=0.04)
-    prediction = next(p for p in _predicted(Write(), slow) if p.key.sweep == "working_set")
-    points = tuple(
-        altered(p, time_s=launches * slow.launch.batched_s) for p in prediction.points if is_write_ceiling(p.bottleneck)
-    )
-    alike = altered(prediction, points=points)
-    found = calibrated(slow, [alike], [_timed(alike, [p.time_s / 2 for p in points])])
-
-    assert points
-    assert found.architecture.sector_writes_per_cycle == pytest.approx(0.08 if counts else 0.04)
 
 
 def _sooner(prediction: Prediction, factor: float = 0.7) -> Observation:
@@ -242,18 +210,6 @@ def test_a_copy_says_where_kernels_that_do_the_same_leave_a_cache(
     assert _midpoint(_predicted(workload, device)[0]) == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
     for other in others:
         assert _midpoint(_predicted(other, device)[0]) == pytest.approx(_midpoint(_predicted(other)[0]), rel=0.02)
-
-
-def test_a_cliff_far_away_within_a_wide_interval_calibrates_nothing() -> None:
-    """At a fifth of its size, a cliff is matched by the interval of the prediction only."""
-    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
-    wide = tuple(
-        altered(f, ci_low=f.value / 10, ci_high=f.value * 2) if f.feature == "cliff" else f for f in prediction.features
-    )
-    seen = _sooner(prediction, 0.2)
-    device = calibrated(TOY, [altered(prediction, features=wide)], [seen])
-
-    assert device.caches[-1].write_transition is None
 
 
 def test_reads_say_where_passes_in_order_leave_a_cache_that_lists_it() -> None:

@@ -2,20 +2,14 @@
 # ruff: noqa: D103
 
 from itertools import pairwise
-from math import exp, hypot, log
+from math import exp, log
 
-import numpy as np
 import pytest
 
 from gpureport.findings.verdicts import ceiling_text
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
-from gpureport.predict.outlook import best_point, bottleneck_of, outlooks
-from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
-from gpureport.records.provenance import Provenance
-from gpureport.report.figures.machines import base_of, machine_figure
-from gpureport.report.figures.theme import theme
-from gpureport.report.prediction.devices import machine_curve
+from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95
 from gpureport.report.prediction.headline import (
     effects,
     effects_table,
@@ -27,8 +21,6 @@ from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
 from tests.builders import altered
 from tests.toy import TOY
-
-SOURCED = Provenance(kind="spec", source="a data sheet")
 
 
 def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
@@ -76,39 +68,6 @@ def test_a_ratio_ends_at_that_of_the_memories() -> None:
     assert len(values) > 1
     assert all(abs(log(b / a)) >= SAME for a, b in pairwise(values))
     assert by_size(copy).endswith(" beyond")
-
-
-def test_what_both_take_from_one_architecture_cancels_and_what_is_a_cards_own_adds_up() -> None:
-    paths = [f"rates.{name}" for name in TOY.architecture.rates_per_cycle]
-    known = altered(TOY, provenance=dict.fromkeys([*paths, "clock"], SOURCED))
-    other = altered(known, id="other", name="Other")
-    elsewhere = {**dict.fromkeys(paths, Provenance(kind="spec", source="another")), "clock": SOURCED}
-    apart = altered(other, provenance=elsewhere)
-    first = _all(known, "instructions/rate")
-
-    (shared,) = contrasts((known, other), first, _all(other, "instructions/rate"))
-    (own,) = contrasts((known, apart), first, _all(apart, "instructions/rate"))
-
-    clock = fact(known, "clock").relative
-    width = log(shared.best.ci_high / shared.best.value) / NORMAL_95
-    assert width >= 2**0.5 * hypot(MODEL, 0.9 * clock)  # clocks do not cancel
-    assert log(own.best.ci_high / own.best.value) / NORMAL_95 > width * 1.005  # other sources do not, either
-
-
-def test_only_sizes_that_both_reach_are_compared() -> None:
-    other = _faster_memory(1.0)
-    small = limits_of(other, quick=True)
-    few = tuple(
-        each
-        for workload in select(("memory/copy",))
-        for each in predict_with_deviations(other, workload, small.__class__(2.0**24, 2.0**23, 1024, quick=True))
-    )
-    (copy,) = contrasts((TOY, other), _all(TOY, "memory/copy"), few)
-
-    assert copy.points[-1].x <= 2.0**24 * 1.001
-    x = [point.x for point in copy.points]
-    assert x == sorted(x)
-    assert np.all(np.isfinite([point.ratio.value for point in copy.points]))
 
 
 def _beside(factor: float, *names: str) -> tuple[Side, Beside]:
@@ -177,5 +136,3 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     assert part_of_units([{"groups": 3}, {"groups": 4}], 10) == 4
     assert part_of_units([{"groups": 3}, {"groups": 20}], 10) is None
     assert part_of_units([{"bytes": 3}], 10) is None
-
-

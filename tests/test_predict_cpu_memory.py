@@ -171,14 +171,3 @@ def test_cores_fill_one_domain_after_the_other() -> None:
     assert curve.values[3] == pytest.approx(10e9, rel=0.01)
     assert curve.values[7] == pytest.approx(20e9, rel=0.01)
     assert curve.values[4] > 1.3 * curve.values[3]
-
-
-def test_overlapping_transfers_are_faster() -> None:
-    overlapping = altered(STREAMS, transfer_exponent=4.0)
-    slow, fast = (
-        stream_curve(CORE, s, SOCKET, KERNELS["triad"], np.ones(3), DATA, write_allocate=True).values
-        for s in (STREAMS, overlapping)
-    )
-
-    assert fast[0] == pytest.approx(slow[0], rel=1e-2)
-    assert fast[1] > 1.2 * slow[1]

@@ -6,7 +6,6 @@ from math import log
 
 import pytest
 
-from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.cpu_times import (
     ALL_AWAKE,
     FETCHING,
@@ -27,7 +26,6 @@ from gpureport.predict.model import instruction_class_times, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
 
@@ -184,13 +182,3 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
     assert class_factors(cpu, scalar, {"local": wave}) == {"local": wave}
 
 
-def test_starting_groups_and_their_barriers_take_time_of_the_core(cpu: Device) -> None:
-    working = Demand(2**20, (64,), operations={"fp32": 2.0**30})
-    meeting = replace(working, operations={**working.operations, "barrier": 2.0**28})
-    # Barriers do not prevent vectors here.
-    device = _with_loops(cpu, 8.0)
-    without, with_barriers = (point_time(device, demand, RESOURCES) for demand in (working, meeting))
-
-    added = with_barriers.ceilings_s["barrier"]
-    assert with_barriers.time_s - without.time_s == pytest.approx(added, rel=1e-6)
-    assert without.time_s > without.ceilings_s["fp32"] + without.ceilings_s["groups"]

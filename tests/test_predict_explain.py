@@ -146,5 +146,3 @@ def test_few_points_that_are_much_closer_are_not_significant() -> None:
     assert found.error < 0.5 * found.base_error
     assert found.better_than_base == pytest.approx(1 - (2 / 3) ** 3, abs=0.08)
     assert found.outcome == "unexplained"
-
-

@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.learned import Learned, ObservedSweep, learned
 from gpureport.records.features import CurveFeature
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
-from gpureport.workloads import select
-from tests.builders import altered
-from tests.test_findings import observed_like
+from tests.builders import altered, shown
 from tests.toy import KIB, L1, L2, MIB, TOY
 
 ASSUMED = Provenance(kind="assumed", source="a guess")
@@ -33,19 +30,8 @@ def _with_l2(device: Device = DRAFT, **changes: Any) -> Device:
     return altered(device, caches=(device.caches[0], device.caches[1].model_copy(update=changes)))
 
 
-def _shown(real: Device, names: tuple[str, ...], draft: Device = DRAFT) -> list[ObservedSweep]:
-    """Return what the microbenchmarks show on a device that behaves as *real*, in the sweeps of the draft."""
-    return [
-        ObservedSweep(
-            workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False))
-        )
-        for workload in select(names)
-        for sweep in workload.sweeps(draft, limits_of(draft, quick=True))
-    ]
-
-
 def _learned(real: Device, names: tuple[str, ...] = CHASE, draft: Device = DRAFT) -> Learned:
-    return learned(draft, _shown(real, names, draft))
+    return learned(draft, shown(real, draft, names))
 
 
 def _documented(kind: str = "spec") -> Device:
@@ -88,7 +74,7 @@ def test_every_figure_of_another_device_is_learned() -> None:
 def test_an_interval_of_a_step_becomes_that_of_the_capacity() -> None:
     """The step lies at 64 MiB, and between half and twice that."""
     flat = _with_l2(partitions=1, far_latency_cycles=None)
-    (one,) = _shown(flat, CHASE, flat)
+    (one,) = shown(flat, flat, CHASE)
     last = max(f.value for f in one.observation.features if f.position == "midpoint")
 
     def ends(feature: CurveFeature) -> CurveFeature:
@@ -118,16 +104,6 @@ def test_a_documented_capacity_stays_unless_it_is_off_by_a_fifth(factor: float, 
         capacity = found.values["caches.L2.capacity"]
         assert capacity.value == pytest.approx(factor * 64 * MIB, rel=0.05)
         assert capacity.provenance.note.endswith("; conflict: 64 MiB (spec: a data sheet)")
-
-
-def test_the_near_part_shows_the_whole() -> None:
-    """A step at 48 MiB is that of one of two partitions."""
-    capacity = _learned(_with_l2(capacity_bytes=96 * MIB)).values["caches.L2.capacity"]
-
-    assert capacity.value == pytest.approx(96 * MIB, rel=0.08)
-    (without,) = _shown(_with_l2(capacity_bytes=96 * MIB), CHASE)
-    steps = [f for f in without.observation.features if f.position == "midpoint"]
-    assert len(steps) >= 2
 
 
 @pytest.mark.parametrize("factor", [0.125, 0.25, 0.5, 2.0])
@@ -161,5 +137,3 @@ def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
         512, rel=0.05
     )
     assert found.values["caches.L2.capacity"].value == pytest.approx(64 * MIB, rel=0.05)
-
-

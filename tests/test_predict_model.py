@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict import limits_of, predict, predict_sweep, traffic
-from gpureport.predict.corner import MIXED_EXPONENT, WRITES_EXPONENT
+from gpureport.predict import limits_of, predict, traffic
+from gpureport.predict.corner import WRITES_EXPONENT
 from gpureport.predict.model import SEVERAL_LOADS, point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.residency import ServingLevel, fraction_beyond, latency_levels, staircase
-from gpureport.records.levels import Level
+from gpureport.predict.residency import ServingLevel, fraction_beyond, staircase
 from gpureport.spec.models import Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream, Workload
@@ -87,16 +86,6 @@ def test_a_cache_without_capacity_serves_nothing() -> None:
     assert staircase(1.0, levels) == (pytest.approx(8.0), "DRAM")
 
 
-def test_latency_knows_the_near_partition() -> None:
-    """To one work-item, half of a two-partition cache is near, the rest far."""
-    levels = latency_levels(TOY, [c.capacity_bytes for c in TOY.caches])
-
-    names = [str(level.name) for level in levels]
-    assert names == ["L1", "L2 near partition", "L2", "DRAM"]
-    assert staircase(8 * MIB, levels) == (pytest.approx(256), Level(name="L2", near=True))
-    assert staircase(45 * MIB, levels)[0] == pytest.approx(512, rel=0.05)
-
-
 def _copy(megabytes: float, **changes: object) -> Demand:
     count = megabytes * MIB / 32
     demand = {
@@ -154,19 +143,6 @@ def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> Non
     assert found.memory_bytes == 1024 * MIB
 
 
-def test_a_processor_takes_branching_work_items_in_turn_but_barriers_always() -> None:
-    """Without vectors, 32 lanes cost 32 times as much; a barrier's rate is one of work-items in any case."""
-    rates = {**TOY.architecture.rates_per_cycle, "barrier": 1.0}
-    cpu = altered(TOY, kind="cpu", architecture=altered(TOY.architecture, rates_per_cycle=rates))
-    demand = Demand(
-        work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9, "barrier": 1e8}, branches=True
-    )
-    ceilings = point_time(cpu, demand, FREE).ceilings_s
-
-    assert ceilings["int32"] == pytest.approx(32e-3)
-    assert ceilings["barrier"] == pytest.approx(1e-3)
-
-
 def test_a_chain_of_instructions_without_a_known_latency_takes_no_time() -> None:
     """The toy's architecture lists none of ``fp32``: its entry would otherwise predict a number that nobody gave."""
     demand = Demand(work_items=32, work_group=(32,), chain={"fp32": 1000}, reused="never")
@@ -185,20 +161,6 @@ def test_groups_are_bound_by_their_start_or_that_of_their_waves(
     found = point_time(toy(wave_starts_per_cycle=wave_starts), demand, FREE)
 
     assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(expected_s))
-
-
-@pytest.mark.parametrize(("partitions", "several"), [(1, False), (2, False), (8, True)])
-def test_writes_of_several_dies_saturate_gradually(partitions: int, *, several: bool) -> None:
-    """Memory and latency take the same time: stores of one die take the longer of both, stores of several dies more."""
-    inner, outer = TOY.caches
-    device = altered(TOY, caches=(inner, altered(outer, partitions=partitions)))
-    written = (Stream("b", 2**25, 16, 16, write=True),)
-    stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, in_step=False)
-    ceilings = point_time(device, stores, FREE).ceilings_s
-    stores = replace(stores, chain={"shuffle": ceilings["DRAM"] / ceilings["latency"]})
-    longer = (point_time(device, stores, FREE).time_s - device.launch.batched_s) / ceilings["DRAM"]
-
-    assert longer == pytest.approx(2 ** (1 / MIXED_EXPONENT) if several else 1.0, rel=0.01)
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
@@ -239,16 +201,3 @@ def test_a_degenerate_transition_is_a_sharp_one() -> None:
 
     assert fraction_beyond(0.999, 1.0, sharp) == 0.0
     assert fraction_beyond(1.001, 1.0, sharp) == 1.0
-
-
-def test_local_memory_follows_the_work_group() -> None:
-    """What the compiler said of one group's local memory is not taken for all sizes of groups."""
-    workload = next(w for w in all_workloads() if w.name == "bit_transpose/local")
-    sweep = next(s for s in workload.sweeps(TOY, FULL) if s.name == "work_group")
-    compiled = [Resources(32, 256, compiled=True)] * len(sweep.points)
-    prediction = predict_sweep(TOY, workload, sweep, "calibrated", compiled)
-
-    assert {entry.work_group[0]: entry.local_memory_bytes for entry in prediction.occupancy} == {
-        size: 8 * size for size in (32, 64, 128, 256, 512, 1024)
-    }
-    assert {entry.source for entry in prediction.occupancy} == {"compiled"}

@@ -22,7 +22,7 @@ from gpureport.predict.contrast import (
 from gpureport.predict.contrast import ContrastPoint as _ContrastPoint
 from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
-from gpureport.predict.outlook import best_point, bottleneck_of, is_shown, outlooks
+from gpureport.predict.outlook import best_point, is_shown, outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import OTHER_CLIFFS, SHAPE, with_intervals
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact, fact
@@ -220,17 +220,6 @@ def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
     assert sigma(case) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
 
 
-def test_points_are_taken_in_the_order_of_the_axis() -> None:
-    """However they are listed, deviations stay with theirs."""
-    points = [_point(size, value, "L2", "L2") for size, value in ((4.0, 20.0), (1.0, 100.0), (2.0, 50.0))]
-    moved = np.zeros((3, 6))
-    moved[:, 0] = (0.1, 0.2, 0.3)
-    taper = CurveFeature(feature="taper", position="knee", level="device", value=2.0, unit="work-items")
-
-    assert _factor(_plateau(50.0), RATE, points, moved) == pytest.approx(hypot(0.3, MODEL), rel=1e-3)
-    assert _factor(taper, RATE, points, moved) >= MODEL
-
-
 @pytest.mark.parametrize(("place", "shift"), [(6, 0.1 / 0.2077), (10, 0.1 / 0.1), (20, 0.075 / 0.1)])
 def test_n90_moves_by_what_its_time_and_the_plateaus_do_not_share_over_the_slope(place: int, shift: float) -> None:
     """Times are 1 + n / 1000; the slope of ln(rate) is 0.21 at 3815 work-items, and no less than 0.1 is taken.
@@ -288,19 +277,6 @@ def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_tha
     assert [c.value for c in row.cliffs] == sorted(f.value for f in reads.features if f.position == "midpoint")
     assert row.taper == next((f for f in reads.features if f.position == "n90"), None)
     assert row.occupancy.fraction == min(entry.fraction for entry in reads.occupancy)
-
-
-@pytest.mark.parametrize(
-    ("bottleneck", "level", "moved", "text"),
-    [
-        ("latency", "L2", 8.0, "latency of L2"),
-        ("latency", "", 8.0, "latency"),
-        ("latency", "L2", 0.0, "latency"),
-        ("DRAM", "L2", 8.0, "DRAM"),
-    ],
-)
-def test_only_waiting_for_memory_names_the_level(bottleneck: str, level: str, moved: float, text: str) -> None:
-    assert bottleneck_of(_point(1.0, 1.0, level, bottleneck, memory_bytes=moved)) == text
 
 
 # Contrasts

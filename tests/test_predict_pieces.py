@@ -19,7 +19,6 @@ from gpureport.predict.model import (
     memory_traffic_time,
     pipe_times,
     point_time,
-    shared_by_groups,
     smooth_maximum,
     usable_capacities,
     with_uneven_schedulers,
@@ -27,9 +26,7 @@ from gpureport.predict.model import (
     write_time_s,
 )
 from gpureport.predict.occupancy import Resources, occupancy
-from gpureport.predict.residency import NO_TRANSITION, ServingLevel
 from gpureport.predict.traffic import memory_bytes
-from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
@@ -156,16 +153,6 @@ def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
     assert issue_time_s(TOY, of_groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
 
 
-def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
-    """Local memory and the like serve a single wave at full rate; what shares a pipe with them adds up as it is."""
-    device = toy(pipes={"mixed": ("local", "int32")})
-    one_wave = of_groups(1, 32)
-
-    for shared in ("local", "shuffle", "memory", "barrier"):
-        assert issue_time_s(device, one_wave, {shared: 1e-6}) == pytest.approx(1e-6)
-    assert issue_time_s(device, one_wave, {"local": 1e-6, "int32": 1e-6}) == pytest.approx(5e-6)
-
-
 def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
     """Six waves on four schedulers take as long as eight; a hundred and one are no matter."""
     class_times = {"int32": 3e-6, "local": 1e-6}
@@ -173,13 +160,6 @@ def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
     assert with_uneven_schedulers(TOY, class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
     assert with_uneven_schedulers(TOY, class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
     assert with_uneven_schedulers(CPU, class_times, 6) == class_times
-
-
-def test_waves_stay_with_one_of_a_gcn_unit_s_four_pipes() -> None:
-    """Its one scheduler serves them in turn, so that a single wave has a quarter of the lanes."""
-    gcn = load_database().device("amd/rx_570")
-
-    assert with_uneven_schedulers(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)
 
 
 def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:
@@ -210,18 +190,6 @@ def test_streams_saturate_memory_at_corners_of_their_own(
     demand = of_groups(1, streams=streams)
 
     assert (memory_exponent(TOY, demand), memory_exponent(gddr, demand)) == (stacked, others)
-
-
-def test_data_that_all_groups_read_at_once_come_from_memory_once() -> None:
-    """If 1 GiB of requests are in flight and the L2 is four times as fast as memory, it serves 256 MiB."""
-    levels = [ServingLevel(name, size, NO_TRANSITION, cost) for name, size, cost in
-              (("L1", 256.0 * KIB, 0.5), ("L2", 64.0 * MIB, 1.0), ("DRAM", math.inf, 4.0))]  # fmt: skip
-
-    def served(in_flight: float) -> list[float]:
-        return [level.capacity_bytes for level in shared_by_groups(TOY, levels, in_flight)]
-
-    assert served(1024 * MIB) == [256 * KIB, 256 * MIB, math.inf]
-    assert served(128 * MIB) == served(0) == [256 * KIB, 64 * MIB, math.inf]
 
 
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=6), st.floats(1.0, 50.0), st.floats(1.0, 4.0))
@@ -285,17 +253,6 @@ def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain
 def test_groups_start_at_the_devices_rate() -> None:
     """One a cycle at 1 GHz."""
     assert group_time_s(TOY, of_groups(5000)) == pytest.approx(5e-6)
-
-
-def test_starting_groups_waits_for_nobody() -> None:
-    """Two that take equally long do not make one another slower, but the last group runs after it has started."""
-    demand = of_groups(10_000, 32, operations={"int32": 10_000 * 6400.0}, in_step=False)
-    found = point_time(TOY, demand, FREE)
-
-    assert found.ceilings_s["groups"] == pytest.approx(10e-6) == found.ceilings_s["int32"]
-    without = point_time(NO_LAUNCH_RATE, demand, FREE).time_s
-    last_s = 6400 / 16 * 1e-9  # one wave on one of four schedulers
-    assert found.time_s == pytest.approx(max(without, 2e-6 + 10e-6 + last_s))
 
 
 # Writes

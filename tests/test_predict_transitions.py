@@ -14,7 +14,6 @@ from gpureport.predict.model import (
     FILL_TIME,
     bytes_in_flight,
     misses_of,
-    point_time,
     transition_range,
     write_time_s,
 )
@@ -24,7 +23,7 @@ from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
-from tests.toy import L1, L2, MIB, TOY, toy
+from tests.toy import L1, L2, TOY, toy
 
 ORDERED, WRITTEN, TO_AND_FRO = (Transition(onset=0.6, midpoint=middle, end=0.9) for middle in (0.75, 0.67, 0.8))
 CACHE = altered(L2, cyclic_transition=ORDERED, write_transition=WRITTEN, ping_pong_transition=TO_AND_FRO)
@@ -154,6 +153,7 @@ def test_two_partitions_give_out_at_two_thirds() -> None:
     assert _shares(0.70, ways=4096).missed > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ["nvidia/h200_sxm", "nvidia/a100_sxm_80"])
 def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -> None:
     """Reads take as long as the cache needs for all or memory for what it serves, whichever is longer."""
@@ -168,6 +168,7 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
     assert cache.cyclic_transition.end == pytest.approx(_where(sizes, times, 0.95 * longer), rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
     """Its positions are those of the fraction of reads that miss; half of a copy's accesses are reads."""
     cache = load_database().device("nvidia/h200_sxm").caches[-1]
@@ -199,15 +200,6 @@ def test_copies_exchange_what_they_read_and_what_they_write() -> None:
     _, merged = misses_of(_KNOWN, cache, replace(COPY, streams=(COPY.streams[0], partly)))
     assert merged.fill_cost == pytest.approx(fill_s * cache.sector_bytes / 16)
     assert merged.share > 0.5
-
-
-def test_exchange_with_memory_is_unknown_without_rates_reads_or_writes() -> None:
-    """Then costs are interpolated."""
-    cache = _KNOWN.caches[-1]
-    writes = replace(COPY, streams=COPY.streams[1:])
-
-    assert misses_of(_KNOWN, cache, READ) == misses_of(_KNOWN, cache, writes) == ()
-    assert misses_of(TOY, cache, COPY) == misses_of(_KNOWN, _KNOWN.caches[0], COPY) == ()
 
 
 @pytest.mark.parametrize(("fraction", "cost"), [(0.0, 10.0), (0.5, 13.0), (0.8, 16.0), (1.0, 20.0)])

@@ -77,18 +77,6 @@ def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> Non
     assert isolated.time_s == pytest.approx(2e-6 + 4 * 64e-6)
 
 
-def test_memory_is_shared_even_then() -> None:
-    """Groups on other units wait for it, too."""
-    streams = (Stream("data", 400 * 1024 * 64.0, 16, 16),)
-    demand = of_groups(400, 1024, streams=streams, memory_chain=1.0, reused="never", in_step=False)
-    memory_s = point_time(NO_LAUNCH_RATE, demand, LARGE).ceilings_s["DRAM"]
-    waiting = replace(demand, chain={"int32": (memory_s / 4 - 1.6e-6) / 4e-9})
-    found = point_time(NO_LAUNCH_RATE, waiting, LARGE)
-
-    assert found.ceilings_s["latency"] == pytest.approx(memory_s)
-    assert found.time_s - 2e-6 == pytest.approx(2 ** (1 / 4) * memory_s)
-
-
 @given(st.floats(1, 1e5), st.floats(1, 4), st.floats(0.1, 1e3), st.floats(0, 1e5), st.booleans())
 def test_more_instructions_never_make_a_lone_group_faster(
     operations: float, more: float, loads: float, chain: float, barrier: bool
@@ -145,5 +133,3 @@ def test_waves_that_meet_at_barriers_end_together() -> None:
     (first, second) = (point_time(NO_LAUNCH_RATE, demand, FREE).time_s for demand in (free, met))
 
     assert first > 1.05 * second
-
-

@@ -16,7 +16,6 @@ from gpureport.measure.backends.describe import describe
 from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec import plausibility
-from gpureport.spec.check import check_file
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.reading import read_file
 from tests.make_report import make_report
@@ -226,12 +225,6 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
         ),
         (
             "ampere_86",
-            "schedulers: 4",
-            "schedulers: 4000000000000",
-            "schedulers: 4000000000000 is out of range; write a number of at most 1,000,000,000",
-        ),
-        (
-            "ampere_86",
             "ternary: {value: 64,",
             "ternary: {value: 1e-308,",
             "rates.ternary.value: 1e-308 is out of range; write a number of at least 0.000001",
@@ -242,20 +235,7 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
             "value: 1.5 B,",
             "occupancy.local_memory_reserved.value: must be a whole",
         ),
-        (
-            "ampere_86",
-            "[memory, local, shuffle]",
-            "[memory, local, memory]",
-            "pipes.LSU.value: must have each name",
-        ),
-        (
-            "ampere_86",
-            "wave_size: 32",
-            "wave_size: 33000000",
-            "warning: wave_size: 3.3e+07 is implausible",
-        ),
         ("ampere_86", "schedulers: 4", "schedulers: 400", "warning: schedulers: 400 is implausible; usual are 1 to 64"),
-        ("ampere_86", "fp32: 128", "fp32: 12800", "warning: rates.fp32: 1.28e+04 is implausible"),
         ("ampere_86", "100 KiB]", "100 GiB]", "warning: occupancy.carveouts: 1.049e+08 KiB is implausible"),
         (
             "rdna3",
@@ -263,7 +243,6 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
             "{1: 16, 64: 8}",
             "occupancy.vector_register_granularity has no value",
         ),
-        ("rdna3", "{32: 1536, 64: 768}", "{32: 1, 64: 8}", "warning: occupancy.vector_registers: 1 is implausible"),
     ],
 )
 def test_an_architecture_is_checked_as_a_device_is(
@@ -310,5 +289,3 @@ def test_a_point_that_is_published_twice_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match=r"record\.yaml:\d+: series\.0\.rows\.4: has the same point as rows\.3"):
         published.load(path)
-
-

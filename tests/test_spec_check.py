@@ -54,14 +54,11 @@ def test_loading_a_folder_gives_the_same_sentence(name: str, tmp_path: Path) -> 
     ("right", "wrong", "sentence"),
     [
         ("name: A card", "name: ''", ":1: name: must have at least 1 character"),
-        ("name: A card", "name: ' '", ":1: name: must have at least 1 character"),
         ("name: A card", f"name: {'x' * 5000}", ":1: name: must have at most 200 characters"),
         ("name: A card", "name: [a]", ":1: name: must be text"),
-        ("vendor: ACME", "vendor: ''", ":2: vendor: must have at least 1 character"),
         ("vendor: ", "notes: once\nvendor: ", ":2: notes: must be a list; write [once]"),
         ("vendor: ", "opencl: {names: []}\nvendor: ", ":2: opencl.names: must have at least 1 item"),
         ("vendor: ", "opencl: {names: [A, '']}\nvendor: ", ":2: opencl.names.1: must have at least 1 character"),
-        ("vendor: ", "opencl: 12\nvendor: ", ":2: opencl: must be a mapping of names to values"),
     ],
 )
 def test_a_wrong_field_says_what_it_must_be(right: str, wrong: str, sentence: str, tmp_path: Path) -> None:
@@ -95,17 +92,8 @@ def test_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
             ],
         ),
         (
-            {"source: sheet": "source: Vendor sheet", "turing_75": "turing75", "1.62": "162"},
-            ["architecture: there is no architecture", "source: no source 'Vendor sheet' under", "clock: 162 GHz is "],
-        ),
-        (
             {"A card": "''", "vendor: ACME\n": "", "L2: 4 MiB": "L2: 4 KiB"},
             ["vendor: is missing", "name: must have at", "caches.L2.capacity: L2 (4 KiB) is"],
-        ),
-        ({"sources: {": "sorces: {"}, ["sorces: unknown field; did you mean 'sources'?"]),
-        (
-            {"{sheet: ": "{sheets: ", "1.62": "162"},
-            ["source: no source 'sheet' under", "clock: 162 GHz is implausible"],
         ),
         (
             {"8 GiB, bandwidth: 448 GB/s": "8 GiB", "1.62 GHz": "1.62"},

@@ -96,20 +96,6 @@ def test_the_present_device_is_matched_by_pci_id_and_name(database: Database) ->
     assert older.entry_id == "nvidia/rtx_2070"
 
 
-def test_a_slice_is_predicted_with_its_own_units_and_memory(database: Database) -> None:
-    """Fewer units and less memory cause notes and replace the entry's values."""
-    found = database.match(present(compute_units=16, global_memory_bytes=18 * GIB))
-
-    assert found.entry_id == "nvidia/h200_sxm"
-    assert found.device.compute_units == 16
-    assert found.device.memory.size_bytes == 18 * GIB
-    assert found.device.provenance["compute_units"].kind == "queried"
-    assert [note.split(";")[0] for note in found.notes] == [
-        "The device reports 16 compute units",
-        "The device reports 18 GiB of memory",
-    ]
-
-
 @pytest.mark.parametrize("name", ["Intel(R) HD Graphics 520", "Intel(R) Graphics Gen9 [0x1916]"])
 def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -> None:
     """The assumed memory size gives way to the reported one without a note."""
@@ -117,22 +103,6 @@ def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -
 
     assert (found.entry_id, found.notes) == ("intel/hd_520", ())
     assert found.device.memory.size_bytes == 6 * GIB
-
-
-def test_a_cpu_takes_the_generic_entry_with_the_host_s_sizes() -> None:
-    """OpenCL's compute units and memory win over the host's."""
-    database = load_database()
-    database.host = HostProcessor("A processor", 16, 64 * GIB, 3e9)
-    found = database.match(
-        present(name="pthread-A processor", kind="cpu", compute_units=2, global_memory_bytes=4 * GIB, **OTHER)
-    )
-
-    assert (found.entry_id, found.draft) == ("cpu/x86_64", False)
-    assert found.device.name == "A processor"
-    assert found.device.compute_units == 2
-    assert found.device.memory.size_bytes == 4 * GIB
-    assert found.device.architecture.write_allocate
-    assert found.device.provenance["caches.L1.capacity"].kind == "assumed"
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])

