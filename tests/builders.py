@@ -1,6 +1,7 @@
 """Records that differ from others in a few fields, and observations of what was predicted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -10,6 +11,8 @@ from gpureport.predict.calibration.learned import ObservedSweep
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Prediction
+from gpureport.spec.database import Database
+from gpureport.spec.host import HostProcessor
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 
@@ -62,3 +65,10 @@ def shown(real: Device, draft: Device, names: Sequence[str]) -> list[ObservedSwe
         for workload in select(tuple(names))
         for sweep in workload.sweeps(draft, limits_of(draft, quick=True))
     ]
+
+
+def on_processor(database: Database, host: HostProcessor) -> Database:
+    """Return a copy of *database* on a machine with another processor."""
+    other = replace(database)
+    other.host = host
+    return other

@@ -9,11 +9,12 @@ from gpureport.errors import InputError
 from gpureport.records.provenance import Provenance
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.host import HostProcessor
+from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import PresentDevice
 from gpureport.spec.new_entry import of_present, with_measured
 from gpureport.spec.resolve import Value
 from gpureport.spec.writing import write_entry
+from tests.builders import on_processor
 from tests.make_report import H200
 
 GIB = 1 << 30
@@ -106,10 +107,10 @@ def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
-def test_an_arm_processor_takes_the_generic_entry_of_its_kind(machine: str) -> None:
+def test_an_arm_processor_takes_the_generic_entry_of_its_kind(database: Database, machine: str) -> None:
     """Under PoCL, with any name; the other generic entry keeps the values of its file."""
-    database = load_database()
-    database.host = HostProcessor("Raspberry Pi 4 Model B Rev 1.4", 4, 4 * GIB, 1.8e9, machine=machine)
+    host = HostProcessor("Raspberry Pi 4 Model B Rev 1.4", 4, 4 * GIB, 1.8e9, machine=machine)
+    database = on_processor(database, host)
     found = database.match(present(name="cpu-cortex-a72", kind="cpu", compute_units=4, clock_hz=1.8e9, **OTHER))
 
     assert (found.entry_id, found.draft) == ("cpu/aarch64", False)
@@ -173,14 +174,11 @@ def test_an_own_entry_comes_before_a_shipped_one_of_the_same_name(database: Data
     assert found.resolve("NVIDIA H200").id == "mine"
 
 
-def test_a_cpu_without_a_third_level_has_none() -> None:
+def test_a_cpu_without_a_third_level_has_none(database: Database) -> None:
     """A level that the operating system does not list, while it lists others, is not there."""
-    from gpureport.spec.host import HostCache
+    host = HostProcessor("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1), HostCache(2, 1 << 20, 4)))
 
-    database = load_database()
-    database.host = HostProcessor("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1), HostCache(2, 1 << 20, 4)))
-
-    assert [cache.name for cache in database.resolve("cpu").caches] == ["L1", "L2"]
+    assert [cache.name for cache in on_processor(database, host).resolve("cpu").caches] == ["L1", "L2"]
 
 
 @pytest.mark.parametrize(

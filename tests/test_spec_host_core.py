@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.spec.database import Database, load_database
+from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.host_core import core_values, guessed_facts, vector_values
 from gpureport.spec.lscpu import ListedCache, ProcessorFacts
 from gpureport.spec.models import PresentDevice
-from tests.builders import altered
+from tests.builders import altered, on_processor
 from tests.make_report import make_report
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -50,12 +50,10 @@ def _present(driver: str = "5.0", target: str = "skylake-avx512") -> PresentDevi
     return make_report(families=1).machine.opencl.model_copy(update=fields)
 
 
-@pytest.fixture
-def database() -> Database:
+@pytest.fixture(name="database")
+def database_on_a_guest(database: Database) -> Database:
     """Return a database on a virtual machine with 16 cores."""
-    database = load_database()
-    database.host = HostProcessor("Intel(R) Xeon(R) Processor", 16, 1 << 36, 2.1e9, CACHES, facts=FACTS)
-    return database
+    return on_processor(database, HostProcessor("Intel(R) Xeon(R) Processor", 16, 1 << 36, 2.1e9, CACHES, facts=FACTS))
 
 
 def test_a_cpu_uses_its_type_of_core(database: Database) -> None:

@@ -195,33 +195,27 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
 
 
 @pytest.mark.parametrize(
-    "near",
+    ("answers", "entry"),
     [
-        "NVIDIA GeForce RTX 2080 with Max-Q Design",
-        "NVIDIA A400",
-        "NVIDIA A40 D",
-        "NVIDIA RTX A40",
-        "NVIDIA H200 NVL",
-        "NVIDIA GeForce RTX 20",
+        # Only the whole name counts.
+        *(({"name": f"NVIDIA {name}"}, None) for name in ("A40 Laptop GPU", "A400", "A40 D", "RTX A40", "H200 NVL")),
+        ({"name": "NVIDIA GeForce RTX 2080 with Max-Q Design", "compute_units": 46}, None),
+        ({"name": "NVIDIA GeForce GTX 1070", "compute_units": 16}, None),
+        # A name is not enough.
+        ({"name": "A40", "vendor": "Intel(R) Corporation", "compute_units": 84}, None),
+        ({"name": "NVIDIA A40", "kind": "cpu", "compute_units": 84}, "cpu/x86_64"),
+        ({"name": "A40", "vendor": "somebody", "compute_units": 84}, "nvidia/a40"),
+        # A card that calls itself another: the id is the hardware's.
+        ({"name": "NVIDIA GeForce RTX 2070", "compute_units": 30, "pci_id": "10de:1f08"}, "nvidia/rtx_2060"),
     ],
 )
-def test_names_that_only_begin_like_a_card_s_do_not_match(database: Database, near: str) -> None:
-    """Only the whole name counts."""
-    assert database.match(present(name=near, compute_units=8, compute_capability="8.6")).draft
+def test_a_name_counts_as_a_whole_and_with_vendor_kind_units_and_pci_id(
+    database: Database, answers: dict[str, Any], entry: str | None
+) -> None:
+    """Of an NVIDIA device of compute capability 8.6, if nothing else is said."""
+    found = database.match(present(**{"compute_capability": "8.6", **answers}))
 
-
-def test_a_vendor_or_kind_that_is_another_s_does_not_match(database: Database) -> None:
-    """A name is not enough."""
-    assert database.match(present(name="A40", vendor="Intel(R) Corporation", compute_units=84)).draft
-    assert database.match(present(name="NVIDIA A40", kind="cpu", compute_units=84)).entry_id == "cpu/x86_64"
-    assert database.match(present(name="A40", vendor="somebody", compute_units=84)).entry_id == "nvidia/a40"
-
-
-def test_a_pci_id_of_another_entry_outweighs_the_name(database: Database) -> None:
-    """A card that calls itself another: the id is the hardware's."""
-    found = database.match(present(name="NVIDIA GeForce RTX 2070", compute_units=30, pci_id="10de:1f08"))
-
-    assert found.entry_id == "nvidia/rtx_2060"
+    assert (found.entry_id, found.draft) == (entry, entry is None)
 
 
 @pytest.mark.parametrize(
@@ -267,45 +261,30 @@ TEXT = st.text(max_size=60) | st.sampled_from(
 NUMBERS = st.integers(0, 2**64)
 
 
-@settings(max_examples=25, deadline=None)
-@given(
-    name=TEXT | st.sampled_from(["NVIDIA A40", "gfx1100", "NVIDIA A40 MIG 9g.999gb"]),
-    vendor=TEXT | st.sampled_from(["NVIDIA Corporation", "AMD", "Intel", "Apple"]),
-    platform=TEXT | st.sampled_from(["NVIDIA CUDA", "rusticl", "clvk", "Apple"]),
-    board=st.none() | TEXT,
-    kind=st.sampled_from(["gpu", "accelerator", "cpu"]),
-    numbers=st.lists(NUMBERS, min_size=6, max_size=6),
-    clock=st.none() | st.floats(0, 1e30),
-    pci=st.none() | TEXT | st.sampled_from(["10de:2235", "1002:744c"]),
+ANSWERS = st.fixed_dictionaries(
+    {
+        "name": TEXT | st.sampled_from(["NVIDIA A40", "gfx1100", "NVIDIA A40 MIG 9g.999gb"]),
+        "vendor": TEXT | st.sampled_from(["NVIDIA Corporation", "AMD", "Intel", "Apple"]),
+        "platform": TEXT | st.sampled_from(["NVIDIA CUDA", "rusticl", "clvk", "Apple"]),
+        "board": st.none() | TEXT,
+        "kind": st.sampled_from(["gpu", "accelerator", "cpu"]),
+        "compute_units": NUMBERS,
+        "global_memory_bytes": NUMBERS,
+        "global_cache_bytes": NUMBERS,
+        "local_memory_bytes": NUMBERS,
+        "max_work_group": NUMBERS,
+        "wave_size": NUMBERS,
+        "clock_hz": st.none() | st.floats(0, 1e30),
+        "pci_id": st.none() | TEXT | st.sampled_from(["10de:2235", "1002:744c"]),
+    }
 )
-def test_nothing_that_a_driver_says_breaks_the_match(
-    name: str,
-    vendor: str,
-    platform: str,
-    board: str | None,
-    kind: str,
-    numbers: list[int],
-    clock: float | None,
-    pci: str | None,
-) -> None:
+
+
+@settings(max_examples=25, deadline=None)
+@given(ANSWERS)
+def test_nothing_that_a_driver_says_breaks_the_match(answers: dict[str, Any]) -> None:
     """There is always a device to predict for, and its description is legible."""
-    units, memory, cache, local, group, width = numbers
-    device = present(
-        name=name,
-        vendor=vendor,
-        platform=platform,
-        board=board,
-        kind=kind,
-        compute_units=units,
-        global_memory_bytes=memory,
-        global_cache_bytes=cache,
-        local_memory_bytes=local,
-        max_work_group=group,
-        wave_size=width,
-        clock_hz=clock,
-        pci_id=pci,
-    )
-    found = _shipped().match(device)
+    found = _shipped().match(present(**answers))
 
     assert found.device.compute_units >= 1
     assert found.device.clock_hz > 0
