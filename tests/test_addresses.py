@@ -51,17 +51,6 @@ def test_misses_add_their_latency_to_a_load(device: Device, pages: int, added: f
     assert spread.level == (Level(name=level) if level else PAGE_WALK)
 
 
-def test_large_ranges_of_addresses_use_several_buffers(device: Device) -> None:
-    """None is larger than permitted, together they have the range's size."""
-    pages = tuple(altered(level, page_bytes=2 << 20) for level in device.tlb)
-    workload = WORKLOADS["memory/translation"]
-    (sweep,) = workload.sweeps(altered(device, tlb=pages), LIMITS)
-    largest = sweep.points[-1]
-
-    assert 40 * GIB < largest["bytes"] <= LIMITS.max_bytes
-    assert largest["part"] <= LIMITS.max_buffer_bytes
-
-
 def test_huge_pages_extend_the_reach() -> None:
     """With as many entries as there are for huge pages."""
     level = Tlb(name="L1", entries=64, huge_entries=32, page_bytes=4096, miss_cycles=7, transition=SHARP)

@@ -88,28 +88,6 @@ def test_searches_of_one_variant_are_told_apart_by_their_sweeps() -> None:
     assert [found.name for found in family.variants] == ["a, work group", "a, work group large", "b"]
 
 
-def test_one_shape_that_serves_all_is_preferred_to_each_ones_best() -> None:
-    """Within 3 % is as good as the best."""
-    (family,) = advise(
-        [
-            search("a", {"64x1": 100.0, "256x1": 98.0, "1x64": 10.0}),
-            search("b", {"64x1": 60.0, "256x1": 98.0, "1x64": 100.0}),
-        ]
-    )
-
-    assert family.shapes == ("256",)
-    assert [found.best.shape for found in family.variants] == ["64", "1 x 64"]
-
-
-def test_among_equally_small_sets_the_best_in_sum_is_taken() -> None:
-    """Both shapes serve both searches; one loses less."""
-    (family,) = advise(
-        [search("a", {"64x1": 100.0, "32x1": 99.0}), search("b", {"64x1": 98.0, "32x1": 98.5, "8x8": 100.0})],
-    )
-
-    assert family.shapes == ("64",)
-
-
 def test_the_order_of_searches_does_not_choose_between_equally_good_sets() -> None:
     """Two pairs serve four searches perfectly: the one whose last name comes last in the alphabet is taken."""
     served = {"128": (0, 1), "256": (0, 2), "64": (1, 3), "8 x 8": (2, 3)}

@@ -18,7 +18,7 @@ from gpureport.observe.features import (
     without_launch,
 )
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
-from gpureport.observe.staircase import beside, centre, staircase
+from gpureport.observe.staircase import beside, staircase
 from gpureport.observe.statistics import (
     Estimate,
     clock_states,
@@ -223,16 +223,6 @@ def test_a_line_costs_the_least_squares_of_a_slope_of_a_tenth_at_most(values: li
             best = minimize_scalar(cost, bounds=(-TILT, TILT), args=(slice(i, j + 1),), method="bounded")
             ends = (cost(end, slice(i, j + 1)) for end in (-TILT, TILT))
             assert lines[i, j] == pytest.approx(min(best.fun, *ends), rel=1e-3, abs=1e-6)
-
-
-def test_a_centre_is_the_mean_of_what_lies_within_twice_the_noise_of_the_median() -> None:
-    z = np.array([1.0, 1.1, 1.19, 1.21, 5.0, 0.7, 1.0])  # median 1.1
-
-    assert centre(z, 0.05) == pytest.approx(np.mean([1.0, 1.1, 1.19, 1.0]))
-    assert centre(z, 0.06) == pytest.approx(np.mean([1.0, 1.1, 1.19, 1.21, 1.0]))
-    assert centre(z, 0.0) == pytest.approx(1.1)
-    assert centre(np.array([1.0, 2.0]), 0.0) == pytest.approx(1.5)
-    assert centre(np.array([z, 2 * z]), 0.05) == pytest.approx([1.0725, 2 * np.mean([1.1])])
 
 
 @pytest.mark.parametrize(("target", "chord"), [(-1.0, 2.0), (-0.5, 1.5), (-2.0, 3.0), (-1.25, 2.25)])

@@ -7,7 +7,7 @@ import pytest
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads import select
@@ -212,21 +212,6 @@ def test_a_copy_says_where_kernels_that_do_the_same_leave_a_cache(
         assert _midpoint(_predicted(other, device)[0]) == pytest.approx(_midpoint(_predicted(other)[0]), rel=0.02)
 
 
-def test_reads_say_where_passes_in_order_leave_a_cache_that_lists_it() -> None:
-    """What is known of other orders stays, and so does what is listed of writes, which a copy would show."""
-    last = TOY.caches[-1]
-    ordered, written = (altered(last.bandwidth_transition, midpoint=middle) for middle in (0.9, 0.8))
-    cache = altered(last, cyclic_transition=ordered, write_transition=written)
-    listed = altered(TOY, caches=(TOY.caches[0], cache))
-    prediction = next(p for p in _predicted(Read(), listed) if p.key.sweep == "working_set")
-    found = calibrated(listed, [prediction], [_sooner(prediction)])
-    now = found.caches[-1]
-
-    assert now.cyclic_transition.midpoint == pytest.approx(0.7 * 0.9)
-    assert (now.bandwidth_transition, now.write_transition) == (cache.bandwidth_transition, written)
-    assert found.provenance["caches.L2.cyclic_transition"].kind == "measured"
-
-
 def _midpoint(prediction: Prediction) -> float:
     return next(f.value for f in prediction.features if f.feature == "cliff" and f.position == "midpoint")
 
@@ -234,32 +219,14 @@ def _midpoint(prediction: Prediction) -> float:
 def test_a_search_for_work_groups_calibrates_nothing() -> None:
     """Slow ones among them say nothing of the memory; the same times of the sweep over sizes would."""
     predictions = {p.key.sweep: p for p in _predicted(Copy())}
-    slow = [
-        ObservedPoint(
-            point=p.point, time_s=3 * p.time_s, value=p.value / 3, ci_low=p.value / 3, ci_high=p.value / 3, samples=5
-        )
-        for p in predictions["working_set"].points
-    ]
     for name, changed in (("working_set", True), ("work_group", False)):
-        observation = altered(_observed(predictions[name], {}), points=tuple(slow))
         predicted = altered(predictions[name], points=predictions["working_set"].points)
-        assert (calibrated(TOY, [predicted], [observation]) != TOY) is changed
+        assert (calibrated(TOY, [predicted], [_slowed(predicted, lambda _: 3.0)]) != TOY) is changed
 
 
 def _slowed(prediction: Prediction, factor: Callable[[PredictedPoint], float]) -> Observation:
     """Observe each point of a sweep over rates at so many times its predicted time, and no features."""
-    points = tuple(
-        ObservedPoint(
-            point=p.point,
-            time_s=p.time_s * factor(p),
-            value=p.value / factor(p),
-            ci_low=p.value / factor(p),
-            ci_high=p.value / factor(p),
-            samples=7,
-        )
-        for p in prediction.points
-    )
-    return altered(_observed(prediction, {}), points=points, features=())
+    return altered(_timed(prediction, [p.time_s * factor(p) for p in prediction.points]), features=())
 
 
 def test_dispatches_of_eight_groups_and_fewer_show_what_a_launch_costs() -> None:

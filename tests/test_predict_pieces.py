@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.corner import memory_exponent
 from gpureport.predict.model import (
     busy_fraction,
     group_time_s,
@@ -82,14 +81,6 @@ def test_the_first_cache_is_each_units_own_the_second_is_shared() -> None:
     assert _served(TOY, once, size, L2_HOLDS) == (pytest.approx(size / 32e11), "L2")
     few = replace(once, work_items=50 * 256)
     assert _served(TOY, few, size, L2_HOLDS) == (pytest.approx(size / 16e11), "L2")
-
-
-def test_a_level_is_no_faster_than_those_before_it() -> None:
-    """What L2 has to give once waits while units ask L1 for it eight times."""
-    size = 100 * 256 * 64
-    demand = of_groups(100, streams=(Stream("a", size / 64, 64, 64, passes=8.0),))
-
-    assert _served(TOY, demand, size, L2_HOLDS) == (pytest.approx(8 * size / 128e11), "L1")
 
 
 # Rounds
@@ -176,20 +167,6 @@ def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:
 def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
     assert latency_exponent(groups) == pytest.approx(p)
-
-
-@pytest.mark.parametrize(
-    ("streams", "stacked", "others"),
-    [((WRITE,), 6.0, 6.0), ((READ,), 3.0, 6.0), ((READ, WRITE), 2.6, 5.2)],
-)
-def test_streams_saturate_memory_at_corners_of_their_own(
-    streams: tuple[Stream, ...], stacked: float, others: float
-) -> None:
-    """Writes do not wait for each other, reads wait for writes; more channels are loaded less evenly."""
-    gddr = altered(TOY, memory=altered(TOY.memory, stacked=False))
-    demand = of_groups(1, streams=streams)
-
-    assert (memory_exponent(TOY, demand), memory_exponent(gddr, demand)) == (stacked, others)
 
 
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=6), st.floats(1.0, 50.0), st.floats(1.0, 4.0))

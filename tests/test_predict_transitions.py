@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from gpureport.predict.model import (
-    FILL_TIME,
     bytes_in_flight,
-    misses_of,
     transition_range,
     write_time_s,
 )
@@ -183,23 +181,6 @@ def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
 _KNOWN = altered(
     toy(sector_writes_per_cycle=0.5), caches=(L1, altered(CACHE, partitions=1, slice_bytes=CACHE.capacity_bytes // 16))
 )
-
-
-def test_copies_exchange_what_they_read_and_what_they_write() -> None:
-    """Half of the bytes each. Only reads fill the cache; partly written sectors do, too, and count as written data."""
-    cache = _KNOWN.caches[-1]
-    read, written = misses_of(_KNOWN, cache, replace(COPY, ping_pong=True))
-    fill_s = FILL_TIME * 2**20 * 16 / cache.sector_bytes / (0.5 * 16 * _KNOWN.clock_hz)
-
-    assert (read.transition, written.transition) == (TO_AND_FRO, WRITTEN)
-    assert (read.share, written.share) == (0.5, 0.5)
-    assert read.fill_cost == pytest.approx(fill_s)
-    assert written.fill_cost == 0
-
-    partly = Stream("to", 2**20, cache.sector_bytes, cache.sector_bytes // 2, write=True)
-    _, merged = misses_of(_KNOWN, cache, replace(COPY, streams=(COPY.streams[0], partly)))
-    assert merged.fill_cost == pytest.approx(fill_s * cache.sector_bytes / 16)
-    assert merged.share > 0.5
 
 
 @pytest.mark.parametrize(("fraction", "cost"), [(0.0, 10.0), (0.5, 13.0), (0.8, 16.0), (1.0, 20.0)])

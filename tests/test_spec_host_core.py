@@ -79,15 +79,6 @@ def test_a_virtual_machine_has_a_part_of_the_l3(database: Database) -> None:
     assert "260 MiB" in match.notes[0]
 
 
-def test_a_processor_that_does_not_identify_itself_is_generic(database: Database) -> None:
-    database.host = HostProcessor("Some CPU", 16, 1 << 36, 2.1e9, CACHES)
-    match = database.match(_present())
-
-    assert match.device.architecture.id == "x86_64"
-    assert match.device.clock_hz == 2.1e9
-    assert not match.notes
-
-
 def test_only_clocks_of_intel_fall_with_the_number_of_busy_cores(database: Database) -> None:
     core = database.host_core
     amd = replace(core, vendor="AuthenticAMD", core=altered(core.core, l1_latency_s=1e-9))
