@@ -8,9 +8,10 @@ from pydantic import BaseModel
 
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.learned import ObservedSweep
+from gpureport.records.keys import PointKey
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import Prediction
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostProcessor
 from gpureport.spec.models import Device
@@ -72,3 +73,19 @@ def on_processor(database: Database, host: HostProcessor) -> Database:
     other = replace(database)
     other.host = host
     return other
+
+
+def predicted_point(
+    size: float, value: float, level: str | Level = "", bottleneck: str = "", **changes: Any
+) -> PredictedPoint:
+    """Return a point of a rate: *size* work-items do as much work on as many bytes."""
+    key = PointKey(label=f"{size:g}", parameters={}, work=size, work_items=int(size), working_set_bytes=size, x=size)
+    return PredictedPoint(
+        point=key,
+        time_s=size / value,
+        value=value,
+        ceilings_s={bottleneck: 1.0} if bottleneck else {},
+        bottleneck=bottleneck,
+        level=level,
+        **changes,
+    )

@@ -482,3 +482,17 @@ def test_a_taper_is_wholly_that_of_the_measured_points() -> None:
     assert [p.point for p in points] == [p.point for p in late]
     assert {"knee", "n90"} <= whole
     assert compared & {"knee", "n90"} == shown & {"knee", "n90"}
+
+
+@pytest.mark.parametrize(("share", "falls"), [(1.0, True), (16.0, False)])
+def test_a_fall_of_the_predicted_curve_that_is_no_cliff_is_said(share: float, falls: bool) -> None:
+    """The explanation also says when it does not fall."""
+    prediction = _on_toy(READ)
+    bare = altered(prediction, features=())
+    middle = next(f.value for f in prediction.features if f.position == "midpoint" and str(f.level) == "L2")
+    ends = {"onset": 0.7, "midpoint": 1.0, "end": 1.6}
+    cliff = tuple(altered(_cliff("level 1", share * middle * end), position=name) for name, end in ends.items())
+    found = find(TOY, [bare], [], [altered(observed_like(prediction), features=cliff)])
+    (text,) = (f.explanation for f in found if f.position == "midpoint")
+
+    assert ("also falls there" in text, "has no cliff there" in text) == (falls, not falls)

@@ -27,31 +27,18 @@ from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import OTHER_CLIFFS, SHAPE, with_intervals
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact, fact
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Axis, Metric
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
 from gpureport.workloads import select
-from tests.builders import altered
+from tests.builders import altered, predicted_point
 from tests.toy import APPLE_RULES, HOPPER_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy
 
 SIZES, ITEMS = Axis(quantity="working_set", label="size"), Axis(quantity="work_items", label="n")
 NEAR = Level(name="L2", near=True)
 RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
-
-
-def _point(size: float, value: float, level: str | Level, bottleneck: str, **changes: Any) -> PredictedPoint:
-    key = PointKey(label=f"{size:g}", parameters={}, work=size, work_items=int(size), working_set_bytes=size, x=size)
-    return PredictedPoint(
-        point=key,
-        time_s=size / value,
-        value=value,
-        ceilings_s={bottleneck: 1.0},
-        bottleneck=bottleneck,
-        level=level,
-        **changes,
-    )
 
 
 def _plateau(value: float, level: str = "level 1") -> CurveFeature:
@@ -79,13 +66,15 @@ def _cliff(size: float, position: str = "midpoint", level: str | Level = "level 
 )
 def test_a_plateau_without_a_cliff_is_called_by_what_serves_most_of_its_points(value: float, level: str) -> None:
     places = [(100, "L1"), (100, "L1"), (100, "L1"), (50, "L1"), (50, "L2"), (51, "L2"), (10, "DRAM"), (10, "DRAM")]
-    points = [_point(2.0**i, v, served, "L2") for i, (v, served) in enumerate(places)]
+    points = [predicted_point(2.0**i, v, served, "L2") for i, (v, served) in enumerate(places)]
 
     assert [str(f.level) for f in with_level_names([_plateau(value)], SIZES, points, TOY)] == [level]
 
 
 def test_over_work_items_a_plateau_is_called_by_what_binds_it() -> None:
-    points = [_point(2.0**i, v, "L1", bound_by) for i, (v, bound_by) in enumerate([(1, "launch"), (9, "DRAM")] * 2)]
+    points = [
+        predicted_point(2.0**i, v, "L1", bound_by) for i, (v, bound_by) in enumerate([(1, "launch"), (9, "DRAM")] * 2)
+    ]
 
     assert [str(f.level) for f in with_level_names([_plateau(1.0), _plateau(9.0)], ITEMS, points, TOY)] == [
         "launch",
@@ -96,7 +85,7 @@ def test_over_work_items_a_plateau_is_called_by_what_binds_it() -> None:
 @pytest.mark.parametrize(("bottleneck", "level"), [("latency", "L2 near partition"), ("L2", "L2")])
 def test_only_latency_knows_the_near_partition(bottleneck: str, level: str) -> None:
     """Its cliff lies at half of the capacity: to bandwidth that is too early for any cache but L2."""
-    points = [_point(2.0**i, 1.0, NEAR, bottleneck) for i in range(20, 30)]
+    points = [predicted_point(2.0**i, 1.0, NEAR, bottleneck) for i in range(20, 30)]
 
     assert [str(f.level) for f in with_level_names([_plateau(1.0)], SIZES, points, TOY)] == [level]
     (step,) = with_level_names([_cliff(33 * MIB)], SIZES, points, TOY)
@@ -118,7 +107,7 @@ def test_a_predicted_transition_without_a_cache_has_the_name_of_its_cause(
 ) -> None:
     """Idle work-items do less work each; fewer passes beyond it are no cause."""
     before, beyond = (
-        [_point(2.0**i, 1.0, "DRAM", limit) for i in range(*ends)]
+        [predicted_point(2.0**i, 1.0, "DRAM", limit) for i in range(*ends)]
         for limit, *ends in (("latency", 28, 31), (bottleneck, 31, 34))
     )
 
@@ -135,7 +124,7 @@ def test_a_predicted_transition_without_a_cache_has_the_name_of_its_cause(
 
 
 def test_a_plateau_has_the_name_of_the_cliff_that_ends_it() -> None:
-    points = [_point(2.0**i, 7.0, "DRAM", "DRAM") for i in range(20, 30)]
+    points = [predicted_point(2.0**i, 7.0, "DRAM", "DRAM") for i in range(20, 30)]
     features = [_cliff(60 * MIB, "onset"), _cliff(66 * MIB), _cliff(90 * MIB, "end"), _plateau(7.0)]
     taper = CurveFeature(feature="taper", position="n90", level="device", value=1.0, unit="work-items")
     peak = altered(_plateau(3.0, "device"), position="peak")
@@ -153,7 +142,7 @@ def test_the_nearest_cache_counts_on_the_logarithmic_axis() -> None:
     small = altered(L2, name="L2", capacity_bytes=4 * MIB)
     early = Transition(onset=0.1, midpoint=0.5, end=1.25)
     large = altered(L2, name="L3", bandwidth_transition=early)
-    points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
+    points = [predicted_point(2.0**i, 1.0, "L2", "L2") for i in range(20, 30)]
 
     def names(*sizes: float, caches: tuple[Cache, ...] = (small, large)) -> list[str]:
         device = altered(TOY, caches=caches)
@@ -190,7 +179,7 @@ FACTS = (
 
 
 def test_a_cliff_is_as_uncertain_as_its_capacity_and_the_transition_that_moves_the_curve() -> None:
-    points = [_point(2.0**i, 1.0, "L2", "L2") for i in range(4)]
+    points = [predicted_point(2.0**i, 1.0, "L2", "L2") for i in range(4)]
     reads, writes = np.zeros((4, 6)), np.zeros((4, 6))
     reads[2, 1], writes[2, 2] = -0.1, 0.05
 
@@ -206,7 +195,7 @@ def test_a_cliff_is_as_uncertain_as_its_capacity_and_the_transition_that_moves_t
 
 def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
     """Those within 10 % of it, or the nearest; a case is its own point."""
-    points = [_point(2.0**i, value, "L2", "L2") for i, value in enumerate((100.0, 108.0, 93.0, 50.0, 20.0))]
+    points = [predicted_point(2.0**i, value, "L2", "L2") for i, value in enumerate((100.0, 108.0, 93.0, 50.0, 20.0))]
     moved = np.zeros((5, 6))
     moved[:, 0] = (0.1, 0.2, 0.3, 0.5, 0.9)
 
@@ -227,7 +216,7 @@ def test_n90_moves_by_what_its_time_and_the_plateaus_do_not_share_over_the_slope
     Four points stand for the plateau; the last place is the first of them.
     """
     works = [1000 * 1.25**i for i in range(40)]
-    points = [_point(n, n / (1.0 + n / 1000), "DRAM", "DRAM") for n in works]
+    points = [predicted_point(n, n / (1.0 + n / 1000), "DRAM", "DRAM") for n in works]
     moved = np.zeros((40, 6))
     moved[:, 0] = [0.3 if i <= place else 0.2 for i in range(40)]
     n90 = CurveFeature(feature="taper", position="n90", level="device", value=0.999 * works[place], unit="work-items")
@@ -247,7 +236,7 @@ def reads() -> Prediction:
 
 
 def test_the_best_point_is_the_highest_rate_or_the_shortest_time(reads: Prediction) -> None:
-    points = tuple(_point(2.0**i, value, "L2", "L2") for i, value in enumerate([3.0, 7.0, 7.0, 1.0]))
+    points = tuple(predicted_point(2.0**i, value, "L2", "L2") for i, value in enumerate([3.0, 7.0, 7.0, 1.0]))
     rates = altered(reads, points=points)
 
     assert best_point(rates) is points[1]

@@ -30,13 +30,13 @@ from gpureport.predict.uncertainty.sensitivity import (
     varied,
 )
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Metric, PointKey
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.keys import Metric
+from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Demand, Limits, Workload
-from tests.builders import altered
+from tests.builders import altered, predicted_point
 from tests.toy import TOY, TOY_WITH_FORMATS
 from tests.toy import toy as with_architecture
 
@@ -254,28 +254,15 @@ def test_a_plateau_is_as_uncertain_as_its_bandwidth() -> None:
     assert math.log(_factor(last)) == pytest.approx(NORMAL_95 * math.hypot(0.15, MODEL), rel=0.1)
 
 
-def _saturating(works: list[int]) -> list[PredictedPoint]:
-    """Return points that take 1 s and 1 s more for each 1000 work-items: the knee lies at 1000."""
-    return [
-        PredictedPoint(
-            point=PointKey(label=str(n), parameters={}, work=n, work_items=n, working_set_bytes=n, x=n),
-            time_s=1.0 + n / 1000,
-            value=n / (1.0 + n / 1000),
-            ceilings_s={},
-            bottleneck="",
-        )
-        for n in works
-    ]
-
-
 @pytest.mark.parametrize(
     ("of_first", "of_plateau", "of_knee"), [(0.2, 0.2, 0.0), (0.2, 0.0, 0.2), (0.0, 0.2, 0.2), (0.3, -0.1, 0.4)]
 )
 def test_a_knee_moves_by_what_its_two_times_do_not_share(of_first: float, of_plateau: float, of_knee: float) -> None:
-    """It is the flat time x the peak rate: a fact that slows both alike, such as the clock, leaves it in place."""
+    """The flat time x the peak rate, here 1000: a fact that slows both alike, such as the clock, leaves it in place."""
     works = [1, 2, 4, 8, 10**6, 2 * 10**6, 4 * 10**6]
     relative = np.array([[of_first if n < 10 else of_plateau] for n in works])
+    points = [predicted_point(n, n / (1.0 + n / 1000)) for n in works]
     knee = CurveFeature(feature="taper", position="knee", level="device", value=1000.0, unit="work-items")
     metric = Metric(kind="rate", unit="B", label="rate")
-    (found,) = with_intervals((knee,), metric, _saturating(works), relative, [Fact("clock_hz", "assumed", 0.2)])
+    (found,) = with_intervals((knee,), metric, points, relative, [Fact("clock_hz", "assumed", 0.2)])
     assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(MODEL, of_knee), rel=1e-3)
