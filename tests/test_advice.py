@@ -1,6 +1,7 @@
 """Work-group advice: best, worst, and the smallest set of shapes that serves a family, exactly."""
 
 from itertools import combinations, permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,23 +22,19 @@ from gpureport.records.observation import Observation, ObservedPoint
 from tests.builders import altered
 
 
-def search(variant: str, values: dict[str, float], kind: str = "rate", quantity: str = "work_group") -> Observation:
+def search(variant: str, values: dict[str, float], kind: Any = "rate", quantity: Any = "work_group") -> Observation:
     """Return a search over shapes given as ``64x4``, with their values."""
     points = []
     for index, (shape, value) in enumerate(values.items()):
-        x, y = (int(side) for side in shape.split("x"))
-        key = PointKey(
-            label=shape, parameters={"local_x": x, "local_y": y}, work=1, work_items=1, working_set_bytes=1, x=index
-        )
+        sides = dict(zip(("local_x", "local_y"), map(int, shape.split("x")), strict=True))
+        key = PointKey(label=shape, parameters=sides, work=1, work_items=1, working_set_bytes=1, x=index)
         points.append(ObservedPoint(point=key, time_s=1, value=value, ci_low=value, ci_high=value, samples=5))
-    return Observation.model_validate(
-        {
-            "key": SweepKey(family="family", variant=variant, sweep="work_group"),
-            "metric": Metric.model_validate({"kind": kind, "unit": "cells", "label": "cells"}),
-            "axis": Axis.model_validate({"quantity": quantity, "label": "work-group"}),
-            "points": points,
-            "features": (),
-        }
+    return Observation(
+        key=SweepKey(family="family", variant=variant, sweep="work_group"),
+        metric=Metric(kind=kind, unit="cells", label="cells"),
+        axis=Axis(quantity=quantity, label="work-group"),
+        points=tuple(points),
+        features=(),
     )
 
 

@@ -43,21 +43,21 @@ def contests(machines: Mapping[str, Report], baseline: str) -> tuple[Contest, ..
     return contests_of_best({name: reduced(report).best for name, report in machines.items()}, baseline)
 
 
+def _with_observed(report: Report, change: Callable[[Observation, ObservedPoint], ObservedPoint]) -> Report:
+    """Replace the points of each observation."""
+    observations = (altered(o, points=tuple(change(o, p) for p in o.points)) for o in report.observations)
+    return altered(report, observations=tuple(observations))
+
+
 def _slower(report: Report, factor: float) -> Report:
     """The same machine with every observed time *factor* times as long."""
 
-    def slower(point: ObservedPoint, kind: str) -> ObservedPoint:
-        values = {name: getattr(point, name) for name in ("value", "ci_low", "ci_high")}
-        changed = {name: value / factor if kind == "rate" else value * factor for name, value in values.items()}
-        return altered(point, time_s=point.time_s * factor, **changed)
+    def slower(observation: Observation, point: ObservedPoint) -> ObservedPoint:
+        scale = 1 / factor if observation.metric.kind == "rate" else factor
+        values = {name: scale * getattr(point, name) for name in ("value", "ci_low", "ci_high")}
+        return altered(point, time_s=point.time_s * factor, **values)
 
-    return _observed_again(report, lambda o: tuple(slower(p, o.metric.kind) for p in o.points))
-
-
-def _observed_again(report: Report, points: Callable[[Observation], tuple[ObservedPoint, ...]]) -> Report:
-    """Replace the points of each observation."""
-    observations = (altered(o, points=points(o)) for o in report.observations)
-    return altered(report, observations=tuple(observations))
+    return _with_observed(report, slower)
 
 
 def test_half_the_speed_is_half_the_ratio_and_half_the_efficiency() -> None:
@@ -133,26 +133,17 @@ def test_points_just_beyond_the_last_cache_are_not_the_best_points() -> None:
 
 def test_rates_of_a_part_of_the_device_are_not_compared() -> None:
     """A sweep with fewer work-groups than compute units says nothing about another device."""
-    groups = {"few": 1, "all": REPORT.device.compute_units}
     name = REPORT.observations[0].key.workload
 
-    def with_groups(number: int) -> Report:
-        def with_number(observation: Observation) -> tuple[ObservedPoint, ...]:
+    def compared(groups: int) -> set[str]:
+        def changed(observation: Observation, point: ObservedPoint) -> ObservedPoint:
             if observation.key.workload != name or observation.metric.kind != "rate":
-                return observation.points
-            return tuple(map(changed, observation.points))
+                return point
+            return altered(point, point=altered(point.point, parameters={**point.point.parameters, "groups": groups}))
 
-        def changed(point: ObservedPoint) -> ObservedPoint:
-            parameters = {**point.point.parameters, "groups": number}
-            return altered(point, point=altered(point.point, parameters=parameters))
+        return {c.workload for c in contests({"a": _with_observed(REPORT, changed), "b": REPORT}, "b")}
 
-        return _observed_again(REPORT, with_number)
-
-    compared = {
-        label: {c.workload for c in contests({"a": with_groups(number), "b": REPORT}, "b")}
-        for label, number in groups.items()
-    }
-    assert compared["all"] - compared["few"] == {name}
+    assert compared(REPORT.device.compute_units) - compared(1) == {name}
 
 
 def test_workloads_that_the_baseline_lacks_have_no_ratio() -> None:
@@ -181,11 +172,7 @@ def test_a_predicted_machine_has_neither_efficiency_nor_interval() -> None:
 
 def test_a_value_without_noise_has_no_interval() -> None:
     """An interval of no width says nothing about noise."""
-    points = [
-        altered(o, points=tuple(altered(p, ci_low=p.value, ci_high=p.value) for p in o.points))
-        for o in REPORT.observations
-    ]
-    exact = altered(REPORT, observations=tuple(points))
+    exact = _with_observed(REPORT, lambda _, point: altered(point, ci_low=point.value, ci_high=point.value))
     standings = [s for c in contests({"here": exact, "there": exact}, "here") for s in c.standings]
 
     assert standings
