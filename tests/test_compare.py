@@ -420,7 +420,7 @@ def test_a_sweep_that_varies_more_than_others_needs_a_larger_difference() -> Non
 
 
 @pytest.mark.parametrize(("spread", "expected"), [(0.0, 0.01), (0.01, 0.011), (0.03, 0.03)])
-@pytest.mark.parametrize("runs", [1, 5])
+@pytest.mark.parametrize("runs", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_the_typical_variation_between_runs_is_found(runs: int, spread: float, expected: float) -> None:
     """For one run, not for a difference of two; at least 1 %."""
     rng = np.random.default_rng(6)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpureport.observe.cliffs import cliffs, levels, replicated, summary
 from gpureport.observe.crossings import crossing, falling_fit
 from gpureport.observe.cuts import Plateau, price
-from gpureport.observe.staircase import beside, staircase, without_plateau
+from gpureport.observe.staircase import staircase, without_plateau
 from gpureport.observe.statistics import curve_noise, sampling_noise, strays
 
 OCTAVE = float(np.log(2.0))

@@ -214,5 +214,3 @@ def test_a_stray_point_is_named_and_left_out() -> None:
 
     assert any(warning.endswith(f"{odd:g}.") for warning in observation.warnings)
     assert [f.position for f in observation.features if f.feature == "cliff"] == ["onset", "midpoint", "end"]
-
-

@@ -32,7 +32,7 @@ from gpureport.records.keys import Axis, Metric
 from tests.curves import features_of_curve
 
 RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
-SIZES, GROUPS = Axis(quantity="working_set", label="size"), Axis(quantity="work_group", label="group")
+SIZES = Axis(quantity="working_set", label="size")
 PARAMETERS = st.tuples(st.floats(-3, 3), st.floats(-2, 2), st.floats(0.1, 1.8), st.floats(-4, 3)).map(np.array)
 
 

@@ -22,16 +22,11 @@ from gpureport.predict.cpu_times import (
     scalar_time_s,
     waking_s,
 )
-from gpureport.predict.model import instruction_class_times, point_time
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.model import instruction_class_times
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
-
-RESOURCES = Resources(32)
-STREAM = Stream("a", 2**22, 4, 4)
-READ = Demand(2**22, (256,), streams=(STREAM,), operations={"memory": 2.0**22}, memory_chain=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -180,5 +175,3 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
 
     assert class_factors(cpu, vector, {"local": wave}) == {"local": GATHERED * wave}
     assert class_factors(cpu, scalar, {"local": wave}) == {"local": wave}
-
-

@@ -21,7 +21,6 @@ from tests.builders import altered
 from tests.toy import KIB, L1, L2, MIB, STEP, TOY, TOY_WITH_FORMATS, of_groups, toy
 
 FREE = Resources(32)
-FULL = limits_of(TOY)
 
 
 @pytest.mark.parametrize(

@@ -178,11 +178,6 @@ def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
     assert cache.write_transition.end == pytest.approx(_where(sizes, missed, 0.95), rel=0.05)
 
 
-_KNOWN = altered(
-    toy(sector_writes_per_cycle=0.5), caches=(L1, altered(CACHE, partitions=1, slice_bytes=CACHE.capacity_bytes // 16))
-)
-
-
 @pytest.mark.parametrize(("fraction", "cost"), [(0.0, 10.0), (0.5, 13.0), (0.8, 16.0), (1.0, 20.0)])
 def test_a_cache_is_busy_with_hits_and_fills_and_memory_with_misses(fraction: float, cost: float) -> None:
     """Fills first: 10 + 6 x 0.5; then memory: 20 x 0.8; never more than memory takes for all."""

@@ -15,7 +15,7 @@ from gpureport.spec.database import Database
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published"
 RECORDS = tuple(map(load, sorted(FOLDER.glob("*.yaml"))))
-FAST = {"a40_memory", "mi210_memory", "hd_520_bit_transpose", "rx_7900_xt_particles"}
+FAST = {"a40_memory", "mi210_memory", "rx_7900_xt_particles"}
 BY_NAME = [pytest.param(r, id=r.id, marks=() if r.id in FAST else pytest.mark.slow) for r in RECORDS]
 
 GOOD = """\

@@ -123,9 +123,12 @@ def _as_listed(entry: Entry, name: str, pci: str | None) -> PresentDevice:
 
 
 ENTRIES = [entry for entry in _shipped().entries.values() if entry.file.opencl.names]
+FAST = {entry.file.architecture: entry.id for entry in ENTRIES}.values()
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry.id))
+@pytest.mark.parametrize(
+    "entry", [pytest.param(e, id=e.id, marks=() if e.id in FAST else pytest.mark.slow) for e in ENTRIES]
+)
 def test_every_entry_is_found_and_never_for_another(database: Database, entry: Entry) -> None:
     """By each PCI id with its names; by a name alone the entry itself or, if products share the name, none."""
     for pci in entry.file.pci_ids:
