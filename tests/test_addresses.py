@@ -6,22 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.findings.key_figures import key_figures
-from gpureport.findings.residency import most_counted, resident_groups
+from gpureport.findings.residency import resident_groups
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.predict import predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
-from gpureport.report.run.residency_blocks import residency_blocks
 from gpureport.spec.database import load_database
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.models import PAGE_WALK, Device, Tlb, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Buffer, Demand, Limits
+from tests.builders import altered
 from tests.make_report import make_report
 
 GIB = 2.0**30
@@ -37,7 +35,7 @@ def device() -> Device:
         Tlb(name="L1", entries=10, page_bytes=4096, miss_cycles=50, transition=SHARP),
         Tlb(name="L2", reach_bytes=1000 * 4096, page_bytes=4096, miss_cycles=500, transition=SHARP),
     )
-    return load_database().device("nvidia/h200_sxm").model_copy(update={"tlb": levels})
+    return altered(load_database().device("nvidia/h200_sxm"), tlb=levels)
 
 
 @pytest.mark.parametrize(("pages", "added", "level"), [(5, 0, "L1 TLB"), (100, 50, "L2 TLB"), (5000, 550, "")])
@@ -53,36 +51,12 @@ def test_misses_add_their_latency_to_a_load(device: Device, pages: int, added: f
     assert spread.level == (Level(name=level) if level else PAGE_WALK)
 
 
-def test_predicted_cliffs_have_the_names_of_the_buffers(device: Device) -> None:
-    """At their reach; the last plateau is that of page table walks."""
-    workload = WORKLOADS["memory/translation"]
-
-    (prediction,) = predict(device, workload, LIMITS)
-    features = prediction.features
-    middles = {f.level.name: f.value for f in features if f.position == "midpoint"}
-    plateaus = [f.level.name for f in features if f.feature == "rate"]
-
-    assert middles == {"L1 TLB": pytest.approx(10 * 4096, rel=0.2), "L2 TLB": pytest.approx(1000 * 4096, rel=0.2)}
-    assert plateaus == ["L1 TLB", "L2 TLB", "page table walk"]
-
-
-def test_large_ranges_of_addresses_use_several_buffers(device: Device) -> None:
-    """None is larger than permitted, together they have the range's size."""
-    pages = tuple(level.model_copy(update={"page_bytes": 2 << 20}) for level in device.tlb)
-    workload = WORKLOADS["memory/translation"]
-    (sweep,) = workload.sweeps(device.model_copy(update={"tlb": pages}), LIMITS)
-    largest = sweep.points[-1]
-
-    assert 40 * GIB < largest["bytes"] <= LIMITS.max_bytes
-    assert largest["part"] <= LIMITS.max_buffer_bytes
-
-
 def test_huge_pages_extend_the_reach() -> None:
     """With as many entries as there are for huge pages."""
     level = Tlb(name="L1", entries=64, huge_entries=32, page_bytes=4096, miss_cycles=7, transition=SHARP)
 
     assert level.covered_bytes == 64 * 4096
-    assert level.model_copy(update={"page_bytes": 2 << 20}).covered_bytes == 32 * (2 << 20)
+    assert altered(level, page_bytes=2 << 20).covered_bytes == 32 * (2 << 20)
 
 
 @pytest.mark.parametrize(("enabled", "size"), [("[always] madvise never", 2 << 20), ("always [madvise] never", None)])
@@ -126,25 +100,14 @@ def test_pairs_of_loads_find_caches_full_of_another_buffer(device: Device, backe
     assert (written == np.arange(written.size) // 4).all()
 
 
-@pytest.mark.parametrize(("distance", "cycles"), [(4, 32), (32, 280), (64, 680)])
-def test_a_second_load_comes_from_where_its_sector_is(distance: int, cycles: float) -> None:
-    """The nearest cache, the cache that fetched it from memory, or memory."""
-    device = load_database().device("nvidia/h200_sxm")
-    workload = WORKLOADS["memory/sectors"]
-    (prediction,) = predict(device, workload, LIMITS)
-    (point,) = (p for p in prediction.points if p.point.label == f"{distance} B")
-
-    assert point.value * device.clock_hz == pytest.approx(680 + cycles + 16, rel=0.05)
-
-
 def test_loads_after_stores_take_longer_unless_stores_allocate() -> None:
     """A cache that passes stores on does not contain their data."""
     device = load_database().device("nvidia/h200_sxm")
     workload = WORKLOADS["memory/second_access"]
     (sweep,) = workload.sweeps(device, LIMITS)
     stores = next(point for point in sweep.points if not point["first_loads"])
-    allocating = device.architecture.model_copy(update={"write_allocate": True})
-    other = device.model_copy(update={"architecture": allocating})
+    allocating = altered(device.architecture, write_allocate=True)
+    other = altered(device, architecture=allocating)
 
     assert workload.demand(stores, device).cached_chain == stores["lines"]
     assert workload.demand(stores, other).nearest_chain == stores["lines"]
@@ -161,7 +124,7 @@ def counted() -> Report:
     points = tuple(MeasuredPoint(point=k, counted=132 * 16 if k.label == "groups of 128" else None) for k in keys)
     sweep_key = SweepKey(family=workload.family, variant=workload.variant, sweep=sweep.name)
     measured = Measurement(key=sweep_key, metric=workload.metric, axis=sweep.axis, points=points)
-    return report.model_copy(update={"device": device, "measurements": (*report.measurements, measured)})
+    return altered(report, device=device, measurements=(*report.measurements, measured))
 
 
 def test_counted_groups_are_compared_with_the_rules(counted: Report) -> None:
@@ -181,25 +144,3 @@ def test_counted_groups_are_compared_with_the_rules(counted: Report) -> None:
     }
     assert rows["groups of 128"].counted == 132 * 16
     assert rows["groups of 64"].counted is None
-
-
-def test_the_resident_capacity_is_a_measured_key_figure(counted: Report) -> None:
-    """In work-items, next to that of the rules."""
-    figures = key_figures(counted, most_counted(counted))
-    figure = next(figure for figure in figures if figure.name == "Resident capacity")
-
-    assert figure.specification == 132 * 2048
-    assert figure.measured
-    assert figure.measured.value == most_counted(counted) == 132 * 16 * 128
-    assert figure.efficiency == 1
-
-
-def test_the_report_lists_counted_groups(counted: Report) -> None:
-    """One row for each case; the ratio where there is one."""
-    (block,) = residency_blocks(counted)
-
-    assert block.table is not None
-    by_case = {row[0]: row for row in block.table.rows}
-    assert len(by_case) == 11
-    assert by_case["groups of 128"][-3:] == ("2,112", "2,112", "1.000")
-    assert not list(residency_blocks(make_report()))

@@ -60,17 +60,6 @@ def test_a_formula_uses_only_earlier_steps(name: str) -> None:
     assert used == above - {"time"}
 
 
-@pytest.mark.parametrize("name", ["game_of_life/bytes", "game_of_life/bytes_tile", "memory/read"])
-def test_a_line_has_ten_numbers_at_most(name: str) -> None:
-    """Longer lines are split; exponents of smooth maxima do not count."""
-    (workload,) = select((name,))
-    sweep = workload.sweeps(TOY, LIMITS)[0]
-    parameters = sweep.points[len(sweep.points) // 2]
-    steps = arithmetic(*model_inputs(TOY, workload, sweep, parameters, None), workload.point(parameters, sweep)).steps
-
-    assert max(len(re.findall(r"(?<![\^\d.e-])\d[\d.]*(?:e-?\d+)?", line.numbers)) for line in steps) <= 10
-
-
 def test_a_copy_is_bytes_over_bandwidth() -> None:
     (workload,) = select(("memory/copy",))
     sweep = workload.sweeps(TOY, LIMITS)[0]

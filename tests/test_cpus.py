@@ -5,12 +5,11 @@ import json
 import lzma
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.results.cpus import MACHINES, bare_machines, cloud_machines
+from gpureport.results.cpus import MACHINES
 from gpureport.spec.database import load_database
 from gpureport.validate.cpus import BARE, CLOUD, cpu_residuals
 from gpureport.validate.residuals import Residual
@@ -34,17 +33,7 @@ def test_the_tables_are_found_in_the_usual_places() -> None:
     assert table_folders(REPORTS / "nvidia-h100") == []
 
 
-def test_every_machine_has_facts_and_positive_values() -> None:
-    cloud, bare = list(cloud_machines(FOLDER)), list(bare_machines(FOLDER))
-
-    assert len(cloud) == 1511
-    assert len({machine.name for machine in cloud}) == 1511
-    assert all((machine.latency_s > 0).all() for machine in cloud)
-    assert all((values > 0).all() for machine in cloud for values in machine.bandwidth_bytes_per_s.values())
-    assert len(bare) == 14
-    assert all(np.max(machine.cores) <= machine.socket.cores for machine in bare)
-
-
+@pytest.mark.slow
 def test_targets_are_reached_but_one(found: list[Residual]) -> None:
     """The slowest tenth of bare metal runs other code than its cores allow."""
     results = [one for each in judge(found, TARGETS) for one in each if one.reached is not None]
@@ -54,11 +43,11 @@ def test_targets_are_reached_but_one(found: list[Residual]) -> None:
     assert missed == ["CPUs, bare metal, streams, bandwidths, 90 %"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device_class", "what"), [(CLOUD, "latencies"), (CLOUD, "bandwidths"), (BARE, "bandwidths")])
 def test_intervals_contain_what_they_promise(device_class: str, what: str, found: list[Residual]) -> None:
     own = summarise(each for each in found if each.curve.device_class == device_class and each.what == what)
 
-    assert own.inside is not None
     assert 0.90 <= own.inside <= 0.98
 
 
@@ -87,17 +76,6 @@ def listed(tmp_path: Path) -> str:
     path = tmp_path / "node.txt"
     path.write_text(TEXT)
     return str(path)
-
-
-def test_a_prediction_from_lscpu(listed: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main(["predict", "--lscpu", listed]) == 0
-
-    out = capsys.readouterr().out
-    assert out.startswith("AMD EPYC 7B13\nAMD Zen 3. 8 processors, 4 cores, 1 socket; KVM virtual machine.")
-    assert "of an L3 of 32 MiB" in " ".join(out.split())
-    assert all(len(line) <= 80 for line in out.splitlines())
-    assert len([line for line in out.splitlines() if line.startswith("32 KiB")]) == 2
 
 
 def test_a_prediction_from_lscpu_as_json(listed: str, capsys: Captured) -> None:

@@ -6,6 +6,7 @@ import pytest
 from gpureport.findings.instruction_counts import differences, instruction_counts, unclassified
 from gpureport.records.measurement import MachineCode
 from gpureport.workloads.model import Demand
+from tests.builders import altered
 
 CODE = MachineCode(
     form="PTX",
@@ -43,7 +44,7 @@ def test_a_factor_of_two_still_agrees(int32: float) -> None:
 
 def test_counts_of_several_branches_are_not_judged() -> None:
     """Three loads in the code, of which a work-item executes two."""
-    more = CODE.model_copy(update={"counts": {**CODE.counts, "global load": 3}})
+    more = altered(CODE, counts={**CODE.counts, "global load": 3})
 
     assert differences(instruction_counts(more, demand(int32=1.0, memory=20.0)), 0.0) is None
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpureport.observe.cliffs import cliffs, levels, replicated, summary
 from gpureport.observe.crossings import crossing, falling_fit
 from gpureport.observe.cuts import Plateau, price
-from gpureport.observe.staircase import beside, staircase, without_plateau
+from gpureport.observe.staircase import staircase, without_plateau
 from gpureport.observe.statistics import curve_noise, sampling_noise, strays
 
 OCTAVE = float(np.log(2.0))
@@ -127,30 +127,6 @@ def test_a_gentle_slope_is_not_a_cliff() -> None:
     assert len(staircase(u, -0.07 * u, np.zeros(len(u)))) == 1
 
 
-def test_a_small_step_is_not_a_cliff_and_a_larger_one_is() -> None:
-    """The limit is 10 %."""
-    u, noise = np.arange(0.0, 8.0, 0.2), np.full(40, 0.002)
-
-    assert len(staircase(u, np.where(u < 4, 0.0, np.log(0.93)), noise)) == 1
-    assert len(staircase(u, np.where(u < 4, 0.0, np.log(0.85)), noise)) == 2
-
-
-def test_levels_are_the_rates_of_the_plateaus() -> None:
-    """With intervals that shrink with the number of points."""
-    rng = np.random.default_rng(11)
-    u = np.arange(0.0, 12.0, 0.1)
-    noise = np.full(len(u), 0.03)
-    z = np.log(np.where(u < 6, 900.0, 300.0)) + noise * rng.standard_normal(len(u))
-
-    upper, lower = levels(replicated(z, noise, 400), noise, staircase(u, z, noise))
-
-    assert upper.value == pytest.approx(900, rel=0.01)
-    assert lower.value == pytest.approx(300, rel=0.01)
-    assert upper.low is not None
-    assert upper.high is not None
-    assert upper.high / upper.low == pytest.approx(1 + 2 * 1.96 * 0.03 / np.sqrt(60), rel=0.01)
-
-
 def test_the_interval_of_a_plateau_covers_how_its_points_scatter() -> None:
     """Points that differ by more than their noise says are a sample of the plateau; single ones have their noise."""
     rng = np.random.default_rng(3)
@@ -182,18 +158,6 @@ def test_the_falling_fit_is_the_isotonic_regression(values: list[float], seed: i
     assert falling_fit(z[None, :], weight)[0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_crossing_lies_in_its_range() -> None:
-    """Also where the target is never reached: then at the end."""
-    u = np.arange(5.0)
-    fit = np.array([[0.0, 0.0, -0.4, -1.0, -1.0], [0.0, -0.1, -0.2, -0.3, -0.3]])
-
-    value, low, high = crossing(u, fit, np.array([-0.5, -0.5]), straight=True)
-
-    assert value[0] == pytest.approx(2 + 1 / 6)
-    assert np.all((low <= value) & (value <= high))
-    assert value[1] == pytest.approx(4.0)
-
-
 def test_the_range_of_a_crossing_is_that_of_the_neighbouring_stretches() -> None:
     """By hand, for a target of -0.5 between the third and the fourth point: each row has slopes of its own."""
     fit = np.array([[0.0, -0.1, -0.4, -1.0, -1.1], [0.0, -0.2, -0.4, -1.0, -1.5], [0.0, -0.4, -0.45, -0.55, -0.6]])
@@ -205,16 +169,6 @@ def test_the_range_of_a_crossing_is_that_of_the_neighbouring_stretches() -> None
     assert low == pytest.approx([2.0, 2.0, 2.0])
     assert high == pytest.approx([2 + 1 / 3, 2.5, 3.0])
     assert middle == pytest.approx((low + high) / 2)
-
-
-@pytest.mark.parametrize(("per_octave", "count"), [(1, 5), (2, 5), (4, 9), (10, 21)])
-def test_beside_a_step_two_octaves_count_and_five_points_at_least(per_octave: int, count: int) -> None:
-    """Of either end of a plateau; of a plateau of fewer points all of them."""
-    u = np.log(2.0) * np.arange(60) / per_octave
-
-    assert beside(u, Plateau(10, 50), end=True) == Plateau(50 - count, 50)
-    assert beside(u, Plateau(10, 50), end=False) == Plateau(10, 10 + count)
-    assert beside(u, Plateau(10, 13), end=True) == beside(u, Plateau(10, 13), end=False) == Plateau(10, 13)
 
 
 @pytest.mark.parametrize("step", [0, 1])

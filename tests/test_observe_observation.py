@@ -11,6 +11,7 @@ from gpureport.observe import observe
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.units import format_change
+from tests.builders import altered
 from tests.curves import features_of_curve
 
 RATE = Metric(kind="rate", unit="B", label="bandwidth")
@@ -54,7 +55,7 @@ def cached(x: float) -> float:
 
 def test_nothing_sampled_is_nothing_observed() -> None:
     """A skipped sweep has no points; a point may have no samples."""
-    skipped = measurement(RATE, "working_set", SIZES[:0], cached).model_copy(update={"skipped": "no memory"})
+    skipped = altered(measurement(RATE, "working_set", SIZES[:0], cached), skipped="no memory")
 
     assert observe(skipped) is None
     assert observe(measurement(RATE, "working_set", SIZES[:3], cached, samples=0)) is None
@@ -64,7 +65,6 @@ def test_points_are_medians_in_the_order_of_the_axis() -> None:
     """Whatever the order in which they were taken; intervals are in the metric's unit."""
     observation = observe(measurement(RATE, "working_set", SIZES, cached))
 
-    assert observation is not None
     assert [point.point.x for point in observation.points] == pytest.approx(sorted(SIZES))
     assert all(point.ci_low <= point.value <= point.ci_high for point in observation.points)
     assert observation.points[0].value == pytest.approx(1e12, rel=0.02)
@@ -79,14 +79,11 @@ def test_a_bandwidth_falls_and_a_latency_rises_at_the_same_cliff() -> None:
         (TIME, lambda x: x * (2e-9 if x <= 1024 * KIB else 9e-9), [2e-9, 9e-9], "s"),
     ):
         observation = observe(measurement(metric, "working_set", SIZES, seconds))
-        assert observation is not None
         cliff = {f.position: f for f in observation.features if f.feature == "cliff"}
         rates = [f for f in observation.features if f.feature == "rate"]
 
         assert cliff.keys() == {"onset", "midpoint", "end"}
         for feature in cliff.values():
-            assert feature.ci_low is not None
-            assert feature.ci_high is not None
             assert 0.99 < feature.ci_low / (1024 * KIB) <= feature.value / (1024 * KIB) <= 2**0.25
             assert feature.ci_high <= 2**0.25 * 1.01 * 1024 * KIB
         assert [f.value for f in rates] == pytest.approx(plateaus, rel=0.01)
@@ -110,7 +107,6 @@ def test_predicted_and_measured_curves_share_their_definitions() -> None:
 
     exact = features_of_curve(measured.axis, RATE, np.full(len(SIZES), 256), SIZES, values, SIZES / values)
 
-    assert observation is not None
     assert [f.value for f in observation.features] == pytest.approx([f.value for f in exact], rel=1e-3)
     assert all(f.ci_low is None for f in exact)
     assert all(f.ci_low is not None for f in observation.features)
@@ -121,50 +117,19 @@ def test_the_best_work_group_is_the_peak(metric: Metric, best: float) -> None:
     """The highest rate or the least time, with its own interval and no other feature."""
     observation = observe(measurement(metric, "work_group", np.arange(1.0, 7.0), lambda x: x * (1 + (x - best) ** 2)))
 
-    assert observation is not None
     (peak,) = observation.features
     assert (peak.feature, peak.position, str(peak.level)) == ("rate", "peak", "device")
     assert peak.value == pytest.approx(1.0, rel=0.03)
-    assert peak.ci_low is not None
-    assert peak.ci_high is not None
     assert peak.ci_low < peak.value < peak.ci_high
-
-
-def test_the_interval_of_the_best_work_group_is_that_of_its_point() -> None:
-    """Times that jump between two values have small steps, but an uncertain median."""
-    steady = measurement(RATE, "work_group", [64.0, 128.0], lambda x: 1e-3 * x)
-    jumping = tuple(
-        point.model_copy(
-            update={"samples_s": tuple(t * (2 if 4 <= i < 10 else 1) for i, t in enumerate(point.samples_s))}
-        )
-        for point in steady.points
-    )
-    observation = observe(steady.model_copy(update={"points": jumping}))
-
-    assert observation is not None
-    (peak,) = observation.features
-    best = max(observation.points, key=lambda point: point.value)
-    assert (peak.value, peak.ci_low, peak.ci_high) == (best.value, best.ci_low, best.ci_high)
-    assert best.ci_high / best.ci_low > 1.5
 
 
 def test_few_samples_are_said_and_widen_the_intervals() -> None:
     """Two samples say nothing of their median; the scatter of all points does."""
     observation = observe(measurement(RATE, "working_set", SIZES, cached, samples=2, noise=0.03))
 
-    assert observation is not None
     assert observation.warnings[0].startswith(f"{len(SIZES)} of {len(SIZES)} points have fewer than 6 samples")
     width = np.median([np.log(point.ci_high / point.ci_low) for point in observation.points])
     assert width > 0.06
-
-
-def test_too_short_a_curve_is_said() -> None:
-    """Three points have no shape."""
-    observation = observe(measurement(RATE, "working_set", SIZES[:3], cached))
-
-    assert observation is not None
-    assert observation.features == ()
-    assert "too short" in observation.warnings[-1]
 
 
 def test_a_curve_that_still_falls_at_its_end_is_said() -> None:
@@ -174,26 +139,8 @@ def test_a_curve_that_still_falls_at_its_end_is_said() -> None:
         measurement(RATE, "working_set", SIZES, lambda x: x / 1e12 * (1 if x < x_last else 3 * (x / x_last) ** 2))
     )
 
-    assert observation is not None
     assert "next level was not reached" in observation.warnings[-1]
     assert not [f for f in observation.features if f.feature == "cliff"]
-
-
-def test_clock_states_are_said() -> None:
-    """Every other sample takes 1.5 times as long."""
-    measured = measurement(RATE, "working_set", SIZES, cached)
-    points = tuple(
-        point.model_copy(
-            update={"samples_s": tuple(s * (1.5 if i % 2 else 1.0) for i, s in enumerate(point.samples_s))}
-        )
-        for point in measured.points
-    )
-
-    observation = observe(measured.model_copy(update={"points": points}))
-
-    assert observation is not None
-    assert "two groups" in observation.warnings[0]
-    assert " 1.50:" in observation.warnings[0]
 
 
 @pytest.mark.parametrize("samples", [3, 12])
@@ -202,16 +149,12 @@ def test_clock_states_are_said_however_few_the_samples(samples: int) -> None:
     rng = np.random.default_rng(5)
     measured = measurement(TIME, "working_set", SIZES, lambda x: x * 1e-9, samples)
     switched = tuple(
-        point.model_copy(
-            update={"samples_s": tuple(s * (1.3 if rng.uniform() < 1 / 3 else 1.0) for s in point.samples_s)}
-        )
+        altered(point, samples_s=tuple(s * (1.3 if rng.uniform() < 1 / 3 else 1.0) for s in point.samples_s))
         for point in measured.points
     )
 
-    one, two = observe(measured), observe(measured.model_copy(update={"points": switched}))
+    one, two = observe(measured), observe(altered(measured, points=switched))
 
-    assert one is not None
-    assert two is not None
     assert not any("two groups" in warning for warning in one.warnings)
     (warning,) = (warning for warning in two.warnings if "two groups" in warning)
     (ratio,) = re.findall(r"\d+\.\d+", warning)
@@ -223,19 +166,17 @@ def test_drift_is_said_and_is_no_cliff(drift: float) -> None:
     """A device that slows down by 30 % while a flat curve is sampled in random order; each sample knows its time."""
     measured = measurement(TIME, "working_set", SIZES, lambda x: x * 1e-9)
     points = tuple(
-        point.model_copy(
-            update={
-                "samples_s": tuple(
-                    s * (1 + drift * when / 30) for s, when in zip(point.samples_s, point.taken_at_s, strict=True)
-                )
-            }
+        altered(
+            point,
+            samples_s=tuple(
+                s * (1 + drift * when / 30) for s, when in zip(point.samples_s, point.taken_at_s, strict=True)
+            ),
         )
         for point in measured.points
     )
 
-    observation = observe(measured.model_copy(update={"points": points}))
+    observation = observe(altered(measured, points=points))
 
-    assert observation is not None
     assert [f.position for f in observation.features] == ["plateau"]
     assert any(f"drifted by {format_change(drift)[0]}" in warning for warning in observation.warnings)
 
@@ -243,14 +184,10 @@ def test_drift_is_said_and_is_no_cliff(drift: float) -> None:
 def test_times_of_few_ticks_are_known_to_a_tick() -> None:
     """A timer of 1 us: twelve equal samples of 4 us are no proof of 4.00 us."""
     measured = measurement(TIME, "working_set", SIZES, lambda x: 4e-6 * (x / SIZES[0]) ** 0.3)
-    points = tuple(
-        point.model_copy(update={"samples_s": tuple(np.round(np.array(point.samples_s), 6))})
-        for point in measured.points
-    )
+    points = tuple(altered(point, samples_s=tuple(np.round(np.array(point.samples_s), 6))) for point in measured.points)
 
-    observation = observe(measured.model_copy(update={"points": points}))
+    observation = observe(altered(measured, points=points))
 
-    assert observation is not None
     first = observation.points[0]
     assert len(set(next(p.samples_s for p in points if p.point == first.point))) == 1
     assert first.ci_high - first.ci_low == pytest.approx(1e-6 / SIZES[0])
@@ -263,29 +200,9 @@ def test_a_fall_between_distant_points_has_no_size_and_is_said() -> None:
 
     observation = observe(measurement(RATE, "working_set", sizes, cached))
 
-    assert observation is not None
     assert [f.position for f in observation.features] == ["plateau", "plateau"]
     (warning,) = observation.warnings
     assert re.search(r"between 1\.1\d MiB and 3\.\d+ MiB", warning)
-
-
-def test_launch_cost_hides_no_cliff() -> None:
-    """5 us on top of every dispatch: a third of the time before the cliff at 32 MiB, which is found all the same."""
-    sizes = 64 * KIB * 2.0 ** np.arange(0, 14, 0.25)
-    plain = measurement(RATE, "working_set", sizes, lambda x: 5e-6 + x / (4e12 if x <= 2**25 else 2e12), noise=0.002)
-    points = tuple(
-        point.model_copy(update={"point": point.point.model_copy(update={"work_items": int(point.point.x) // 16})})
-        for point in plain.points
-    )
-
-    observation = observe(plain.model_copy(update={"points": points}))
-
-    assert observation is not None
-    (midpoint,) = (f for f in observation.features if f.position == "midpoint")
-    assert midpoint.ci_low is not None
-    assert midpoint.ci_high is not None
-    assert midpoint.ci_low < 2**25 * 2**0.125 < midpoint.ci_high
-    assert 2**25 < midpoint.value < 2**25 * 2**0.25
 
 
 def test_a_stray_point_is_named_and_left_out() -> None:
@@ -295,14 +212,5 @@ def test_a_stray_point_is_named_and_left_out() -> None:
         measurement(RATE, "working_set", SIZES, lambda x: cached(x) * (4 if x == odd else 1), samples=1)
     )
 
-    assert observation is not None
     assert any(warning.endswith(f"{odd:g}.") for warning in observation.warnings)
     assert [f.position for f in observation.features if f.feature == "cliff"] == ["onset", "midpoint", "end"]
-
-
-def test_samples_without_repetition_have_wide_intervals() -> None:
-    """A search over work-groups with one sample a point says nothing about its scatter."""
-    observation = observe(measurement(RATE, "work_group", [64.0, 128.0, 256.0], lambda x: 1e-3 * x, samples=1))
-
-    assert observation is not None
-    assert all(point.ci_high > 1.3 * point.ci_low for point in observation.points)

@@ -1,7 +1,6 @@
 """Parts of observations, each by itself: thresholds, ticks, outliers, smooth maxima, lines, launch cost."""
 # ruff: noqa: D103
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,23 +13,18 @@ from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
 from gpureport.observe.features import (
     Curve,
-    case_features,
     curve_features,
-    features_of_points,
     peak_features,
     without_launch,
 )
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
-from gpureport.observe.staircase import beside, centre, staircase
+from gpureport.observe.staircase import beside, staircase
 from gpureport.observe.statistics import (
     Estimate,
     clock_states,
-    correlation_time,
     curve_noise,
     drift,
     drifts,
-    median_interval,
-    sampling_noise,
     strays,
     timer_tick,
 )
@@ -38,29 +32,11 @@ from gpureport.records.keys import Axis, Metric
 from tests.curves import features_of_curve
 
 RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")
-SIZES, GROUPS = Axis(quantity="working_set", label="size"), Axis(quantity="work_group", label="group")
+SIZES = Axis(quantity="working_set", label="size")
 PARAMETERS = st.tuples(st.floats(-3, 3), st.floats(-2, 2), st.floats(0.1, 1.8), st.floats(-4, 3)).map(np.array)
 
 
 # Samples
-
-
-def test_the_width_of_an_interval_is_its_ends_ratio() -> None:
-    assert Estimate(3.0, 2.0, 5.0).width == 2.5
-    assert Estimate(3.0).width == Estimate(3.0, 2.0).width == 1.0
-
-
-def test_noise_is_pooled_with_that_of_the_whole_curve_in_squares() -> None:
-    """Steps of 0.01 and of 0.03: a sample's deviation is 1.4826 / sqrt 2 of them; points of five samples borrow it."""
-    calm, wild = ([np.exp(step * (i % 2)) for i in range(7)] for step in (0.01, 0.03))
-    few = [1.0, np.exp(0.03)]
-    found = sampling_noise([np.array(part) for part in (calm, calm, wild, few)])
-
-    unit = 1.4826 / np.sqrt(2)
-    pooled = 0.01  # the median of 12 steps of 0.01 and 7 of 0.03
-    assert found[0] == pytest.approx(unit * 0.01 * np.sqrt(np.pi / 2 / 7))
-    assert found[2] == pytest.approx(unit * np.sqrt((0.03**2 + pooled**2) / 2 * np.pi / 2 / 7))
-    assert found[3] == pytest.approx(unit * pooled / np.sqrt(2))
 
 
 @pytest.mark.parametrize(("count", "noise"), [(4, 0.0), (5, 1.0), (9, 1.0)])
@@ -192,23 +168,6 @@ def test_points_of_few_samples_show_two_speeds_together(points: int, found: floa
     assert clock_states([*few, np.array([5.0])]) == (found and pytest.approx(found))
 
 
-def test_samples_that_come_in_pairs_tell_half_as_much() -> None:
-    """Of a series with each sample taken twice two successive ones tell as much as one."""
-    rng = np.random.default_rng(3)
-    found = [correlation_time(np.repeat(rng.standard_normal(500), 2)) for _ in range(20)]
-
-    assert 1.9 < np.mean(found) < 2.6  # a sum of positive terms alone is a little too large
-    assert correlation_time(np.tile([1.0, 2.0], 50)) == 1.0
-    assert correlation_time(np.repeat(np.arange(11.0) % 2, 1)) == 1.0
-    assert correlation_time(np.repeat([1.0, 2.0], 6)) > 1.5
-    wide, narrow = (median_interval(np.repeat(rng.standard_normal(100), n)[:100]) for n in (5, 1))
-    assert wide.high is not None
-    assert narrow.high is not None
-    assert wide.low is not None
-    assert narrow.low is not None
-    assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
-
-
 # Smooth maxima
 
 
@@ -223,16 +182,6 @@ def test_the_slopes_of_a_smooth_maximum_are_its_derivatives(parameters: Any, u: 
         assert found[k] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
 
 
-@pytest.mark.parametrize(("share", "exponent"), [(0.5, 2.0), (0.05, 3.0), (0.9, 4.0)])
-def test_times_of_a_smooth_maximum_are_those_of_its_formula(share: float, exponent: float) -> None:
-    """T0 (s + (1 - s) (1 + (n / k)^p)^(1/p))."""
-    items = np.array([1.0, 50.0, 1000.0, 30_000.0])
-    parameters = np.array([np.log(5e-6), np.log(1000.0), np.log(exponent), np.log(share / (1 - share))])
-    truth = 5e-6 * (share + (1 - share) * (1 + (items / 1000.0) ** exponent) ** (1 / exponent))
-
-    assert np.exp(log_times(parameters, np.log(items))) == pytest.approx(truth)
-
-
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 5.0])
 @pytest.mark.parametrize("share", [0.05, 0.3])
 def test_a_fitted_smooth_maximum_has_the_knee_and_n90_of_its_curve(share: float, exponent: float) -> None:
@@ -243,38 +192,12 @@ def test_a_fitted_smooth_maximum_has_the_knee_and_n90_of_its_curve(share: float,
 
     items = 2.0 ** np.arange(4, 22, 0.25)
     found = fit_smooth_maximum(np.log(items), np.log(times(items)), np.zeros(len(items)))
-    assert found is not None
     plateau = items[-1] / times(items[-1])
     fine = np.exp(np.linspace(np.log(items[0]), np.log(items[-1]), 100_001))
     n90 = fine[np.argmax(fine / times(fine) >= 0.9 * plateau)]
 
     assert found.knee().value == pytest.approx(5e-6 * plateau, rel=0.01)
     assert found.n90().value == pytest.approx(n90, rel=0.03)
-
-
-def test_the_error_of_a_fitted_knee_is_the_scatter_of_knees() -> None:
-    """Of 60 curves with 2 % noise; its interval is 1.96 of that to both sides."""
-    items = 2.0 ** np.arange(4, 22, 0.5)
-    clean = np.log(5e-6 * (0.1 + 0.9 * (1 + (items / 1000.0) ** 3) ** (1 / 3)))
-    rng = np.random.default_rng(7)
-    fits = [
-        fit_smooth_maximum(np.log(items), clean + 0.02 * rng.standard_normal(len(items)), np.full(len(items), 0.02))
-        for _ in range(60)
-    ]
-    knees = [fit.knee() for fit in fits if fit]
-
-    scatter = np.std(np.log([knee.value for knee in knees]))
-    width = np.median([np.log(knee.width) for knee in knees])
-    assert len(knees) == 60
-    assert width == pytest.approx(2 * 1.96 * scatter, rel=0.3)
-
-
-def test_a_smooth_maximum_needs_eight_points() -> None:
-    items = np.array([2.0, 16.0, 128.0, 1000.0, 4000.0, 20_000.0, 100_000.0, 500_000.0])
-    times = np.log(1.0 + items / 1000.0)
-
-    assert fit_smooth_maximum(np.log(items[:7]), times[:7], np.zeros(7)) is None
-    assert fit_smooth_maximum(np.log(items), times, np.zeros(8)) is not None
 
 
 # Lines, centres, crossings
@@ -300,29 +223,6 @@ def test_a_line_costs_the_least_squares_of_a_slope_of_a_tenth_at_most(values: li
             best = minimize_scalar(cost, bounds=(-TILT, TILT), args=(slice(i, j + 1),), method="bounded")
             ends = (cost(end, slice(i, j + 1)) for end in (-TILT, TILT))
             assert lines[i, j] == pytest.approx(min(best.fun, *ends), rel=1e-3, abs=1e-6)
-
-
-def test_ramps_cost_a_parameter_a_point_and_what_goes_up_rises_what_goes_down() -> None:
-    """Five points: ln 5 each, and squares of steps the wrong way over the variance of two."""
-    z = np.array([0.0, 0.3, 0.1, -0.4, -0.2])
-    costs = price(np.arange(5.0), z, np.array([0.1, 0.1, 0.1, 0.1, 0.2]))
-    each = np.log(5)
-
-    assert costs.penalty == pytest.approx(2 * each)
-    assert np.diff(costs.ramp) == pytest.approx([each + 4.5, each, each, each + 0.04 / 0.05])
-    assert costs.rise == pytest.approx([0.0, each, 2 * each + 2.0, 3 * each + 14.5, 4 * each + 14.5])
-    assert costs.between(Plateau(0, 1), Plateau(3, 5)) == pytest.approx(2 * each + 4.5)
-    assert price(np.arange(2.0), np.zeros(2), np.ones(2)).penalty == pytest.approx(2 * np.log(3))
-
-
-def test_a_centre_is_the_mean_of_what_lies_within_twice_the_noise_of_the_median() -> None:
-    z = np.array([1.0, 1.1, 1.19, 1.21, 5.0, 0.7, 1.0])  # median 1.1
-
-    assert centre(z, 0.05) == pytest.approx(np.mean([1.0, 1.1, 1.19, 1.0]))
-    assert centre(z, 0.06) == pytest.approx(np.mean([1.0, 1.1, 1.19, 1.21, 1.0]))
-    assert centre(z, 0.0) == pytest.approx(1.1)
-    assert centre(np.array([1.0, 2.0]), 0.0) == pytest.approx(1.5)
-    assert centre(np.array([z, 2 * z]), 0.05) == pytest.approx([1.0725, 2 * np.mean([1.1])])
 
 
 @pytest.mark.parametrize(("target", "chord"), [(-1.0, 2.0), (-0.5, 1.5), (-2.0, 3.0), (-1.25, 2.25)])
@@ -377,18 +277,6 @@ def test_launch_cost_is_taken_off_times_and_noise_grows_as_much(launch: float, o
     assert net.work_items == pytest.approx(net.working_set / 16)
 
 
-def test_a_fast_cache_hides_no_launch_cost() -> None:
-    """Times of twice the launch cost lie beyond the cliff. Those of 1.1 to 1.5 times do not."""
-    sizes = 2.0 ** np.arange(14, 31, 0.5)
-    work = np.where(sizes < 2**24.7, sizes / 8e12, sizes / 2e12)
-    curve = _growing(5e-6 + work, sizes)
-    net = without_launch(curve, Plateau(len(sizes) - 8, len(sizes)))
-    taken = curve.times[-len(net.times) :] - net.times
-
-    assert np.sum((curve.times > 7.5e-6) & (curve.times < 11e-6)) < 3
-    assert taken == pytest.approx(5e-6, rel=0.05)
-
-
 def test_latency_alone_is_no_launch_cost() -> None:
     sizes = 2.0 ** np.arange(14, 31, 0.5)
     curve = _growing(np.cbrt(5e-6**3 + (sizes / 1e12) ** 3), sizes)
@@ -418,28 +306,6 @@ def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, n
     assert peak_features(metric, []) == ()
 
 
-def test_the_peak_of_a_curve_without_noise_has_no_interval() -> None:
-    values, empty = np.array([5.0, 9.0, 2.0]), np.zeros(0)
-    (peak,), warnings = curve_features(GROUPS, RATE, Curve(values, values, values, values, np.zeros(3)))
-
-    assert (peak.value, peak.ci_low, warnings) == (9.0, None, ())
-    assert curve_features(GROUPS, RATE, Curve(empty, empty, empty, empty, empty)) == ((), ())
-
-
-def test_no_points_have_no_features() -> None:
-    assert features_of_points(Axis(quantity="working_set", label="working set"), RATE, ()) == ()
-
-
-def test_cases_are_rates_with_the_intervals_given() -> None:
-    found = case_features(TIME, [("add", Estimate(2.0, 1.5, 3.0)), ("shift", Estimate(4.0))])
-
-    assert [(f.feature, f.position, str(f.level), f.value, f.ci_low, f.ci_high, f.unit) for f in found] == [
-        ("rate", "case", "add", 2.0, 1.5, 3.0, "s"),
-        ("rate", "case", "shift", 4.0, None, None, "s"),
-    ]
-    assert case_features(RATE, [("add", Estimate(2.0))])[0].unit == "B/s"
-
-
 @pytest.mark.parametrize(("points", "warned"), [(3, True), (4, False)])
 def test_a_curve_takes_four_sizes(points: int, warned: bool) -> None:
     sizes = np.repeat(2.0 ** np.arange(points), 3)
@@ -457,20 +323,3 @@ def test_work_items_show_cliffs_where_the_working_set_grows_four_times(growth: f
     found = features_of_curve(axis, RATE, items, bytes_, rate, items / rate)
 
     assert len([f for f in found if f.feature == "cliff"]) == cliffs
-
-
-def test_a_latency_has_plateaus_and_their_intervals_in_seconds() -> None:
-    """The upper end of a time is the lower end of its rate."""
-    sizes = 2.0 ** np.arange(10, 24, 0.25)
-    times = np.where(sizes < 2.0**17, 1e-9, 5e-9) * np.exp(0.01 * np.random.default_rng(0).standard_normal(len(sizes)))
-    found, _ = curve_features(SIZES, TIME, Curve(sizes**0, sizes, times, times, np.full(len(sizes), 0.01)))
-    plateaus = [f for f in found if f.position == "plateau"]
-
-    assert [f.value for f in plateaus] == pytest.approx([1e-9, 5e-9], rel=0.01)
-    for f in plateaus:
-        assert f.ci_low is not None
-        assert f.ci_high is not None
-        assert 1.001 < f.value / f.ci_low < 1.02
-        assert 1.001 < f.ci_high / f.value < 1.02
-    steps = [f.value for f in found if f.feature == "cliff"]
-    assert all(a <= b for a, b in pairwise(steps))

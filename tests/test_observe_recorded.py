@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gpureport.observe import observe
-from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric
 from gpureport.results.published import load
 from tests.curves import features_of_curve
@@ -45,15 +44,14 @@ def table(text: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array(x, dtype=float), np.array(y, dtype=float)
 
 
-def cache_curve(text: str, metric: Metric) -> tuple[CurveFeature, ...]:
-    """Return the features of a curve over KiB."""
-    x, y = table(text)
-    return features_of_curve(WORKING_SET, metric, np.full(len(x), 1024.0), x * 1024, y, y)
+def test_every_step_and_latency_of_an_h200_is_found_and_none_is_invented() -> None:
+    """Under OpenCL: L1, near L2, far L2 and memory."""
+    kib, ns = table(H200_LATENCY)
+    found = features_of_curve(WORKING_SET, LATENCY, np.full(len(kib), 1024.0), kib * 1024, ns, ns)
 
-
-def midpoints_kib(features: tuple[CurveFeature, ...]) -> list[float]:
-    """Return where the cliffs are."""
-    return [f.value / 1024 for f in features if f.position == "midpoint"]
+    midpoints = [f.value / 1024 for f in found if f.position == "midpoint"]
+    assert midpoints == pytest.approx([240, 31500, 60700], rel=0.06)
+    assert [f.value for f in found if f.feature == "rate"] == pytest.approx([21.5, 141, 258, 332], rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -77,22 +75,9 @@ def test_every_step_that_others_measured_is_found_and_none_is_invented(
 
     observation = observe(measured)
 
-    assert observation is not None
     midpoints = [f for f in observation.features if f.position == "midpoint"]
     assert [f.value / 1024 for f in midpoints] == pytest.approx(expected, rel=0.03)
     assert all(f.ci_low and f.ci_high and f.ci_high < 1.1 * f.ci_low for f in midpoints)
-
-
-def test_every_step_of_an_h200_is_found_and_none_is_invented() -> None:
-    """L1, near and far half of L2, under OpenCL."""
-    assert midpoints_kib(cache_curve(H200_LATENCY, LATENCY)) == pytest.approx([240, 31500, 60700], rel=0.06)
-
-
-def test_the_plateaus_of_the_h200_are_its_latencies() -> None:
-    """L1, near L2, far L2 and memory, in the metric's unit."""
-    plateaus = [f.value for f in cache_curve(H200_LATENCY, LATENCY) if f.feature == "rate"]
-
-    assert plateaus == pytest.approx([21.5, 141, 258, 332], rel=0.01)
 
 
 def test_the_reads_of_the_a40_fill_it_where_its_curve_bends() -> None:

@@ -24,7 +24,6 @@ def in_rounds(items: Any) -> Any:
 def value(u: Any, rates: Any, noise: float) -> float:
     """Return n90 of points with equal noise."""
     found = saturation(u, rates, np.full(len(u), noise))
-    assert found is not None
     return found.n90.value
 
 
@@ -48,7 +47,6 @@ def test_points_that_a_smooth_maximum_misses_move_n90_by_more_than_their_noise()
     rates = smooth(items) + np.where((items > 2 * KNEE) & (items < 8 * KNEE), np.log(0.85), 0.0)
     fit = fit_smooth_maximum(u, u - rates, np.full(len(u), 0.3))
 
-    assert fit is not None
     assert value(u, rates, 0.001) == pytest.approx(8 * KNEE, rel=0.15)
     assert value(u, rates, 0.3) == pytest.approx(fit.n90().value, rel=0.01)
     assert fit.n90().value < 6 * KNEE
@@ -65,35 +63,11 @@ def test_n90_of_a_staircase_hardly_depends_on_the_selection_of_points() -> None:
     assert 500_000 < min(places) < max(places) < 1_500_000
 
 
-def test_the_interval_contains_both_the_fit_and_the_correction() -> None:
-    """It is wider where residuals of the fit move n90."""
-    u = np.log(2.0 ** np.arange(8, 24, 0.5))
-    bent = smooth(np.exp(u)) + np.where(np.exp(u) < 4 * KNEE, np.log(0.93), 0.0)
-    plain, moved = (saturation(u, rates, np.full(len(u), 0.004)) for rates in (smooth(np.exp(u)), bent))
-
-    assert plain
-    assert moved
-    assert plain.n90.width < moved.n90.width
-    assert plain.n90.low
-    assert plain.n90.high
-    assert plain.n90.low < plain.n90.value < plain.n90.high
-    assert plain.slope == pytest.approx(1 - 0.9**3, rel=0.05)
-
-
 def test_few_points_have_no_smooth_curve() -> None:
     """A monotone fit then gives n90."""
     u = np.log(2.0 ** np.arange(8, 15))
 
     assert saturation(u, smooth(np.exp(u)), np.full(len(u), 0.01)) is None
-
-
-def test_points_of_equal_size_count_by_their_mean() -> None:
-    """Working sets may differ where work-items do not."""
-    u = np.log(2.0 ** np.arange(8, 24, 0.5))
-    rates = smooth(np.exp(u))
-    twice = np.repeat(u, 2), np.repeat(rates, 2) + np.tile([-0.1, 0.1], len(u))
-
-    assert value(*twice, 0.01) == pytest.approx(value(u, rates, 0.01), rel=1e-6)
 
 
 def test_means_over_an_octave_of_a_line_are_its_values_and_of_a_corner_lie_below() -> None:
@@ -113,10 +87,7 @@ def test_a_curve_that_reaches_ninety_percent_twice_has_the_first_place_and_an_in
     dip = np.where((items > 16 * KNEE) & (items < 64 * KNEE), np.log(0.8), 0.0)
     single, twice = (saturation(u, smooth(items) + each, np.full(len(u), 0.001)) for each in (0.0 * dip, dip))
 
-    assert single is not None
-    assert twice is not None
     assert twice.n90.value == pytest.approx(single.n90.value, rel=0.1)
-    assert single.n90.high is not None
     assert twice.n90.high is not None
     assert single.n90.high < 1.2 * single.n90.value
     assert twice.n90.high == pytest.approx(64 * KNEE, rel=0.2)

@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 from gpureport.observe.statistics import (
     clock_states,
     correlation_time,
-    curve_noise,
-    drift,
     drifts,
     median_interval,
     medians,
     sampling_noise,
-    strays,
 )
 
 TIMES = st.lists(st.floats(1e-7, 10.0), min_size=1, max_size=60)
@@ -25,8 +22,6 @@ def test_the_interval_holds_the_median_and_lies_within_the_samples(times: list[f
     """Order statistics never leave the range of the samples."""
     median = median_interval(np.array(times))
 
-    assert median.low is not None
-    assert median.high is not None
     assert min(times) <= median.low <= median.value <= median.high <= max(times)
 
 
@@ -78,28 +73,12 @@ def test_of_few_or_equal_samples_no_correlation_is_said() -> None:
     assert correlation_time(np.full(30, 2.0)) == 1.0
 
 
-def test_a_point_drifts_where_its_times_rise_or_fall() -> None:
-    """By more than three percent from the first to the last third, and not by chance."""
+def test_a_point_does_not_drift_by_chance() -> None:
+    """In four of a thousand points at most."""
     rng = np.random.default_rng(10)
-    when = np.arange(60.0)
-    noise = np.exp(0.02 * rng.standard_normal(60))
-    assert drifts(noise * (1 + 0.08 * when / 60), when)
-    assert drifts(noise * (1 - 0.08 * when / 60), when)
-    assert not drifts(noise * (1 + 0.02 * when / 60), when)
-    assert not drifts(noise[:8] * np.linspace(1, 2, 8), when[:8])
     steady = [np.exp(0.1 * rng.standard_normal(20)) for _ in range(2000)]
-    assert sum(drifts(samples, when[:20]) for samples in steady) <= 8
 
-
-@pytest.mark.parametrize("count", [2, 7, 30])
-def test_the_noise_of_medians_is_their_scatter(count: int) -> None:
-    """The estimated standard error is that of the medians of Gaussian samples, in relative terms."""
-    rng = np.random.default_rng(1)
-    samples = [0.01 * np.exp(0.05 * rng.standard_normal(count)) for _ in range(400)]
-
-    scatter = np.std([np.log(np.median(part)) for part in samples])
-
-    assert np.median(sampling_noise(samples)) == pytest.approx(scatter, rel=0.15)
+    assert sum(drifts(samples, np.arange(20.0)) for samples in steady) <= 8
 
 
 def test_medians_of_groups_are_those_of_each_and_so_is_their_noise() -> None:
@@ -139,37 +118,6 @@ def test_single_samples_have_no_noise_of_their_own() -> None:
     assert not sampling_noise([np.array([1.0]), np.array([2.0])]).any()
 
 
-def test_steps_and_slopes_are_not_noise() -> None:
-    """Second differences see neither a straight line nor a few steps."""
-    curve = np.concatenate([np.linspace(0, 5, 30), np.full(20, 4.0), np.full(20, 2.0)])
-    noise = 0.03 * np.random.default_rng(2).standard_normal(len(curve))
-
-    assert curve_noise(curve) == pytest.approx(0.0, abs=1e-12)
-    assert curve_noise(curve + noise) == pytest.approx(0.03, rel=0.3)
-
-
-def test_a_lone_stray_is_marked_unless_many_samples_support_it() -> None:
-    """Nor is the edge of a step a stray."""
-    z = np.array([0.0, 0.01, -0.9, 0.0, 0.01, -1.0, -1.01, -0.99, -1.0])
-    noise, one, many = np.full(len(z), 0.01), np.ones(len(z), dtype=int), np.full(len(z), 20)
-
-    assert np.flatnonzero(strays(z, noise, one)).tolist() == [2]
-    assert not strays(z, noise, many).any()
-
-
-def two_speeds(rng: np.random.Generator, ratio: float) -> list[np.ndarray]:
-    """Return samples of twenty points on a device that switches its clock."""
-    return [
-        np.where(rng.uniform(size=20) < 0.5, 1.0, ratio) * np.exp(0.01 * rng.standard_normal(20)) * 2.0**k
-        for k in range(20)
-    ]
-
-
-def test_two_clock_states_are_told_with_their_ratio() -> None:
-    """Half of the samples of each point are 1.6 times slower."""
-    assert clock_states(two_speeds(np.random.default_rng(3), 1.6)) == pytest.approx(1.6, rel=0.02)
-
-
 @pytest.mark.parametrize(("alike", "found"), [(7, None), (8, 1.6)])
 def test_two_states_have_the_same_ratio_at_more_than_seven_points_of_ten(alike: int, found: float | None) -> None:
     """A device has two clocks, not as many as points."""
@@ -205,14 +153,3 @@ def test_one_noisy_state_is_not_two(seed: int) -> None:
 
     assert clock_states(gaussian) is None
     assert clock_states(spikes) is None
-
-
-def test_drift_is_told_by_its_size() -> None:
-    """Times grow by 15 % over the run; the thirds compared are two thirds of the run apart."""
-    rng = np.random.default_rng(4)
-    taken = [np.sort(rng.uniform(0, 60, 12)) for _ in range(30)]
-    steady = [2.0**k * np.exp(0.01 * rng.standard_normal(12)) for k in range(30)]
-    drifting = [part * (1 + 0.15 * when / 60) for part, when in zip(steady, taken, strict=True)]
-
-    assert drift(drifting, taken) == pytest.approx(0.1, abs=0.03)
-    assert drift(steady, taken) is None

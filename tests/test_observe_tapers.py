@@ -62,7 +62,7 @@ def test_the_fewest_work_items_are_no_n90() -> None:
     assert [feature.feature for feature in found] == ["rate"]
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.05])
+@pytest.mark.parametrize("noise", [0.01, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_intervals_of_a_noisy_taper_hold_the_truth(noise: float) -> None:
     """In nearly all of 40 curves, at two points an octave."""
     rng = np.random.default_rng(1)
@@ -76,18 +76,6 @@ def test_intervals_of_a_noisy_taper_hold_the_truth(noise: float) -> None:
             assert feature.value == pytest.approx(truth, rel=0.05 + 5 * noise)
 
     assert np.mean(held) >= 0.88
-
-
-def test_the_interval_of_a_very_noisy_curve_contains_its_n90_without_noise() -> None:
-    """In nine of ten curves that no smooth maximum fits: a launch cost, and work that gets faster."""
-    rng = np.random.default_rng(3)
-    items = 2.0 ** np.arange(9, 24, 0.25)
-    times = 5e-6 + items * 1e-9 * (1 + 1 / (1 + items / 2e5))
-    curves = [noisy(rng, items, times, noise) for noise in (0.0, *[0.15] * 40)]
-    (truth,), *seen = ([f for f in curve_features(ITEMS, RATE, curve)[0] if f.position == "n90"] for curve in curves)
-
-    assert all(seen)
-    assert np.mean([n90[0].ci_low < truth.value < n90[0].ci_high for n90 in seen]) >= 0.9
 
 
 def test_the_plateau_of_a_taper_is_the_one_before_the_cliff() -> None:
@@ -126,38 +114,6 @@ def test_a_sweep_that_starts_too_late_shows_no_knee_but_n90() -> None:
     assert "starts too late" in warnings[0]
 
 
-def test_a_curve_that_never_rises_has_no_taper() -> None:
-    """The smallest size already fills the device."""
-    items = 2.0 ** np.arange(10, 24)
-    curve = noisy(np.random.default_rng(4), items, items / 1e9, 0.03)
-
-    features, warnings = curve_features(ITEMS, RATE, curve)
-
-    assert [f.position for f in features] == ["plateau"]
-    assert warnings == ()
-
-
-def test_constant_work_items_have_no_taper() -> None:
-    """What rises with the working set alone is not a taper."""
-    size = 2.0 ** np.arange(10, 24)
-    rate = size / (size + 1e5)
-
-    features = features_of_curve(BYTES, RATE, np.full(14, 4096.0), size, rate, 1 / rate)
-
-    assert not [f for f in features if f.feature == "taper"]
-
-
-def test_a_fit_says_nothing_of_where_no_point_is() -> None:
-    """Below the first point, or between two that are far apart; elsewhere its own curve follows its shape."""
-    u = np.log(2.0 ** np.concatenate([np.arange(8, 14, 0.5), np.arange(18, 25, 0.5)]))
-    fit = fit_smooth_maximum(u, np.log(launch_bound(np.exp(u), 2.0)), np.zeros(len(u)))
-
-    assert fit is not None
-    assert fit.fits_at(u[0], 0.02)
-    assert not fit.fits_at(u[0] - 0.01, 0.02)
-    assert not fit.fits_at(np.log(2.0**16), 0.02)
-
-
 @pytest.mark.parametrize(("share", "alike"), [(0.97, True), (1.03, False)])
 def test_points_may_differ_from_a_fit_by_the_tolerance_and_twice_the_error_of_two_means(
     share: float, alike: bool
@@ -168,19 +124,8 @@ def test_points_may_differ_from_a_fit_by_the_tolerance_and_twice_the_error_of_tw
     place = float(u[16])
     off = share * (0.02 + 2 * 0.1 * np.sqrt(1 / 5 + 1 / 3))
 
-    assert fit is not None
     moved = fit.times + np.where(np.abs(u - place) < np.log(2.0), off, 0.0)
     assert replace(fit, times=moved, noise=np.full(len(u), 0.1)).fits_at(place, 0.02) == alike
-
-
-def test_a_peak_of_one_point_before_a_cliff_is_a_plateau() -> None:
-    """The rate is proportional to the work up to the second size, so that nine tenths of it are at 900."""
-    u, z = np.log([100.0, 1000.0, 2000.0, 4000.0]), np.log([[1.0, 10.0, 3.0, 3.0]])
-    found = taper(u, z, np.full(4, 0.01), (Plateau(1, 2), Plateau(2, 4)))
-
-    assert found is not None
-    assert found.n90.value == pytest.approx(900.0)
-    assert taper(u, z, np.full(4, 0.01), (Plateau(0, 1), Plateau(2, 4))) is None
 
 
 @pytest.mark.parametrize(

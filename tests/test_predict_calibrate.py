@@ -7,7 +7,7 @@ import pytest
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads import select
@@ -21,6 +21,7 @@ from gpureport.workloads.memory.latency import PointerChase
 from gpureport.workloads.memory.read import Read, ReadPrivate
 from gpureport.workloads.memory.stream import Copy, PingPong, Write
 from gpureport.workloads.model import Workload
+from tests.builders import altered
 from tests.toy import TOY, toy
 
 
@@ -32,7 +33,7 @@ def _predicted(workload: Workload, device: Device = TOY) -> list[Prediction]:
 def _observed(prediction: Prediction, factors: dict[str, float]) -> Observation:
     """Observe what was predicted, the levels named in *factors* by so much more."""
     features = tuple(
-        f.model_copy(update={"value": f.value * factors.get(str(f.level), 1.0)}) if f.feature == "rate" else f
+        altered(f, value=f.value * factors.get(str(f.level), 1.0)) if f.feature == "rate" else f
         for f in prediction.features
     )
     return Observation(key=prediction.key, metric=prediction.metric, axis=prediction.axis, points=(), features=features)
@@ -43,64 +44,46 @@ def _with(workload: Workload, factors: dict[str, float], device: Device = TOY) -
     return calibrated(device, predictions, [_observed(p, factors) for p in predictions])
 
 
-def test_rates_follow_their_cases() -> None:
-    """Each class by its own case; classes with another predicted bottleneck stay; the rest of the device too."""
-    device = _with(Rate(), {"fp32": 0.9, "int32_mul": 0.5, "barrier": 0.1})
-    rates = device.architecture.rates_per_cycle
-
-    assert rates["fp32"] == pytest.approx(0.9 * 128)
-    assert rates["int32_mul"] == pytest.approx(0.5 * 64)
-    assert rates["int32"] == pytest.approx(64)
-    assert "barrier" not in rates
-    assert device.architecture.latency_cycles == TOY.architecture.latency_cycles
-    assert device.provenance["rates.fp32"].kind == "measured"
-    assert "rates.barrier" not in device.provenance
+TWO_PIPES = toy(rates_per_cycle={**TOY.architecture.rates_per_cycle, "add": 128.0})
 
 
-def test_a_class_that_the_entry_lacks_is_learnt_from_its_kin() -> None:
-    """The toy has no rate of bitwise operations: predicted as additions, it gets its own when measured."""
-    device = _with(Rate(), {"ternary": 2.0})
+@pytest.mark.parametrize(
+    ("workload", "factors", "device", "rates", "latencies"),
+    [
+        # Each class by its own case; classes with another predicted bottleneck stay.
+        (Rate(), {"fp32": 0.9, "int32_mul": 0.5, "barrier": 0.1}, TOY, {"fp32": 0.9 * 128, "int32_mul": 32}, {}),
+        # The toy has no rate of bitwise operations: predicted as additions, it gets its own when measured.
+        (Rate(), {"ternary": 2.0}, TOY, {"ternary": 2 * 64}, {}),
+        # Where additions are a class of their own, bitwise operations say what one pipe does.
+        (Rate(), {"add": 0.9}, TOY, {"int32": 0.9 * 64}, {}),
+        (Rate(), {"add": 0.9, "ternary": 0.8}, TWO_PIPES, {"add": 0.9 * 128, "ternary": 0.8 * 64, "int32": 51.2}, {}),
+        (InstructionLatency(), {"local": 1.25, "add": 1.5}, TOY, {}, {"local": 1.25 * 29, "int32": 6}),
+        (SubGroupRate(), {"shuffle": 0.5}, TOY, {"shuffle": 16}, {}),
+        (SubGroupLatency(), {"shuffle": 0.5}, TOY, {}, {"shuffle": 12}),
+        # What conflicts or wide accesses cost is no rate of the class.
+        (Bandwidth(), {"4 B, stride 1": 0.8, "4 B, stride 32": 3.0, "16 B, stride 1": 2.0}, TOY, {"local": 25.6}, {}),
+    ],
+)
+def test_instructions_follow_their_cases(
+    workload: Workload,
+    factors: dict[str, float],
+    device: Device,
+    rates: dict[str, float],
+    latencies: dict[str, float],
+) -> None:
+    """Rates by throughput, latencies by chains; no other listed figure changes."""
+    found = _with(workload, factors, device)
+    before, after = device.architecture, found.architecture
 
-    assert "ternary" not in TOY.architecture.rates_per_cycle
-    assert device.architecture.rates_per_cycle["ternary"] == pytest.approx(2 * 64)
-    assert device.architecture.rates_per_cycle["int32"] == pytest.approx(64)
-
-
-def test_integers_follow_additions_unless_these_have_two_pipes() -> None:
-    """Where additions are a class of their own, bitwise operations say what one pipe does."""
-    listed = {**TOY.architecture.rates_per_cycle, "add": 128.0}
-    two = toy(rates_per_cycle=listed)
-
-    assert _with(Rate(), {"add": 0.9}).architecture.rates_per_cycle["int32"] == pytest.approx(0.9 * 64)
-    rates = _with(Rate(), {"add": 0.9, "ternary": 0.8}, two).architecture.rates_per_cycle
-    assert rates["add"] == pytest.approx(0.9 * 128)
-    assert rates["int32"] == pytest.approx(0.8 * 64)
-
-
-def test_latencies_follow_their_cases() -> None:
-    """Chains change latencies, not rates."""
-    device = _with(InstructionLatency(), {"local": 1.25, "add": 1.5})
-
-    assert device.architecture.latency_cycles["local"] == pytest.approx(1.25 * 29)
-    assert device.architecture.latency_cycles["int32"] == pytest.approx(6)
-    assert device.architecture.rates_per_cycle == TOY.architecture.rates_per_cycle
-    assert device.provenance["latencies.local"].kind == "measured"
-
-
-def test_exchanges_calibrate_like_other_instructions() -> None:
-    """Shuffles by rate and by latency."""
-    assert _with(SubGroupRate(), {"shuffle": 0.5}).architecture.rates_per_cycle["shuffle"] == pytest.approx(16)
-    assert _with(SubGroupLatency(), {"shuffle": 0.5}).architecture.latency_cycles["shuffle"] == pytest.approx(12)
-
-
-def test_local_memory_calibrates_its_rate_by_the_plain_case_only() -> None:
-    """What conflicts or wide accesses cost is no rate of the class."""
-    device = _with(Bandwidth(), {"4 B, stride 1": 0.8, "4 B, stride 32": 3.0, "16 B, stride 1": 2.0})
-
-    assert device.architecture.rates_per_cycle == {
-        **TOY.architecture.rates_per_cycle,
-        "local": pytest.approx(0.8 * 32),
-    }
+    for old, new, expected in (
+        (before.rates_per_cycle, after.rates_per_cycle, rates),
+        (before.latency_cycles, after.latency_cycles, latencies),
+    ):
+        assert {name: new.get(name) for name in {**old, **expected}} == pytest.approx({**old, **expected})
+        assert expected or new == old
+    for path in (*(f"rates.{name}" for name in rates), *(f"latencies.{name}" for name in latencies)):
+        assert found.provenance[path].kind == "measured"
+    assert "barrier" not in after.rates_per_cycle
 
 
 def test_the_rate_of_a_private_cache_is_taken_once_and_from_all_units() -> None:
@@ -119,7 +102,7 @@ def test_on_a_cpu_own_data_also_calibrate_the_shared_cache() -> None:
     cpu = load_database().device("cpu/ryzen_7_3700x")
     private, shared = _predicted(ReadPrivate(), cpu)[0], _predicted(Read(), cpu)[0]
     own, all_threads = _observed(private, {"L3": 2.0}), _observed(shared, {"L3": 0.5})
-    flat = all_threads.model_copy(update={"features": tuple(f for f in all_threads.features if f.feature == "rate")})
+    flat = altered(all_threads, features=tuple(f for f in all_threads.features if f.feature == "rate"))
     assert {"L3", "DRAM"} <= {str(f.level) for f in shared.features}
 
     def share(*observations: Observation) -> float:
@@ -165,7 +148,7 @@ def _timed(prediction: Prediction, times_s: list[float]) -> Observation:
         ObservedPoint(point=p.point, time_s=time_s, value=1, ci_low=1, ci_high=1, samples=5)
         for p, time_s in zip(prediction.points, times_s, strict=True)
     )
-    return _observed(prediction, {}).model_copy(update={"points": points})
+    return altered(_observed(prediction, {}), points=points)
 
 
 def test_barriers_cost_their_waves_and_some_more() -> None:
@@ -187,124 +170,46 @@ def test_barriers_cost_their_waves_and_some_more() -> None:
     assert [p.time_s for p in again.points] == pytest.approx(times, rel=0.05)
 
 
-def test_only_groups_of_several_sizes_show_what_a_barrier_adds() -> None:
-    """Of too few nothing is taken; where groups of one wave take no longer than their waves, nothing adds."""
-    listed = toy(barrier_cycles=3.0)
-    (prediction,) = _predicted(Barrier(), listed)
-    for few in (prediction.points[1:], prediction.points[:2], prediction.points[:1]):
-        some = prediction.model_copy(update={"points": few})
-        assert calibrated(listed, [some], [_timed(some, [1.0] * len(few))]) == listed
+@pytest.mark.parametrize(("workload", "name"), [(Write(), "sector"), (Scatter(), "line")])
+def test_writes_calibrate_the_rates_of_sectors_and_lines_where_these_were_to_bind(
+    workload: Workload, name: str
+) -> None:
+    """Times half as long: twice the rate; a device that lists none keeps none.
 
-    waves = [TOY.launch.batched_s + TOY.cycles(p.point.work / TOY.compute_units / 16) for p in prediction.points]
-    device = calibrated(listed, [prediction], [_timed(prediction, waves)])
-    assert device.architecture.barrier_cycles == pytest.approx(0.0, abs=0.1)
-    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)
-    three = prediction.model_copy(update={"points": prediction.points[:3]})
-    device = calibrated(listed, [three], [_timed(three, waves[:3])])
-    assert device.architecture.rates_per_cycle["barrier"] == pytest.approx(16.0)  # three sizes are enough
-
-
-def test_writes_calibrate_the_rate_of_sectors_where_it_was_to_bind() -> None:
-    """Times half as long: twice the rate; a device that lists none keeps none."""
-    slow = toy(sector_writes_per_cycle=0.04)
-    for device, expected in ((slow, pytest.approx(0.08)), (TOY, None)):
-        prediction = next(p for p in _predicted(Write(), device) if p.key.sweep == "working_set")
-        observation = _timed(prediction, [p.time_s / 2 for p in prediction.points])
-        assert calibrated(device, [prediction], [observation]).architecture.sector_writes_per_cycle == expected
-
-
-@pytest.mark.parametrize(("launches", "counts"), [(19, False), (21, True), (39, True)])
-def test_dispatches_of_less_than_twenty_launches_do_not_show_the_rate_of_writes(launches: int, counts: bool) -> None:
-    """Their time may be that of the launch. All measured dispatches take half of the predicted time."""
-    slow = toy(sector_writes_per_cycle=0.04)
-    prediction = next(p for p in _predicted(Write(), slow) if p.key.sweep == "working_set")
-    points = tuple(
-        p.model_copy(update={"time_s": launches * slow.launch.batched_s})
-        for p in prediction.points
-        if is_write_ceiling(p.bottleneck)
-    )
-    alike = prediction.model_copy(update={"points": points})
-    found = calibrated(slow, [alike], [_timed(alike, [p.time_s / 2 for p in points])])
-
-    assert points
-    assert found.architecture.sector_writes_per_cycle == pytest.approx(0.08 if counts else 0.04)
-
-
-def test_scattered_writes_calibrate_the_rate_of_lines() -> None:
-    """Times half as long where every work-item writes to a line of its own: twice the rate; others do not count."""
-    slow = toy(line_writes_per_cycle=0.04)
-    for device, expected in ((slow, pytest.approx(0.08)), (TOY, None)):
-        (prediction,) = _predicted(Scatter(), device)
-        times = [p.time_s / (2 if p.point.parameters["stride"] >= 32 else 9) for p in prediction.points]
+    Of scattered writes those count where every work-item writes to a line of its own.
+    """
+    rate = f"{name}_writes_per_cycle"
+    for device, expected in ((toy(**{rate: 0.04}), pytest.approx(0.08)), (TOY, None)):
+        prediction = _predicted(workload, device)[0]
+        times = [p.time_s / (2 if p.point.parameters.get("stride", 32) >= 32 else 9) for p in prediction.points]
         found = calibrated(device, [prediction], [_timed(prediction, times)])
-        assert found.architecture.line_writes_per_cycle == expected
+        assert getattr(found.architecture, rate) == expected
 
 
 def _sooner(prediction: Prediction, factor: float = 0.7) -> Observation:
     """Return an observation whose cliffs lie at seven tenths (or another *factor*) of the predicted sizes."""
-    features = tuple(
-        f.model_copy(update={"value": f.value * factor}) if f.feature == "cliff" else f for f in prediction.features
-    )
-    return _observed(prediction, {}).model_copy(update={"features": features})
+    features = tuple(altered(f, value=f.value * factor) if f.feature == "cliff" else f for f in prediction.features)
+    return altered(_observed(prediction, {}), features=features)
 
 
-def test_a_copy_says_where_kernels_that_write_leave_a_cache() -> None:
-    """The cliff of reads stays where it was."""
-    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
+@pytest.mark.parametrize(
+    ("workload", "moved", "others"),
+    [(Copy(), "write_transition", (Read(),)), (PingPong(), "ping_pong_transition", (Read(), Copy()))],
+)
+def test_a_copy_says_where_kernels_that_do_the_same_leave_a_cache(
+    workload: Workload, moved: str, others: tuple[Workload, ...]
+) -> None:
+    """One way, or there and back; the cliffs of others stay where they were."""
+    prediction = _predicted(workload)[0]
     device = calibrated(TOY, [prediction], [_sooner(prediction)])
-    cache = device.caches[-1]
+    usual = TOY.caches[-1].bandwidth_transition
+    transition = getattr(device.caches[-1], moved)
 
-    assert cache.write_transition is not None
-    assert cache.write_transition.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_transition.midpoint)
-    assert cache.bandwidth_transition == TOY.caches[-1].bandwidth_transition
-    read, copied = (
-        next(p for p in _predicted(workload, device) if p.key.sweep == "working_set") for workload in (Read(), Copy())
-    )
-    assert _midpoint(copied) == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
-    assert _midpoint(read) == pytest.approx(_midpoint(_predicted(Read())[0]), rel=0.02)
-
-
-def test_a_cliff_far_away_within_a_wide_interval_calibrates_nothing() -> None:
-    """At a fifth of its size, a cliff is matched by the interval of the prediction only."""
-    prediction = next(p for p in _predicted(Copy()) if p.key.sweep == "working_set")
-    wide = tuple(
-        f.model_copy(update={"ci_low": f.value / 10, "ci_high": f.value * 2}) if f.feature == "cliff" else f
-        for f in prediction.features
-    )
-    seen = _sooner(prediction, 0.2)
-    device = calibrated(TOY, [prediction.model_copy(update={"features": wide})], [seen])
-
-    assert device.caches[-1].write_transition is None
-
-
-def test_a_copy_there_and_back_says_where_kernels_leave_a_cache_that_do_the_same() -> None:
-    """The cliff of copies one way stays where it was."""
-    prediction = _predicted(PingPong())[0]
-    device = calibrated(TOY, [prediction], [_sooner(prediction)])
-    cache = device.caches[-1]
-
-    assert cache.write_transition is None
-    assert cache.ping_pong_transition is not None
-    assert cache.ping_pong_transition.midpoint == pytest.approx(0.7 * TOY.caches[-1].bandwidth_transition.midpoint)
-    back, there = (_midpoint(_predicted(workload, device)[0]) for workload in (PingPong(), Copy()))
-    assert back == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
-    assert there == pytest.approx(_midpoint(_predicted(Copy())[0]), rel=0.02)
-
-
-def test_reads_say_where_passes_in_order_leave_a_cache_that_lists_it() -> None:
-    """What is known of other orders stays, and so does what is listed of writes, which a copy would show."""
-    last = TOY.caches[-1]
-    ordered, written = (last.bandwidth_transition.model_copy(update={"midpoint": middle}) for middle in (0.9, 0.8))
-    cache = last.model_copy(update={"cyclic_transition": ordered, "write_transition": written})
-    listed = TOY.model_copy(update={"caches": (TOY.caches[0], cache)})
-    prediction = next(p for p in _predicted(Read(), listed) if p.key.sweep == "working_set")
-    found = calibrated(listed, [prediction], [_sooner(prediction)])
-    now = found.caches[-1]
-
-    assert now.cyclic_transition is not None
-    assert now.cyclic_transition.midpoint == pytest.approx(0.7 * 0.9)
-    assert (now.bandwidth_transition, now.write_transition) == (cache.bandwidth_transition, written)
-    assert found.provenance["caches.L2.cyclic_transition"].kind == "measured"
+    assert transition.midpoint == pytest.approx(0.7 * usual.midpoint)
+    assert altered(device.caches[-1], **{moved: None}) == TOY.caches[-1]
+    assert _midpoint(_predicted(workload, device)[0]) == pytest.approx(0.7 * _midpoint(prediction), rel=0.02)
+    for other in others:
+        assert _midpoint(_predicted(other, device)[0]) == pytest.approx(_midpoint(_predicted(other)[0]), rel=0.02)
 
 
 def _midpoint(prediction: Prediction) -> float:
@@ -314,32 +219,14 @@ def _midpoint(prediction: Prediction) -> float:
 def test_a_search_for_work_groups_calibrates_nothing() -> None:
     """Slow ones among them say nothing of the memory; the same times of the sweep over sizes would."""
     predictions = {p.key.sweep: p for p in _predicted(Copy())}
-    slow = [
-        ObservedPoint(
-            point=p.point, time_s=3 * p.time_s, value=p.value / 3, ci_low=p.value / 3, ci_high=p.value / 3, samples=5
-        )
-        for p in predictions["working_set"].points
-    ]
     for name, changed in (("working_set", True), ("work_group", False)):
-        observation = _observed(predictions[name], {}).model_copy(update={"points": tuple(slow)})
-        predicted = predictions[name].model_copy(update={"points": predictions["working_set"].points})
-        assert (calibrated(TOY, [predicted], [observation]) != TOY) is changed
+        predicted = altered(predictions[name], points=predictions["working_set"].points)
+        assert (calibrated(TOY, [predicted], [_slowed(predicted, lambda _: 3.0)]) != TOY) is changed
 
 
 def _slowed(prediction: Prediction, factor: Callable[[PredictedPoint], float]) -> Observation:
     """Observe each point of a sweep over rates at so many times its predicted time, and no features."""
-    points = tuple(
-        ObservedPoint(
-            point=p.point,
-            time_s=p.time_s * factor(p),
-            value=p.value / factor(p),
-            ci_low=p.value / factor(p),
-            ci_high=p.value / factor(p),
-            samples=7,
-        )
-        for p in prediction.points
-    )
-    return _observed(prediction, {}).model_copy(update={"points": points, "features": ()})
+    return altered(_timed(prediction, [p.time_s * factor(p) for p in prediction.points]), features=())
 
 
 def test_dispatches_of_eight_groups_and_fewer_show_what_a_launch_costs() -> None:
@@ -364,9 +251,7 @@ def test_a_copy_of_four_times_the_last_cache_shows_the_share_of_the_bandwidth() 
     device = calibrated(
         TOY, [prediction], [_slowed(prediction, lambda p: 2.0 if p.point.working_set_bytes >= beyond else 9.0)]
     )
-    small = prediction.model_copy(
-        update={"points": tuple(p for p in prediction.points if p.point.working_set_bytes < beyond)}
-    )
+    small = altered(prediction, points=tuple(p for p in prediction.points if p.point.working_set_bytes < beyond))
 
     assert device.memory.efficiency == pytest.approx(TOY.memory.efficiency / 2)
     assert device.provenance["memory.efficiency"].kind == "measured"
@@ -389,10 +274,8 @@ def test_each_position_of_a_cliff_moves_by_its_own_ratio() -> None:
     transition = TOY.caches[-1].bandwidth_transition
 
     def written(**ratios: float) -> Transition:
-        features = tuple(
-            f.model_copy(update={"value": f.value * ratios.get(f.position, 1)}) for f in prediction.features
-        )
-        seen = _observed(prediction, {}).model_copy(update={"features": features})
+        features = tuple(altered(f, value=f.value * ratios.get(f.position, 1)) for f in prediction.features)
+        seen = altered(_observed(prediction, {}), features=features)
         found = calibrated(TOY, [prediction], [seen]).caches[-1].write_transition
         assert found is not None
         return found

@@ -2,37 +2,25 @@
 # ruff: noqa: D103
 
 from itertools import pairwise
-from math import exp, hypot, log
+from math import exp, log
 
-import numpy as np
 import pytest
 
 from gpureport.findings.verdicts import ceiling_text
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
-from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import SAME, capacity_difference, contrasts, not_comparable
-from gpureport.predict.outlook import best_point, bottleneck_of, outlooks
-from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, fact
-from gpureport.records.provenance import Provenance
-from gpureport.report.figures.machines import base_of, machine_figure
-from gpureport.report.figures.theme import theme
-from gpureport.report.prediction.devices import machine_curve
+from gpureport.predict.contrast import SAME, contrasts, not_comparable
+from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95
 from gpureport.report.prediction.headline import (
-    conclusion,
     effects,
     effects_table,
-    impact_table,
-    limit_effects,
     limit_of,
 )
-from gpureport.report.prediction.side_by_side import Beside, Side, by_size, ceilings_table, features_table, ratio_table
+from gpureport.report.prediction.side_by_side import Beside, Side, by_size
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
-from tests.drawn_texts import faults
+from tests.builders import altered
 from tests.toy import TOY
-
-SOURCED = Provenance(kind="spec", source="a data sheet")
 
 
 def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
@@ -41,38 +29,8 @@ def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
 
 
 def _faster_memory(factor: float) -> Device:
-    memory = TOY.memory.model_copy(update={"bandwidth_bytes_per_s": factor * TOY.memory.bandwidth_bytes_per_s})
-    return TOY.model_copy(update={"id": "other", "name": "Other", "memory": memory})
-
-
-def test_ceilings_are_products_of_facts_and_their_intervals_those_of_the_factors() -> None:
-    found = {(each.kind, each.name): each for each in ceilings(TOY)}
-
-    memory = found["bandwidth", "DRAM"]
-    assert memory.value == pytest.approx(TOY.memory.bandwidth_bytes_per_s * TOY.memory.efficiency)
-    sigma = hypot(fact(TOY, "memory.bandwidth").relative, fact(TOY, "memory.efficiency").relative)
-    assert memory.ci_high / memory.value == pytest.approx(exp(NORMAL_95 * sigma), rel=1e-6)
-    assert memory.capacity_bytes == TOY.memory.size_bytes
-    assert found["rate", "fp32"].value == pytest.approx(TOY.rate_per_s("fp32"))
-    assert found["latency", "DRAM"].value == pytest.approx(TOY.memory.latency_cycles / TOY.clock_hz)
-    assert found["bandwidth", "local memory"].value == pytest.approx(4 * TOY.rate_per_s("local"))
-    assert found["launch", "one dispatch"].value == pytest.approx(TOY.launch.single_s)
-
-
-def test_an_outlook_is_the_best_point_of_a_workload() -> None:
-    predictions = [each.prediction for each in _all(TOY, "memory/read", "memory/latency")]
-    found = {each.workload: each for each in outlooks(predictions)}
-
-    assert set(found) == {"memory/read", "memory/latency"}
-    read = next(p for p in predictions if str(p.key) == "memory/read/working_set")
-    assert found["memory/read"].value == max(point.value for point in read.points)
-    assert found["memory/read"].bottleneck == bottleneck_of(best_point(read))
-    latency = next(p for p in predictions if p.key.variant == "latency")
-    assert found["memory/latency"].value == min(point.value for point in latency.points)
-    assert found["memory/latency"].unit == "s"
-    assert found["memory/latency"].bottleneck.startswith("latency of ")
-    for each in found.values():
-        assert [cliff.value for cliff in each.cliffs] == sorted(cliff.value for cliff in each.cliffs)
+    memory = altered(TOY.memory, bandwidth_bytes_per_s=factor * TOY.memory.bandwidth_bytes_per_s)
+    return altered(TOY, id="other", name="Other", memory=memory)
 
 
 def test_intervals_cost_no_more_than_themselves() -> None:
@@ -112,74 +70,6 @@ def test_a_ratio_ends_at_that_of_the_memories() -> None:
     assert by_size(copy).endswith(" beyond")
 
 
-def test_what_both_take_from_one_architecture_cancels_and_what_is_a_cards_own_adds_up() -> None:
-    paths = [f"rates.{name}" for name in TOY.architecture.rates_per_cycle]
-    known = TOY.model_copy(update={"provenance": dict.fromkeys([*paths, "clock"], SOURCED)})
-    other = known.model_copy(update={"id": "other", "name": "Other"})
-    elsewhere = {**dict.fromkeys(paths, Provenance(kind="spec", source="another")), "clock": SOURCED}
-    apart = other.model_copy(update={"provenance": elsewhere})
-    first = _all(known, "instructions/rate")
-
-    (shared,) = contrasts((known, other), first, _all(other, "instructions/rate"))
-    (own,) = contrasts((known, apart), first, _all(apart, "instructions/rate"))
-
-    clock = fact(known, "clock").relative
-    width = log(shared.best.ci_high / shared.best.value) / NORMAL_95
-    assert width >= 2**0.5 * hypot(MODEL, 0.9 * clock)  # clocks do not cancel
-    assert log(own.best.ci_high / own.best.value) / NORMAL_95 > width * 1.005  # other sources do not, either
-
-
-def test_only_sizes_that_both_reach_are_compared() -> None:
-    other = _faster_memory(1.0)
-    small = limits_of(other, quick=True)
-    few = tuple(
-        each
-        for workload in select(("memory/copy",))
-        for each in predict_with_deviations(other, workload, small.__class__(2.0**24, 2.0**23, 1024, quick=True))
-    )
-    (copy,) = contrasts((TOY, other), _all(TOY, "memory/copy"), few)
-
-    assert copy.points[-1].x <= 2.0**24 * 1.001
-    x = [point.x for point in copy.points]
-    assert x == sorted(x)
-    assert np.all(np.isfinite([point.ratio.value for point in copy.points]))
-
-
-def test_the_larger_cache_is_told() -> None:
-    caches = tuple(
-        cache.model_copy(update={"capacity_bytes": 4 * cache.capacity_bytes}) if cache.scope == "device" else cache
-        for cache in TOY.caches
-    )
-    other = TOY.model_copy(update={"id": "other", "name": "Other", "caches": caches})
-
-    assert capacity_difference((TOY, TOY)) is None
-    sentence = capacity_difference((TOY, other))
-    assert sentence is not None
-    assert sentence.endswith(f"the caches of Other, but not those of {TOY.name}.")
-    assert capacity_difference((other, TOY)) == sentence
-
-
-def test_tables_side_by_side() -> None:
-    other = _faster_memory(3.0)
-    first, second = (_all(device, "memory/copy", "launch/queued") for device in (TOY, other))
-    found = contrasts((TOY, other), first, second)
-    a = Side("A", TOY, [each.prediction for each in first])
-    b = Beside(Side("B", other, [each.prediction for each in second]), found)
-
-    table = ceilings_table([a, b.side])
-    assert table.columns == ("ceiling", "A", "B", "B / A")
-    memory = next(row for row in table.rows if row[0] == "DRAM")
-    assert memory[-1] == "3.00"
-    slower = TOY.model_copy(update={"launch": TOY.launch.model_copy(update={"single_s": 2 * TOY.launch.single_s})})
-    (launch,) = [row for row in ceilings_table([a, Side("B", slower, ())]).rows if row[0] == "one dispatch"]
-    assert launch[-1] == "0.500"
-    ratios = ratio_table(a, b, sizes=True)
-    names = [row[0] for row in ratios.rows]
-    assert names == ["launch/queued, isolated", "launch/queued, batched", "memory/copy"]
-    assert len(ratio_table(a, b, sizes=False).columns) == len(ratios.columns) - 1
-    assert [row[0] for row in features_table([a, b.side]).rows] == ["memory/copy"]
-
-
 def _beside(factor: float, *names: str) -> tuple[Side, Beside]:
     """The toy device, and the same with faster memory."""
     other = _faster_memory(factor)
@@ -205,28 +95,6 @@ def test_effects_belong_to_bottlenecks() -> None:
     assert {row[0] for row in table.rows} == set(map(ceiling_text, found))
 
 
-def test_the_conclusion_says_in_one_sentence_what_changes_and_for_whom() -> None:
-    """With the ratio, both names and the limits that do not change; the table gives the values of a kernel of each."""
-    a, b = _beside(1.4, "memory/copy", "memory/latency", "instructions/rate")
-    pairs = [_beside(factor, "memory/copy", "instructions/rate") for factor in (3, 0.5, 1)]
-    gains, changed, same = (conclusion(*pair, limit_effects(*pair)) for pair in pairs)
-
-    found = {effect.bottleneck: effect for effect in limit_effects(a, b)}
-    assert next(iter(found)) == "memory bandwidth"
-    assert set(found) >= {"latency", "instruction rate"}
-    assert found["latency"].is_equal
-    names = f"{b.side.device.name} is predicted to be ", f" times as fast as {a.device.name} for kernels that stream"
-    assert gains.startswith(names[0])
-    assert names[1] in gains
-    assert gains.endswith(" gain nothing.")
-    assert changed.endswith(" are equally fast.")
-    assert all(text.count(". ") == 0 for text in (gains, changed, same))
-    assert "equally fast for all kernels" in same
-    row = next(row for row in impact_table(a, b, found.values()).rows if row[0] == "instruction rate")
-    assert row[4] == "instructions/rate"
-    assert all(value.endswith("/s") for value in row[5:])
-
-
 def test_bottlenecks_have_kinds() -> None:
     """Caches are known by name; every other bottleneck is a class of instructions."""
     kinds = {
@@ -246,9 +114,9 @@ def test_bottlenecks_have_kinds() -> None:
 
 def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None:
     """A sweep with 3 of 10 work-groups has no ratio to one with 5; all units, or equally many, have."""
-    capacities = [cache.model_copy(update={"capacity_bytes": 2 * cache.capacity_bytes}) for cache in TOY.caches]
+    capacities = [altered(cache, capacity_bytes=2 * cache.capacity_bytes) for cache in TOY.caches]
     larger = [new if new.scope == "device" else old for old, new in zip(TOY.caches, capacities, strict=True)]
-    other = TOY.model_copy(update={"id": "other", "caches": tuple(larger)})
+    other = altered(TOY, id="other", caches=tuple(larger))
     mine, theirs = (_all(device, "memory/read_private", "memory/copy") for device in (TOY, other))
 
     parts = [
@@ -268,41 +136,3 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     assert part_of_units([{"groups": 3}, {"groups": 4}], 10) == 4
     assert part_of_units([{"groups": 3}, {"groups": 20}], 10) is None
     assert part_of_units([{"bytes": 3}], 10) is None
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_texts_of_paired_curves_neither_overlap_nor_leave_the_figure(count: int) -> None:
-    a, b = _beside(1.0, "memory/copy", "memory/read", "memory/write")
-    devices = ["W" * 80, "another name " * 20]
-    sweeps = [
-        [machine_curve(prediction, name) for prediction, name in zip(pair, devices, strict=True)]
-        for pair in zip(a.predictions, b.side.predictions, strict=True)
-    ]
-
-    assert faults(lambda: machine_figure(sweeps[:count], devices)) == []
-
-
-def test_paired_curves_are_divided_by_the_first() -> None:
-    """By a base that is interpolated, and only where it has values."""
-    first = machine_curve(_all(TOY, "memory/copy")[0].prediction, "A")
-    twice = [point._replace(value=2 * point.value) for point in first.points]
-    second = first.model_copy(update={"machine": "B", "points": tuple(twice[1::2])})
-    beyond = second.points[-1]._replace(x=100 * first.points[-1].x)
-    second = second.model_copy(update={"points": (*second.points, beyond)})
-
-    with theme():
-        lower = machine_figure([[first, second]], ["A", "B"]).axes[1]
-    (one, two) = (line.get_ydata() for line in lower.lines[:2])
-    assert one == pytest.approx(np.ones(len(first.points)))
-    assert two == pytest.approx(2 * np.ones(len(second.points) - 1))
-    assert base_of([second, first], ["A", "B"]) is first
-    assert base_of([second], ["A", "B"]) is None
-
-
-def test_a_device_beside_itself_is_compared_at_every_size() -> None:
-    """The smallest and the largest included."""
-    same = _all(TOY, "memory/copy")
-    (copy,) = contrasts((TOY, TOY), same, same)
-    sizes = {each.point.x for each in same[0].prediction.points}
-
-    assert [point.x for point in copy.points] == pytest.approx(sorted(sizes), rel=1e-5)

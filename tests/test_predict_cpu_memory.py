@@ -22,6 +22,7 @@ from gpureport.predict.cpu_memory import (
 from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
 from gpureport.spec.core_types import LINE_BYTES, SHARES, Topology, usable_l3
 from gpureport.spec.models import CoreType, StreamType
+from tests.builders import altered
 from tests.toy import KIB, MIB
 
 CORE = CoreType(
@@ -61,16 +62,6 @@ def test_random_loads_hit_with_the_share_of_lines_used_since() -> None:
 
 def test_streams_hit_half_at_the_capacity() -> None:
     assert streamed_hits(8.0, np.array([8.0, 0.8, 80.0]), 5.0) == pytest.approx([0.5, 1, 0], abs=1e-4)
-
-
-def test_latency_of_the_levels() -> None:
-    inside = np.array([8 * KIB, 128 * KIB, 16 * MIB, 128 * MIB])
-    l1, l2, l3, memory = latency_s(CORE, PLACE, inside)
-
-    assert l1 == 1e-9
-    assert 1e-9 < l2 < 4e-9
-    assert 4e-9 < l3 < 17e-9
-    assert 17e-9 < memory < 100e-9
 
 
 def test_small_pages_miss_the_tlb_and_huge_ones_do_not() -> None:
@@ -174,20 +165,9 @@ def test_times_of_transfers_add_up() -> None:
 
 def test_cores_fill_one_domain_after_the_other() -> None:
     cores = np.arange(1.0, 9.0)
-    streams = STREAMS.model_copy(update={"memory_line_s": 0.2e-9, "socket_bandwidth_bytes_per_s": 20e9})
+    streams = altered(STREAMS, memory_line_s=0.2e-9, socket_bandwidth_bytes_per_s=20e9)
     curve = stream_curve(CORE, streams, SOCKET, KERNELS["load"], cores, np.full(8, 1e10), write_allocate=True)
 
     assert curve.values[3] == pytest.approx(10e9, rel=0.01)
     assert curve.values[7] == pytest.approx(20e9, rel=0.01)
     assert curve.values[4] > 1.3 * curve.values[3]
-
-
-def test_overlapping_transfers_are_faster() -> None:
-    overlapping = STREAMS.model_copy(update={"transfer_exponent": 4.0})
-    slow, fast = (
-        stream_curve(CORE, s, SOCKET, KERNELS["triad"], np.ones(3), DATA, write_allocate=True).values
-        for s in (STREAMS, overlapping)
-    )
-
-    assert fast[0] == pytest.approx(slow[0], rel=1e-2)
-    assert fast[1] > 1.2 * slow[1]

@@ -6,7 +6,6 @@ from math import log
 
 import pytest
 
-from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.cpu_times import (
     ALL_AWAKE,
     FETCHING,
@@ -23,16 +22,11 @@ from gpureport.predict.cpu_times import (
     scalar_time_s,
     waking_s,
 )
-from gpureport.predict.model import instruction_class_times, point_time
-from gpureport.predict.occupancy import Resources
+from gpureport.predict.model import instruction_class_times
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream
-
-RESOURCES = Resources(32)
-STREAM = Stream("a", 2**22, 4, 4)
-READ = Demand(2**22, (256,), streams=(STREAM,), operations={"memory": 2.0**22}, memory_chain=1.0)
+from tests.builders import altered
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +36,13 @@ def cpu() -> Device:
 
 
 def _with_masks(device: Device, masked_lanes: float) -> Device:
-    architecture = device.architecture.model_copy(update={"masked_lanes": masked_lanes})
-    return device.model_copy(update={"architecture": architecture})
+    architecture = altered(device.architecture, masked_lanes=masked_lanes)
+    return altered(device, architecture=architecture)
 
 
 def _with_loops(device: Device, barrier_lanes: float) -> Device:
-    architecture = device.architecture.model_copy(update={"barrier_lanes": barrier_lanes})
-    return device.model_copy(update={"architecture": architecture})
+    architecture = altered(device.architecture, barrier_lanes=barrier_lanes)
+    return altered(device, architecture=architecture)
 
 
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
@@ -62,13 +56,13 @@ def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
 
 def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
     """Two threads: short work stays with one of them; of long work, the other misses the time until it is awake."""
-    both = cpu.model_copy(update={"compute_units": 2, "launch": cpu.launch.model_copy(update={"batched_s": 1e-6})})
+    both = altered(cpu, compute_units=2, launch=altered(cpu.launch, batched_s=1e-6))
     demand = Demand(64 * 64, (64,))
     awake = waking_s(both, demand, 0.0)
 
     assert waking_s(both, demand, 2e-6) - awake == pytest.approx(2e-6)
     assert waking_s(both, demand, 1e-3) - awake == pytest.approx((LATE_S - 1e-6) / 2)
-    late = both.model_copy(update={"launch": both.launch.model_copy(update={"batched_s": 2 * LATE_S})})
+    late = altered(both, launch=altered(both.launch, batched_s=2 * LATE_S))
     assert waking_s(late, demand, 1e-3) == waking_s(late, demand, 0.0)  # all are awake when the first one starts
 
 
@@ -130,20 +124,6 @@ def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: De
     assert scalar_time_s(cpu, replace(counted, scalar_instructions=0.0)) is None
 
 
-def test_instructions_are_counted_for_work_items_with_conditions_and_without_barriers(cpu: Device) -> None:
-    """A word of 64 cells takes fewer instructions per cell than a word of 8, and both fewer than one cell."""
-    per_cell = {}
-    for board in (each for each in all_workloads() if each.family == "game_of_life"):
-        parameters = board.sweeps(cpu, limits_of(cpu))[0].points[-1]
-        demand = board.demand(parameters, cpu)
-        per_cell[board.variant] = demand.scalar_instructions / (parameters["width"] * parameters["height"])
-        scalar = demand.branches and not (demand.vector_words or "barrier" in demand.operations)
-        assert (demand.scalar_instructions > 0) == scalar, board.variant
-
-    assert per_cell["packed64"] < per_cell["packed8"] < per_cell["words"] == 28.0
-    assert per_cell["words_blocks"] == 100.0
-
-
 def test_loops_between_barriers_are_vectorised_by_some_compilers_only(cpu: Device) -> None:
     meeting = Demand(64, (64,), operations={"barrier": 64.0})
     vectorising = _with_loops(cpu, 8.0)
@@ -188,34 +168,6 @@ def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None
     assert loop_time_s(cpu, replace(demand, work_group=(4, 64))) is None  # rows shorter than a vector
 
 
-def test_compiled_code_changes_what_a_kernel_demands(cpu: Device) -> None:
-    workload = next(each for each in all_workloads() if each.name == "game_of_life/packed32")
-    sweep = workload.sweeps(cpu, limits_of(cpu, quick=True))[0]
-    compiled = Resources(0, vectorised=True, instructions_per_stored_byte=6.0)
-
-    _, demand, _ = model_inputs(cpu, workload, sweep, sweep.points[-1], compiled)
-
-    assert (demand.vectorised, demand.instructions_per_stored_byte) == (True, 6.0)
-
-
-def test_indexed_arrays_keep_their_address_arithmetic_on_a_cpu(cpu: Device) -> None:
-    """Game of Life with blocks of cells; one cell per work-item has no arrays."""
-    demands = {}
-    for name in ("words", "words_blocks"):
-        workload = next(each for each in all_workloads() if each.name == f"game_of_life/{name}")
-        parameters = workload.sweeps(cpu, limits_of(cpu, quick=True))[0].points[-1]
-        demands[name] = workload.demand(parameters, cpu), workload.operations
-    (one, of_one), (blocks, of_blocks) = demands["words"], demands["words_blocks"]
-
-    def ratio(demand: Demand) -> float:
-        return demand.operations["instruction"] / demand.operations["memory"]
-
-    assert ratio(one) == pytest.approx((of_one["memory"] + of_one["int32"]) / of_one["memory"])
-    assert ratio(blocks) == pytest.approx(of_blocks["instruction"] / of_blocks["memory"])
-    assert blocks.operations["int32"] / blocks.operations["memory"] == pytest.approx((87 + 30) / 20)
-    assert "int32_mul" not in blocks.operations
-
-
 def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) -> None:
     vector = Demand(64, (64,), operations={"local": 64.0})
     scalar = replace(vector, branches=True)
@@ -223,39 +175,3 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
 
     assert class_factors(cpu, vector, {"local": wave}) == {"local": GATHERED * wave}
     assert class_factors(cpu, scalar, {"local": wave}) == {"local": wave}
-
-
-def test_exchanges_take_the_same_time_with_and_without_barriers(cpu: Device) -> None:
-    """Their rates contain that they run one by one; other instructions lose their vectors."""
-    operations = {"shuffle": 64.0, "ballot": 64.0, "int32": 64.0, "barrier": 64.0}
-    scalar = cpu.model_copy(update={"architecture": cpu.architecture.model_copy(update={"barrier_lanes": 1.0})})
-    factors = class_factors(scalar, Demand(64, (64,), operations=operations), {})
-
-    assert factors == {"int32": float(cpu.architecture.wave_size)}
-
-
-def test_only_chains_of_loads_wait_for_memory(cpu: Device) -> None:
-    chase = replace(READ, work_items=1, work_group=(1,), memory_chain=1e5, loaded=False)
-
-    assert point_time(cpu, READ, RESOURCES).ceilings_s["latency"] == 0
-    assert point_time(cpu, chase, RESOURCES).bottleneck == "latency"
-
-
-def test_caches_fetch_lines_that_are_written(cpu: Device) -> None:
-    """Data that fit the last cache: writes move twice between it and the core, reads once."""
-    written = replace(READ, streams=(replace(STREAM, write=True),))
-    reading, writing = (point_time(cpu, demand, RESOURCES).ceilings_s for demand in (READ, written))
-
-    assert writing["L3"] == pytest.approx(2 * reading["L3"])
-
-
-def test_starting_groups_and_their_barriers_take_time_of_the_core(cpu: Device) -> None:
-    working = Demand(2**20, (64,), operations={"fp32": 2.0**30})
-    meeting = replace(working, operations={**working.operations, "barrier": 2.0**28})
-    # Barriers do not prevent vectors here.
-    device = _with_loops(cpu, 8.0)
-    without, with_barriers = (point_time(device, demand, RESOURCES) for demand in (working, meeting))
-
-    added = with_barriers.ceilings_s["barrier"]
-    assert with_barriers.time_s - without.time_s == pytest.approx(added, rel=1e-6)
-    assert without.time_s > without.ceilings_s["fp32"] + without.ceilings_s["groups"]

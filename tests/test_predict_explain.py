@@ -89,14 +89,6 @@ def test_a_hypothesis_explains_if_it_leaves_half_of_the_error(factor: int, outco
     assert "next" not in found.sentence
 
 
-def test_a_hypothesis_that_leads_away_is_none() -> None:
-    found = _explained((0.5,), _slower(2))
-
-    assert found.outcome == "unexplained"
-    assert found.better_than_base == 0.0
-    assert found.sentence.startswith("No tested hypothesis explains the curve")
-
-
 def test_the_sentence_contains_the_next_best_with_its_error() -> None:
     found = _explained((9.0,), _slower(5), _slower(2), _slower(8))
 
@@ -151,14 +143,6 @@ def test_few_points_that_are_much_closer_are_not_significant() -> None:
     factors = [1.0] * 19 + [64.0]
     found = _explained(factors, _slower(*[1] * 11, *[2] * 8, 60))
 
-    assert found.error is not None
     assert found.error < 0.5 * found.base_error
     assert found.better_than_base == pytest.approx(1 - (2 / 3) ** 3, abs=0.08)
     assert found.outcome == "unexplained"
-
-
-def test_the_best_of_many_is_found() -> None:
-    found = _explained((7.0,), *(_slower(factor) for factor in (2, 3, 4, 5, 6, 7, 8, 9)))
-
-    assert (found.hypothesis, found.next_best) == ("7 times", "8 times")
-    assert found.error == pytest.approx(0.0, abs=1e-9)

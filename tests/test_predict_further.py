@@ -6,19 +6,17 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.cache_details import cache_details
 from gpureport.predict.calibration.further import FURTHER, further
-from gpureport.predict.calibration.learned import Learned, ObservedSweep
+from gpureport.predict.calibration.learned import Learned
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device, Link, Tlb, Transition
-from gpureport.workloads import select
-from tests.test_findings import observed_like
+from tests.builders import altered, shown
 from tests.toy import L1, L2, MIB, TOY_WITH_FORMATS, toy
 
 SPEC = Provenance(kind="spec", source="a data sheet")
 SHARP = Transition(onset=0.9, midpoint=1.0, end=1.2)
-DRAFT = TOY_WITH_FORMATS.model_copy(update={"link": Link.pcie(5, 16), "provenance": {"caches.L1.sector": SPEC}})
+DRAFT = altered(TOY_WITH_FORMATS, link=Link.pcie(5, 16), provenance={"caches.L1.sector": SPEC})
 
 
 def _tlb(name: str, reach: float, cycles: float) -> Tlb:
@@ -26,21 +24,11 @@ def _tlb(name: str, reach: float, cycles: float) -> Tlb:
 
 
 def _with_l1(device: Device = DRAFT, **changes: Any) -> Device:
-    return device.model_copy(update={"caches": (L1.model_copy(update=changes), L2)})
-
-
-def _shown(real: Device, draft: Device = DRAFT, names: Sequence[str] = FURTHER) -> list[ObservedSweep]:
-    return [
-        ObservedSweep(
-            workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False))
-        )
-        for workload in select(tuple(names))
-        for sweep in workload.sweeps(draft, limits_of(draft, quick=True))
-    ]
+    return altered(device, caches=(L1.model_copy(update=changes), L2))
 
 
 def _found(real: Device, draft: Device = DRAFT, names: Sequence[str] = FURTHER) -> Learned:
-    return further(draft, _shown(real, draft, names))
+    return further(draft, shown(real, draft, names))
 
 
 def test_a_device_like_its_draft_adds_the_latency_of_its_link() -> None:
@@ -54,8 +42,8 @@ def test_a_device_like_its_draft_adds_the_latency_of_its_link() -> None:
 
 @pytest.mark.parametrize(("sector", "access"), [(32, 64), (64, 64), (64, 128)])
 def test_pairs_of_loads_show_sectors(sector: int, access: int) -> None:
-    memory = DRAFT.memory.model_copy(update={"access_bytes": access})
-    real = _with_l1(sector_bytes=sector).model_copy(update={"memory": memory})
+    memory = altered(DRAFT.memory, access_bytes=access)
+    real = altered(_with_l1(sector_bytes=sector), memory=memory)
     found = _found(real, names=("memory/sectors",))
 
     assert found.values["memory.access"].value == access
@@ -76,29 +64,29 @@ def test_a_large_stride_shows_ways(ways: int | None) -> None:
 
 @pytest.mark.parametrize("stores", [False, True])
 def test_second_accesses_show_what_the_cache_keeps(stores: bool) -> None:
-    shown = _shown(toy(DRAFT, write_allocate=stores), names=("memory/second_access",))
-    details = cache_details(DRAFT, [one.observation for one in shown])
+    seen = shown(toy(DRAFT, write_allocate=stores), DRAFT, ("memory/second_access",))
+    details = cache_details(DRAFT, [one.observation for one in seen])
 
     assert (details.keeps_loads, details.keeps_stores) == (True, stores)
-    assert any("unlike `write_allocate`" in remark for remark in further(DRAFT, shown).remarks) == stores
+    assert any("unlike `write_allocate`" in remark for remark in further(DRAFT, seen).remarks) == stores
 
 
 def test_a_cache_without_loads_is_named() -> None:
-    shown = _shown(_with_l1(latency_cycles=L2.latency_cycles), names=("memory/second_access",))
+    seen = shown(_with_l1(latency_cycles=L2.latency_cycles), DRAFT, ("memory/second_access",))
 
-    assert any("`L1: null` removes the level" in remark for remark in further(DRAFT, shown).remarks)
+    assert any("`L1: null` removes the level" in remark for remark in further(DRAFT, seen).remarks)
 
 
 def test_levels_that_cannot_be_told_apart_show_nothing() -> None:
     same = _with_l1(latency_cycles=L2.latency_cycles)
 
-    assert cache_details(same, [one.observation for one in _shown(same)]).sector_bytes is None
-    assert cache_details(same.model_copy(update={"caches": ()}), []).ways(DRAFT) is None
+    assert cache_details(same, [one.observation for one in shown(same, DRAFT, FURTHER)]).sector_bytes is None
+    assert cache_details(altered(same, caches=()), []).ways(DRAFT) is None
 
 
 def test_reaches_of_listed_translation_buffers_are_measured() -> None:
-    draft = DRAFT.model_copy(update={"tlb": (_tlb("L1", 64 * MIB, 60), _tlb("L2", 4096 * MIB, 500))})
-    real = DRAFT.model_copy(update={"tlb": (_tlb("L1", 32 * MIB, 80), _tlb("L2", 8192 * MIB, 600))})
+    draft = altered(DRAFT, tlb=(_tlb("L1", 64 * MIB, 60), _tlb("L2", 4096 * MIB, 500)))
+    real = altered(DRAFT, tlb=(_tlb("L1", 32 * MIB, 80), _tlb("L2", 8192 * MIB, 600)))
     found = _found(real, draft, ("memory/translation",)).values
 
     assert found["tlb.L1.reach"].value == pytest.approx(32 * MIB, rel=0.1)
@@ -109,7 +97,7 @@ def test_reaches_of_listed_translation_buffers_are_measured() -> None:
 
 
 def test_unknown_translation_buffers_are_complete_levels() -> None:
-    real = DRAFT.model_copy(update={"tlb": (_tlb("L1", 64 * MIB, 80), _tlb("L2", 4096 * MIB, 600))})
+    real = altered(DRAFT, tlb=(_tlb("L1", 64 * MIB, 80), _tlb("L2", 4096 * MIB, 600)))
     found = _found(real, names=("memory/translation",)).values
 
     assert found["tlb.L1.reach"].value == pytest.approx(64 * MIB, rel=0.1)

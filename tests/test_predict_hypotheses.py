@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from math import exp, log, sqrt
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,17 @@ from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
+from tests.builders import altered
 from tests.toy import KIB, L1, L2, TOY, toy
 
 KEY = SweepKey(family="family", variant="variant", sweep="sweep")
 NAMES = [hypothesis.name for hypothesis in HYPOTHESES]
 
 
-CPU = toy(kind="cpu", wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(
-    update={"kind": "cpu", "compute_units": 8}
+CPU = altered(
+    toy(kind="cpu", wave_size=8, occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)), kind="cpu", compute_units=8
 )
-SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
+SLOW = altered(TOY, memory=altered(TOY.memory, bandwidth_bytes_per_s=4e11))
 MANY = tuple(round(2 ** (power / 2)) * 256 for power in range(8, 38))
 """Work-items of growing dispatches: from 16 work-groups to more than the capacity of caches."""
 AT_L1 = tuple(round(2 ** (power / 8)) * 256 for power in range(69, 110))
@@ -127,9 +127,7 @@ def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> N
     points = SWEEPS[hypothesis.name]
     explanation = _explained(points, _noisy([hypothesis.time_s(point) for point in points]))
 
-    assert explanation is not None
     assert (explanation.hypothesis, explanation.outcome) == (hypothesis.name, "explained")
-    assert explanation.error is not None
     assert explanation.error < 0.02 < explanation.base_error
     assert hypothesis.statement in explanation.sentence
 
@@ -140,43 +138,6 @@ def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
     points = SWEEPS[name]
 
     assert _explained(points, _noisy([point.time_s for point in points])) is None
-
-
-def test_what_no_hypothesis_makes_is_not_explained() -> None:
-    """A ripple of a factor of two is nothing that any mechanism does."""
-    points = SWEEPS["cold caches"]
-    times = [point.time_s * (2 if i % 2 else 0.5) for i, point in enumerate(points)]
-    explanation = _explained(points, times)
-
-    assert explanation is not None
-    assert explanation.outcome == "unexplained"
-    assert explanation.sentence.startswith("No tested hypothesis")
-
-
-def test_one_factor_throughout_is_said_to_be_one() -> None:
-    """It points to a clock or a rate; the sentence gives it."""
-    points = SWEEPS["one pipe"]
-    explanation = explain(KEY, "calibrated", points, [3 * point.time_s for point in points], ())
-
-    assert explanation is not None
-    assert explanation.hypothesis is None
-    assert "throughout 3.00 times as slow" in explanation.sentence
-    assert explanation.base_error == pytest.approx(log(3))
-
-
-def test_two_that_do_equally_well_are_both_named() -> None:
-    """Half way between eight and ten times as slow, both fit."""
-    eight, ten = (Hypothesis(f"{n} times", f"it is done {n} times", partial(_times, n)) for n in (8, 10))
-    between = _noisy([sqrt(80) * point.time_s for point in COPIES])
-    explanation = explain(KEY, "calibrated", COPIES, between, (eight, ten))
-
-    assert explanation is not None
-    assert explanation.outcome == "ambiguous"
-    assert all(hypothesis.statement in explanation.sentence for hypothesis in (eight, ten))
-
-
-def _times(count: int, point: PointModel) -> list[PointModel]:
-    return [point] * count
 
 
 def test_near_enough_is_five_percent() -> None:
@@ -198,11 +159,6 @@ def test_hypotheses_change_nothing_of_the_case_itself() -> None:
         assert [(point.device, point.demand, point.resources) for point in points[:2]] == before
 
 
-def test_names_are_unique() -> None:
-    """They identify hypotheses in reports."""
-    assert len(set(NAMES)) == len(NAMES)
-
-
 def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
     """Other dispatches do not affect it."""
     point = SWEEPS["no overlap"][-1]
@@ -210,14 +166,6 @@ def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
 
     single, batched = (sum(part.time_s for part in vary.no_overlap(each)) for each in (isolated, point))
     assert single - batched == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
-
-
-def test_an_independent_load_cannot_wait_less() -> None:
-    """Hypotheses that change nothing of a point do not apply to it."""
-    (point,) = _over(TOY, [2048], lambda n: _stencil(n, 1.0))
-
-    assert vary.independent_loads(point) == ()
-    assert vary.vector_code(point) == ()
 
 
 def test_parts_of_a_dispatch_follow_each_other() -> None:
@@ -235,9 +183,9 @@ def test_parts_of_a_dispatch_follow_each_other() -> None:
 
 def test_a_thread_has_half_of_a_core_of_two() -> None:
     """Half of its instructions, private caches and bandwidth; that of the second cache is listed per thread."""
-    second = L1.model_copy(update={"name": "L2"})
-    third = L2.model_copy(update={"name": "L3"})
-    device = CPU.model_copy(update={"caches": (L1, second, third)})
+    second = altered(L1, name="L2")
+    third = altered(L2, name="L3")
+    device = altered(CPU, caches=(L1, second, third))
     (point,) = _over(device, [2048], _compute)
     (varied,) = vary.shared_cores(point)
     caches = varied.device.caches

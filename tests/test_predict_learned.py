@@ -5,18 +5,16 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.learned import Learned, ObservedSweep, learned
 from gpureport.records.features import CurveFeature
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
-from gpureport.workloads import select
-from tests.test_findings import observed_like
+from tests.builders import altered, shown
 from tests.toy import KIB, L1, L2, MIB, TOY
 
 ASSUMED = Provenance(kind="assumed", source="a guess")
 SPEC = Provenance(kind="spec", source="a data sheet")
-DRAFT = TOY.model_copy(update={"provenance": dict.fromkeys(("caches.L1.capacity", "caches.L2.capacity"), ASSUMED)})
+DRAFT = altered(TOY, provenance=dict.fromkeys(("caches.L1.capacity", "caches.L2.capacity"), ASSUMED))
 CHASE = ("memory/latency",)
 MICROBENCHMARKS = (
     "memory/latency",
@@ -29,42 +27,26 @@ MICROBENCHMARKS = (
 
 
 def _with_l2(device: Device = DRAFT, **changes: Any) -> Device:
-    return device.model_copy(update={"caches": (device.caches[0], device.caches[1].model_copy(update=changes))})
-
-
-def _shown(real: Device, names: tuple[str, ...], draft: Device = DRAFT) -> list[ObservedSweep]:
-    """Return what the microbenchmarks show on a device that behaves as *real*, in the sweeps of the draft."""
-    return [
-        ObservedSweep(
-            workload, sweep, observed_like(predict_sweep(real, workload, sweep, "specification", intervals=False))
-        )
-        for workload in select(names)
-        for sweep in workload.sweeps(draft, limits_of(draft, quick=True))
-    ]
+    return altered(device, caches=(device.caches[0], device.caches[1].model_copy(update=changes)))
 
 
 def _learned(real: Device, names: tuple[str, ...] = CHASE, draft: Device = DRAFT) -> Learned:
-    return learned(draft, _shown(real, names, draft))
+    return learned(draft, shown(real, draft, names))
 
 
 def _documented(kind: str = "spec") -> Device:
-    known = {"caches.L1.capacity": ASSUMED, "caches.L2.capacity": SPEC.model_copy(update={"kind": kind})}
-    return DRAFT.model_copy(update={"provenance": known})
+    known = {"caches.L1.capacity": ASSUMED, "caches.L2.capacity": altered(SPEC, kind=kind)}
+    return altered(DRAFT, provenance=known)
 
 
 def test_every_figure_of_another_device_is_learned() -> None:
-    fast = L1.model_copy(update={"latency_cycles": 40, "bandwidth_bytes_per_cycle": 96})
-    large = L2.model_copy(
-        update={
-            "capacity_bytes": 96 * MIB,
-            "latency_cycles": 300,
-            "far_latency_cycles": 640,
-            "bandwidth_bytes_per_cycle": 40,
-        }
+    fast = altered(L1, latency_cycles=40, bandwidth_bytes_per_cycle=96)
+    large = altered(
+        L2, capacity_bytes=96 * MIB, latency_cycles=300, far_latency_cycles=640, bandwidth_bytes_per_cycle=40
     )
-    memory = TOY.memory.model_copy(update={"latency_cycles": 1000, "bandwidth_bytes_per_s": 1.5e12})
-    launch = TOY.launch.model_copy(update={"single_s": 7e-6, "batched_s": 3e-6, "groups_per_cycle": 0.5})
-    real = DRAFT.model_copy(update={"caches": (fast, large), "memory": memory, "launch": launch})
+    memory = altered(TOY.memory, latency_cycles=1000, bandwidth_bytes_per_s=1.5e12)
+    launch = altered(TOY.launch, single_s=7e-6, batched_s=3e-6, groups_per_cycle=0.5)
+    real = altered(DRAFT, caches=(fast, large), memory=memory, launch=launch)
     found = _learned(real, MICROBENCHMARKS)
 
     truth = {
@@ -89,37 +71,18 @@ def test_every_figure_of_another_device_is_learned() -> None:
     assert found.remarks == ()
 
 
-def test_what_was_not_measured_is_not_learned() -> None:
-    assert set(_learned(DRAFT).values) <= {
-        "caches.L1.capacity",
-        "caches.L1.latency",
-        "caches.L2.capacity",
-        "caches.L2.latency",
-        "caches.L2.far_latency",
-        "memory.latency",
-    }
-
-
-def test_a_bandwidth_is_what_the_copy_reached_and_its_interval_that_of_the_copy() -> None:
-    """Points are known to 1 %; a stream reaches 0.9 of the listed bandwidth."""
-    bandwidth = _learned(DRAFT, ("memory/copy",)).values["memory.bandwidth"]
-
-    assert bandwidth.value == pytest.approx(1e12, rel=0.01)
-    assert "1000 GB/s (990 to 1010); bandwidth of a copy, 900 GB/s, / 0.9," in bandwidth.provenance.note
-
-
 def test_an_interval_of_a_step_becomes_that_of_the_capacity() -> None:
     """The step lies at 64 MiB, and between half and twice that."""
     flat = _with_l2(partitions=1, far_latency_cycles=None)
-    (one,) = _shown(flat, CHASE, flat)
+    (one,) = shown(flat, flat, CHASE)
     last = max(f.value for f in one.observation.features if f.position == "midpoint")
 
     def ends(feature: CurveFeature) -> CurveFeature:
         wide = feature.position == "midpoint" and feature.value == last
-        return feature.model_copy(update={"ci_low": last / 2, "ci_high": last * 2}) if wide else feature
+        return altered(feature, ci_low=last / 2, ci_high=last * 2) if wide else feature
 
     features = tuple(map(ends, one.observation.features))
-    wide = ObservedSweep(one.workload, one.sweep, one.observation.model_copy(update={"features": features}))
+    wide = ObservedSweep(one.workload, one.sweep, altered(one.observation, features=features))
     capacity = learned(flat, [wide]).values["caches.L2.capacity"]
 
     assert capacity.value == pytest.approx(64 * MIB)
@@ -143,25 +106,6 @@ def test_a_documented_capacity_stays_unless_it_is_off_by_a_fifth(factor: float, 
         assert capacity.provenance.note.endswith("; conflict: 64 MiB (spec: a data sheet)")
 
 
-def test_a_guess_is_replaced_without_a_conflict() -> None:
-    flat = _with_l2(partitions=1, far_latency_cycles=None)
-    real = _with_l2(flat, capacity_bytes=128 * MIB)
-    capacity = _learned(real, CHASE, flat).values["caches.L2.capacity"]
-
-    assert capacity.value == pytest.approx(128 * MIB, rel=0.05)
-    assert "conflict" not in capacity.provenance.note
-
-
-def test_the_near_part_shows_the_whole() -> None:
-    """A step at 48 MiB is that of one of two partitions."""
-    capacity = _learned(_with_l2(capacity_bytes=96 * MIB)).values["caches.L2.capacity"]
-
-    assert capacity.value == pytest.approx(96 * MIB, rel=0.08)
-    (without,) = _shown(_with_l2(capacity_bytes=96 * MIB), CHASE)
-    steps = [f for f in without.observation.features if f.position == "midpoint"]
-    assert len(steps) >= 2
-
-
 @pytest.mark.parametrize("factor", [0.125, 0.25, 0.5, 2.0])
 def test_steps_answer_each_other_in_order_if_there_are_as_many(factor: float) -> None:
     flat = _with_l2(partitions=1, far_latency_cycles=None)
@@ -182,12 +126,8 @@ def test_a_step_at_a_thirtieth_of_a_capacity_is_not_that_caches() -> None:
 
 def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
     """The draft knows of an L2 only; another 512 KiB cache lies before it."""
-    isolated = DRAFT.model_copy(
-        update={"caches": (L2.model_copy(update={"partitions": 1, "far_latency_cycles": None}),)}
-    )
-    real = isolated.model_copy(
-        update={"caches": (L1.model_copy(update={"capacity_bytes": 512 * KIB}), *isolated.caches)}
-    )
+    isolated = altered(DRAFT, caches=(altered(L2, partitions=1, far_latency_cycles=None),))
+    real = altered(isolated, caches=(altered(L1, capacity_bytes=512 * KIB), *isolated.caches))
     found = _learned(real, CHASE, isolated)
 
     also = [r for r in found.remarks if "has another cliff at" in r]
@@ -197,10 +137,3 @@ def test_a_cache_that_the_draft_lacks_is_a_remark() -> None:
         512, rel=0.05
     )
     assert found.values["caches.L2.capacity"].value == pytest.approx(64 * MIB, rel=0.05)
-
-
-def test_only_the_latency_tells_of_steps_that_answer_nothing() -> None:
-    isolated = DRAFT.model_copy(update={"caches": (L2,)})
-    real = isolated.model_copy(update={"caches": (L1, L2)})
-
-    assert not [r for r in _learned(real, ("memory/read",), isolated).remarks if "also steps" in r]

@@ -7,49 +7,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict import limits_of, predict, predict_sweep, traffic
-from gpureport.predict.corner import MIXED_EXPONENT, WRITES_EXPONENT
-from gpureport.predict.features import with_level_names
+from gpureport.predict import limits_of, predict, traffic
+from gpureport.predict.corner import WRITES_EXPONENT
 from gpureport.predict.model import SEVERAL_LOADS, point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.residency import ServingLevel, fraction_beyond, latency_levels, staircase
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis
-from gpureport.records.levels import Level
-from gpureport.spec.models import Cache, Transition
+from gpureport.predict.residency import ServingLevel, fraction_beyond, staircase
+from gpureport.spec.models import Transition
 from gpureport.workloads import all_workloads
-from gpureport.workloads.memory.stream import Copy
 from gpureport.workloads.model import Demand, Stream, Workload
 from gpureport.workloads.particles.arrays import Arrays
 from gpureport.workloads.particles.structs import Structs
-from tests.toy import KIB, L1, L2, MIB, STEP, TOY, TOY_WITH_FORMATS, toy
+from tests.builders import altered
+from tests.toy import KIB, L1, L2, MIB, STEP, TOY, TOY_WITH_FORMATS, of_groups, toy
 
 FREE = Resources(32)
-FULL = limits_of(TOY)
 
 
-def test_half_used_structs_cost_three_times_their_useful_bytes() -> None:
-    """32 bytes read, 32 written, 32 filled, for 16 + 16 useful ones: a third, as measured on an H200."""
-    streams = Structs().streams(1000)
+@pytest.mark.parametrize(
+    ("kernel", "write_allocate", "requested", "sectors", "moved", "footprint"),
+    [
+        # 32 bytes read, 32 written, 32 filled, for 16 + 16 useful ones: a third, as measured on an H200.
+        (Structs(), False, 32_000, 64_000, 96_000, 64_000),
+        # Nothing is wasted where every byte of a record is used.
+        (Arrays(), False, 32_000, 32_000, 32_000, 32_000),
+        # A CPU's copy moves three bytes for two.
+        (Arrays(), True, 32_000, 32_000, 48_000, 32_000),
+    ],
+)
+def test_traffic_of_a_thousand_particles(
+    kernel: Structs | Arrays, write_allocate: bool, requested: int, sectors: int, moved: int, footprint: int
+) -> None:
+    """Useful bytes, whole sectors, what memory moves, and what is stored."""
+    streams, device = kernel.streams(1000), toy(write_allocate=write_allocate)
 
-    assert traffic.requested_bytes(streams) == 32_000
-    assert traffic.outer_bytes(streams, 32) == 64_000
-    assert traffic.memory_bytes(streams, TOY, every_pass=False) == 96_000
-    assert traffic.footprint_bytes(streams, TOY) == 64_000
-
-
-def test_arrays_cost_what_they_use() -> None:
-    """Nothing is wasted where every byte of a record is used."""
-    streams = Arrays().streams(1000)
-
-    assert traffic.memory_bytes(streams, TOY, every_pass=False) == 32_000
-
-
-def test_write_allocation_fetches_what_is_overwritten() -> None:
-    """A CPU's copy moves three bytes for two."""
-    cpu = toy(write_allocate=True)
-
-    assert traffic.memory_bytes(Arrays().streams(1000), cpu, every_pass=False) == 48_000
+    assert traffic.requested_bytes(streams) == requested
+    assert traffic.outer_bytes(streams, 32) == sectors
+    assert traffic.memory_bytes(streams, device, every_pass=False) == moved
+    assert traffic.footprint_bytes(streams, device) == footprint
 
 
 @pytest.mark.parametrize(
@@ -61,17 +55,21 @@ def test_whole_sectors_are_touched(record: int, used: int, granularity: int, tou
     assert traffic.touched_bytes(Stream("a", 10, record, used), granularity) == 10 * touched
 
 
-def test_a_smooth_maximum_is_no_less_than_the_largest_time() -> None:
-    """Two equal ceilings cost 2^(1/p)."""
-    assert smooth_maximum([1.0, 1.0], 4) == pytest.approx(2**0.25)
-    assert smooth_maximum([3.0, 0.0], 4) == 3.0
-    assert smooth_maximum([], 4) == 0.0
-
-
-@pytest.mark.parametrize(("size", "share"), [(0.8, 0.05), (1.0, 0.5), (1.25, 0.95), (0.1, 0.0), (9.0, 1.0)])
-def test_a_transition_has_the_onset_and_end_of_its_range(size: float, share: float) -> None:
-    """5 % complete at the onset, half at the midpoint, 95 % at the end."""
-    assert fraction_beyond(size * MIB, MIB, STEP) == pytest.approx(share)
+@pytest.mark.parametrize(
+    ("times", "exponent", "expected"),
+    [
+        ([1.0, 1.0], 4, 2**0.25),
+        ([3.0, 0.0], 4, 3.0),
+        ([], 4, 0.0),
+        ([2.0, 3.0, 0.0], math.inf, 3.0),
+        ([], math.inf, 0.0),
+    ],
+)
+def test_a_smooth_maximum_is_no_less_than_the_largest_time(
+    times: list[float], exponent: float, expected: float
+) -> None:
+    """Two equal ceilings cost 2^(1/p); with an infinite exponent no power is taken, which could be too large."""
+    assert smooth_maximum(times, exponent) == pytest.approx(expected)
 
 
 @given(st.floats(0.01, 100), st.floats(1.0, 2.0))
@@ -85,16 +83,6 @@ def test_a_cache_without_capacity_serves_nothing() -> None:
     levels = (ServingLevel("L1", 0.0, STEP, 1.0), ServingLevel("DRAM", math.inf, STEP, 8.0))
 
     assert staircase(1.0, levels) == (pytest.approx(8.0), "DRAM")
-
-
-def test_latency_knows_the_near_partition() -> None:
-    """To one work-item, half of a two-partition cache is near, the rest far."""
-    levels = latency_levels(TOY, [c.capacity_bytes for c in TOY.caches])
-
-    names = [str(level.name) for level in levels]
-    assert names == ["L1", "L2 near partition", "L2", "DRAM"]
-    assert staircase(8 * MIB, levels) == (pytest.approx(256), Level(name="L2", near=True))
-    assert staircase(45 * MIB, levels)[0] == pytest.approx(512, rel=0.05)
 
 
 def _copy(megabytes: float, **changes: object) -> Demand:
@@ -145,21 +133,6 @@ def test_a_group_waits_for_the_last_of_several_loads() -> None:
     assert two == pytest.approx(SEVERAL_LOADS * one)
 
 
-def test_what_fits_the_outer_cache_runs_at_its_rate() -> None:
-    """The next dispatch finds its data in L2, not in L1, which does not outlive a dispatch."""
-    found = point_time(TOY, _copy(16), FREE)
-
-    assert str(found.level) == "L2 near partition"
-    assert found.ceilings_s["L2"] == pytest.approx(16 * MIB / (32 * 1e9 * 100))
-
-
-def test_instruction_ceilings_count_lanes() -> None:
-    """64 integer lanes on each of 100 units at 1 GHz."""
-    demand = Demand(work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9})
-
-    assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-3)
-
-
 def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> None:
     """The roofline's axes: neither loads and stores nor overhead are operations."""
     operations = {"int32": 3e9, "fp32": 5e9, "memory": 1e8, "instruction": 7e8}
@@ -169,54 +142,6 @@ def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> Non
     assert found.memory_bytes == 1024 * MIB
 
 
-def test_classes_of_one_pipe_wait_for_each_other() -> None:
-    """Votes and logic at 64 lanes each, both of one pipe: together they take twice as long, other classes do not."""
-    rates = {**TOY.architecture.rates_per_cycle, "ballot": 64.0}
-    architecture = TOY.architecture.model_copy(update={"rates_per_cycle": rates, "pipes": {"ALU": ("int32", "ballot")}})
-    device = TOY.model_copy(update={"architecture": architecture})
-    demand = Demand(
-        work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9, "ballot": 6.4e9, "fp32": 1.0}
-    )
-    found = point_time(device, demand, FREE)
-
-    assert (found.bottleneck, found.ceilings_s["ALU"]) == ("ALU", pytest.approx(2e-3))
-    assert found.ceilings_s["int32"] == found.ceilings_s["ballot"] == pytest.approx(1e-3)
-    assert found.time_s == pytest.approx(2e-3, rel=0.01)
-    isolated = point_time(device, replace(demand, operations={"int32": 6.4e9}), FREE)
-    assert isolated.bottleneck == "int32"
-    assert "ALU" not in isolated.ceilings_s
-
-
-def test_a_processor_takes_branching_work_items_in_turn_but_barriers_always() -> None:
-    """Without vectors, 32 lanes cost 32 times as much; a barrier's rate is one of work-items in any case."""
-    rates = {**TOY.architecture.rates_per_cycle, "barrier": 1.0}
-    cpu = TOY.model_copy(
-        update={"kind": "cpu", "architecture": TOY.architecture.model_copy(update={"rates_per_cycle": rates})}
-    )
-    demand = Demand(
-        work_items=25_600 * 40, work_group=(256,), operations={"int32": 6.4e9, "barrier": 1e8}, branches=True
-    )
-    ceilings = point_time(cpu, demand, FREE).ceilings_s
-
-    assert ceilings["int32"] == pytest.approx(32e-3)
-    assert ceilings["barrier"] == pytest.approx(1e-3)
-
-
-def test_few_groups_use_few_units() -> None:
-    """Ten groups leave ninety units idle."""
-    demand = Demand(work_items=2560, work_group=(256,), operations={"int32": 6.4e9})
-
-    assert point_time(TOY, demand, FREE).ceilings_s["int32"] == pytest.approx(1e-2)
-
-
-@pytest.mark.parametrize(("conflicts", "turns"), [(1.0, 1.0), (1.5, 1.5), (2.0, 2.0), (8.0, 8.0)])
-def test_lines_that_want_the_same_banks_are_read_one_after_another(conflicts: float, turns: float) -> None:
-    """A wave's access takes one cycle of an L1 that lies in local memory's banks: 32 lanes, 32 a cycle."""
-    demand = Demand(work_items=1_024_000, work_group=(256,), operations={"memory": 3.2e9}, line_conflicts=conflicts)
-
-    assert point_time(TOY, demand, FREE).ceilings_s["memory"] == pytest.approx(1e-3 * turns)
-
-
 def test_a_chain_of_instructions_without_a_known_latency_takes_no_time() -> None:
     """The toy's architecture lists none of ``fp32``: its entry would otherwise predict a number that nobody gave."""
     demand = Demand(work_items=32, work_group=(32,), chain={"fp32": 1000}, reused="never")
@@ -224,61 +149,23 @@ def test_a_chain_of_instructions_without_a_known_latency_takes_no_time() -> None
     assert point_time(TOY, demand, FREE).ceilings_s["latency"] == 0.0
 
 
-def test_a_lone_wave_waits_for_its_chain() -> None:
-    """1000 shuffles of 24 cycles, one after the other."""
-    demand = Demand(work_items=32, work_group=(32,), chain={"shuffle": 1000}, reused="never")
+@pytest.mark.parametrize(
+    ("wave_starts", "size", "expected_s"), [(0.1, 1024, 320e-6), (1e9, 1024, 100e-6), (0.1, 32, 100e-6)]
+)
+def test_groups_are_bound_by_their_start_or_that_of_their_waves(
+    wave_starts: float, size: int, expected_s: float
+) -> None:
+    """The dispatcher starts a group per cycle, a compute unit takes 10 cycles for each wave: 1000 groups a unit."""
+    demand = of_groups(1000 * TOY.compute_units, size, operations={"int32": 1.0})
+    found = point_time(toy(wave_starts_per_cycle=wave_starts), demand, FREE)
 
-    assert point_time(TOY, demand, FREE).ceilings_s["latency"] == pytest.approx(24e-6)
-
-
-def test_tiny_groups_are_bound_by_their_start() -> None:
-    """One group a cycle on the whole device."""
-    demand = Demand(work_items=32 * 10**6, work_group=(32,), operations={"int32": 1.0})
-    found = point_time(TOY, demand, FREE)
-
-    assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(1e-3))
-
-
-def test_large_groups_are_bound_by_the_start_of_their_waves() -> None:
-    """A compute unit takes 10 cycles for each wave; small groups wait for the dispatcher."""
-    units = TOY.compute_units  # 100; the dispatcher starts a group per cycle
-    small, large = (
-        Demand(work_items=size * 1000 * units, work_group=(size,), operations={"int32": 1.0}) for size in (32, 1024)
-    )
-    limited = toy(wave_starts_per_cycle=0.1)
-
-    assert point_time(limited, large, FREE).ceilings_s["groups"] == pytest.approx(320_000e-9)
-    assert point_time(TOY, large, FREE).ceilings_s["groups"] == pytest.approx(100_000e-9)
-    assert point_time(limited, small, FREE).ceilings_s["groups"] == pytest.approx(100_000e-9)
-
-
-@pytest.mark.parametrize(("partitions", "several"), [(1, False), (2, False), (8, True)])
-def test_writes_of_several_dies_saturate_gradually(partitions: int, *, several: bool) -> None:
-    """Memory and latency take the same time: stores of one die take the longer of both, stores of several dies more."""
-    inner, outer = TOY.caches
-    device = TOY.model_copy(update={"caches": (inner, outer.model_copy(update={"partitions": partitions}))})
-    written = (Stream("b", 2**25, 16, 16, write=True),)
-    stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, in_step=False)
-    ceilings = point_time(device, stores, FREE).ceilings_s
-    stores = replace(stores, chain={"shuffle": ceilings["DRAM"] / ceilings["latency"]})
-    longer = (point_time(device, stores, FREE).time_s - device.launch.batched_s) / ceilings["DRAM"]
-
-    assert longer == pytest.approx(2 ** (1 / MIXED_EXPONENT) if several else 1.0, rel=0.01)
-
-
-def test_bank_conflicts_multiply_local_accesses() -> None:
-    """A factor of four takes four times as long."""
-    plain = Demand(work_items=2**20, work_group=(256,), operations={"local": 1e9})
-    conflicting = Demand(work_items=2**20, work_group=(256,), operations={"local": 1e9}, local_conflicts=4.0)
-    once, four = (point_time(TOY, demand, FREE).ceilings_s["local"] for demand in (plain, conflicting))
-
-    assert four == pytest.approx(4 * once)
+    assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(expected_s))
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
 def test_every_workload_is_predicted(workload: Workload) -> None:
     """Times are positive and finite, no dispatch is faster than its largest ceiling, features have names."""
-    predictions = predict(TOY_WITH_FORMATS, workload, limits_of(TOY))
+    predictions = predict(TOY_WITH_FORMATS, workload, limits_of(TOY), intervals=False)
 
     assert predictions
     for prediction in predictions:
@@ -287,39 +174,24 @@ def test_every_workload_is_predicted(workload: Workload) -> None:
         assert not any(str(feature.level).startswith("level ") for feature in prediction.features)
 
 
-def test_the_particle_cliff_lies_where_both_buffers_outgrow_the_cache() -> None:
-    """The midpoint is within a few percent of the transition range's, though launch cost bends the curve."""
-    prediction = predict(TOY, Structs(), limits_of(TOY))[0]
-    middle = [f.value for f in prediction.features if (f.feature, f.position) == ("cliff", "midpoint")]
-
-    assert middle == [pytest.approx(64 * MIB, rel=0.1)]
-
-
 @pytest.mark.parametrize(
-    ("name", "level", "size"), [("memory/read_private", "L1", 248 * 1024), ("memory/read", "L2", 64 * MIB)]
+    ("name", "level", "size", "close"),
+    [
+        ("memory/read_private", "L1", 248 * KIB, 0.05),
+        ("memory/read", "L2", 64 * MIB, 0.05),
+        ("particles/structs32", "L2", 64 * MIB, 0.1),
+    ],
 )
-def test_read_curves_step_at_the_caches(name: str, level: str, size: float) -> None:
-    """L1 has its cliff at the capacity that local memory leaves, L2 at its size."""
-    read = next(w for w in all_workloads() if w.name == name)
+def test_curves_step_at_the_caches(name: str, level: str, size: float, close: float) -> None:
+    """L1 has its cliff at the capacity that local memory leaves, L2 at its size, though launch cost bends the curve."""
+    workload = next(w for w in all_workloads() if w.name == name)
     # The private sweep ends within the next cache, so that one must be large for L1's cliff to show.
-    device = TOY if level == "L2" else TOY.model_copy(update={"caches": (L1, _larger(L2))})
-    prediction = predict(device, read, limits_of(device))[0]
+    larger = altered(L2, capacity_bytes=16 * L2.capacity_bytes)
+    device = TOY if level == "L2" else altered(TOY, caches=(L1, larger))
+    prediction = predict(device, workload, limits_of(device))[0]
     middles = {str(f.level): f.value for f in prediction.features if f.position == "midpoint"}
 
-    assert middles == {level: pytest.approx(size, rel=0.05)}
-
-
-def _larger(cache: Cache) -> Cache:
-    return cache.model_copy(update={"capacity_bytes": 16 * cache.capacity_bytes})
-
-
-def test_columns_touch_a_line_for_each_lane() -> None:
-    """A work-group of one column takes the load/store unit a line at a time."""
-    row = Demand(work_items=2**20, work_group=(32,), operations={"memory": 1e9})
-    column = Demand(work_items=2**20, work_group=(1, 32), operations={"memory": 1e9}, lines_per_access=32.0)
-    one, thirty_two = (point_time(TOY, demand, FREE).ceilings_s["memory"] for demand in (row, column))
-
-    assert thirty_two == pytest.approx(32 * one)
+    assert middles == {level: pytest.approx(size, rel=close)}
 
 
 def test_a_degenerate_transition_is_a_sharp_one() -> None:
@@ -328,43 +200,3 @@ def test_a_degenerate_transition_is_a_sharp_one() -> None:
 
     assert fraction_beyond(0.999, 1.0, sharp) == 0.0
     assert fraction_beyond(1.001, 1.0, sharp) == 1.0
-
-
-def test_local_memory_follows_the_work_group() -> None:
-    """What the compiler said of one group's local memory is not taken for all sizes of groups."""
-    workload = next(w for w in all_workloads() if w.name == "bit_transpose/local")
-    sweep = next(s for s in workload.sweeps(TOY, FULL) if s.name == "work_group")
-    compiled = [Resources(32, 256, compiled=True)] * len(sweep.points)
-    prediction = predict_sweep(TOY, workload, sweep, "calibrated", compiled)
-
-    assert {entry.work_group[0]: entry.local_memory_bytes for entry in prediction.occupancy} == {
-        size: 8 * size for size in (32, 64, 128, 256, 512, 1024)
-    }
-    assert {entry.source for entry in prediction.occupancy} == {"compiled"}
-
-
-def test_a_step_that_is_far_from_every_cache_is_no_caches() -> None:
-    """A curve may also step where work-groups change their shape."""
-
-    def at(nbytes: float) -> CurveFeature:
-        return CurveFeature(
-            feature="cliff", position="midpoint", level="level 1", value=nbytes, unit="B", ci_low=nbytes, ci_high=nbytes
-        )
-
-    axis = Axis(quantity="working_set", label="working set")
-    points = next(iter(predict(TOY, Copy(), limits_of(TOY)))).points
-
-    assert [str(with_level_names([at(size)], axis, points, TOY)[0].level) for size in (64 * MIB, 150 * MIB)] == [
-        "L2",
-        "L2",
-    ]
-    assert str(with_level_names([at(2**30)], axis, points, TOY)[0].level) == "unexplained transition at 1 GiB"
-    nearly, beyond = (
-        str(with_level_names([at(share * 4 * 64 * MIB)], axis, points, TOY)[0].level) for share in (0.99, 1.01)
-    )
-    assert nearly == "L2"  # of up to four times as much
-    assert beyond.startswith("unexplained")
-    assert str(with_level_names([at(50 * MIB)], axis, points, TOY)[0].level) == "unexplained transition at 50 MiB"
-    assert (
-        str(with_level_names([at(128 * KIB)], axis, points, TOY)[0].level) == "L1"
-    )  # of which local memory may take a part

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from gpureport.predict.occupancy import Resources, compiled_resources, local_memory_in_use_bytes, occupancy
 from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Architecture
+from tests.builders import altered
 from tests.toy import (
     ADRENO_RULES,
     APPLE_RULES,
@@ -18,17 +19,15 @@ from tests.toy import (
     TURING_RULES,
 )
 
-TURING = ARCHITECTURE.model_copy(update={"occupancy": TURING_RULES})
-RDNA3 = ARCHITECTURE.model_copy(update={"occupancy": RDNA3_RULES})
-RDNA3_PAIRS = ARCHITECTURE.model_copy(
-    update={"occupancy": RDNA3_RULES.model_copy(update={"units_per_group": 2})},
-)
+TURING = altered(ARCHITECTURE, occupancy=TURING_RULES)
+RDNA3 = altered(ARCHITECTURE, occupancy=RDNA3_RULES)
+RDNA3_PAIRS = altered(ARCHITECTURE, occupancy=altered(RDNA3_RULES, units_per_group=2))
 """Work-group processors of two compute units."""
-RDNA3_WAVE64 = RDNA3.model_copy(update={"wave_size": 64})
-GEN9 = ARCHITECTURE.model_copy(update={"occupancy": GEN9_RULES, "wave_size": 16, "max_work_group": 256})
-APPLE = ARCHITECTURE.model_copy(update={"occupancy": APPLE_RULES})
-MALI = ARCHITECTURE.model_copy(update={"occupancy": MALI_RULES, "wave_size": 16})
-ADRENO = ARCHITECTURE.model_copy(update={"occupancy": ADRENO_RULES, "wave_size": 128})
+RDNA3_WAVE64 = altered(RDNA3, wave_size=64)
+GEN9 = altered(ARCHITECTURE, occupancy=GEN9_RULES, wave_size=16, max_work_group=256)
+APPLE = altered(ARCHITECTURE, occupancy=APPLE_RULES)
+MALI = altered(ARCHITECTURE, occupancy=MALI_RULES, wave_size=16)
+ADRENO = altered(ARCHITECTURE, occupancy=ADRENO_RULES, wave_size=128)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +141,8 @@ def test_a_compiler_that_reports_no_local_memory_uses_none() -> None:
     told = Compilation(kernel="copy", options="", registers_per_work_item=40)
 
     assert compiled_resources(told) == Resources(40, 0, compiled=True)
-    assert compiled_resources(told.model_copy(update={"local_memory_bytes": 512})) == Resources(40, 512, compiled=True)
-    assert compiled_resources(told.model_copy(update={"registers_per_work_item": None})) is None
+    assert compiled_resources(altered(told, local_memory_bytes=512)) == Resources(40, 512, compiled=True)
+    assert compiled_resources(altered(told, registers_per_work_item=None)) is None
     assert compiled_resources(None) is None
 
 
@@ -153,7 +152,7 @@ def test_code_for_a_cpu_shows_whether_it_has_vectors() -> None:
     told = Compilation(kernel="copy", options="", code=code)
 
     assert compiled_resources(told) == Resources(0, vectorised=False)
-    assert compiled_resources(told.model_copy(update={"code": code.model_copy(update={"vectorised": None})})) is None
+    assert compiled_resources(altered(told, code=altered(code, vectorised=None))) is None
 
 
 @pytest.mark.parametrize(
@@ -181,5 +180,4 @@ def test_the_instructions_of_a_straight_loop_of_vectors_are_known(change: dict[s
 
     resources = compiled_resources(compilation)
 
-    assert resources is not None
     assert resources.instructions_per_stored_byte == expected

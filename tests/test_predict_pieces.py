@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.corner import memory_exponent
 from gpureport.predict.model import (
     busy_fraction,
     group_time_s,
@@ -19,7 +18,6 @@ from gpureport.predict.model import (
     memory_traffic_time,
     pipe_times,
     point_time,
-    shared_by_groups,
     smooth_maximum,
     usable_capacities,
     with_uneven_schedulers,
@@ -27,12 +25,11 @@ from gpureport.predict.model import (
     write_time_s,
 )
 from gpureport.predict.occupancy import Resources, occupancy
-from gpureport.predict.residency import NO_TRANSITION, ServingLevel
 from gpureport.predict.traffic import memory_bytes
-from gpureport.spec.database import load_database
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
-from tests.toy import GEN9_RULES, KIB, L1, L2, MIB, NO_LAUNCH_RATE, TOY, of_groups, toy
+from tests.builders import altered
+from tests.toy import GEN9_RULES, KIB, L1, MIB, NO_LAUNCH_RATE, TOY, of_groups, toy
 
 READ = Stream("a", 2**28, 16, 16)
 WRITE = Stream("b", 2**28, 16, 16, write=True)
@@ -40,10 +37,11 @@ WRITE = Stream("b", 2**28, 16, 16, write=True)
 
 FREE = Resources(32)
 WRITES = {"sector_writes_per_cycle": 0.5, "line_writes_per_cycle": 0.25}
+SECTORS, HALVES = Stream("a", 8192, 16, 16, write=True), Stream("a", 8192, 32, 16, write=True)
 
 
-CPU = toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)).model_copy(update={"kind": "cpu"})
-GEN9 = toy(occupancy=GEN9_RULES, wave_size=16, max_work_group=256).model_copy(update={"compute_units": 24})
+CPU = altered(toy(kind="cpu", occupancy=CpuOccupancy(local_memory_bytes=32 * KIB)), kind="cpu")
+GEN9 = altered(toy(occupancy=GEN9_RULES, wave_size=16, max_work_group=256), compute_units=24)
 HOLD_ALL, L2_HOLDS = (1e15, 1e15), (0.0, 1e15)
 """What L1 and L2 hold."""
 
@@ -85,39 +83,25 @@ def test_the_first_cache_is_each_units_own_the_second_is_shared() -> None:
     assert _served(TOY, few, size, L2_HOLDS) == (pytest.approx(size / 16e11), "L2")
 
 
-def test_a_level_is_no_faster_than_those_before_it() -> None:
-    """What L2 has to give once waits while units ask L1 for it eight times."""
-    size = 100 * 256 * 64
-    demand = of_groups(100, streams=(Stream("a", size / 64, 64, 64, passes=8.0),))
-
-    assert _served(TOY, demand, size, L2_HOLDS) == (pytest.approx(8 * size / 128e11), "L1")
-
-
 # Rounds
 
 
-@pytest.mark.parametrize(("groups", "rounds"), [(1, 1), (800, 1), (1000, 1.25), (1600, 2), (0.25, 1)])
-def test_rounds_are_those_of_resident_groups(groups: float, rounds: float) -> None:
-    """Eight groups of 256 on each of 100 units; the last round may be a part of one."""
-    demand = of_groups(groups)
+@pytest.mark.parametrize(
+    ("device", "registers", "groups", "rounds"),
+    [
+        # Eight groups of 256 on each of 100 units; the last round may be a part of one.
+        *((TOY, 32, groups, rounds) for groups, rounds in [(1, 1), (800, 1), (1000, 1.25), (1600, 2), (0.25, 1)]),
+        # Too many registers for any group: as if each unit held one.
+        (TOY, 256, 101, 1.01),
+        # Gen9: 56 threads of 16 lanes hold three groups of 256; 24 units are three subslices: nine slots.
+        *((GEN9, 32, groups, rounds) for groups, rounds in [(9, 1), (12, 4 / 3), (18, 2)]),
+    ],
+)
+def test_rounds_are_those_of_resident_groups(device: Device, registers: int, groups: float, rounds: float) -> None:
+    """Units of a subslice share its groups."""
+    resident = occupancy(device.architecture, (256,), Resources(registers))
 
-    assert work_group_rounds(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == rounds
-
-
-def test_what_does_not_fit_runs_one_by_one() -> None:
-    """Too many registers for any group: as if each unit held one."""
-    demand = of_groups(101)
-
-    assert occupancy(TOY.architecture, (256,), Resources(256)).groups_per_compute_unit == 0
-    assert work_group_rounds(TOY, demand, occupancy(TOY.architecture, (256,), Resources(256))) == 1.01
-
-
-def test_units_of_a_subslice_share_its_groups() -> None:
-    """Gen9: 56 threads of 16 lanes hold three groups of 256; 24 units are three subslices: nine slots."""
-    resident = occupancy(GEN9.architecture, (256,), FREE)
-
-    assert resident.groups_per_compute_unit == 3
-    assert [work_group_rounds(GEN9, of_groups(n), resident) for n in (9, 12, 18)] == pytest.approx([1, 4 / 3, 2])
+    assert work_group_rounds(device, of_groups(groups), resident) == pytest.approx(rounds)
 
 
 def test_latency_comes_once_a_round() -> None:
@@ -135,27 +119,21 @@ def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
     demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
     isolated = isolated_group(TOY, demand, 800.0, {})
+    unloaded = isolated_group(TOY, replace(demand, loaded=False), 800.0, {})
+    without_l2 = isolated_group(altered(TOY, caches=(L1,)), demand, 800.0, {})
 
     assert isolated.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
     assert isolated.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
-    assert isolated_group(TOY, replace(demand, loaded=False), 800.0, {}).loads_s == pytest.approx(
-        (3 * 800 + 2 * 256) * 1e-9
-    )
+    assert unloaded.loads_s == pytest.approx((3 * 800 + 2 * 256) * 1e-9)
+    assert without_l2.loads_s == pytest.approx(3 * 800 * 2 * 1e-9)
 
 
-def test_without_a_shared_cache_neighbours_bring_nothing() -> None:
-    """Rounds of neighbours' data cost nothing where no cache that all units share is known."""
-    device = TOY.model_copy(update={"caches": (L1,)})
-
-    assert isolated_group(device, of_groups(1, cached_chain=2.0), 800.0, {}).loads_s == 0.0
-
-
-def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
+@pytest.mark.parametrize(("chain", "instructions_s"), [(100.0, 1e-6), (1000.0, 4e-6)])
+def test_a_lone_group_issues_or_waits_whichever_takes_longer(chain: float, instructions_s: float) -> None:
     """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
-    short, long = (of_groups(1, chain={"int32": n}) for n in (100.0, 1000.0))
+    found = isolated_group(TOY, of_groups(1, chain={"int32": chain}), 0.0, {"int32": 1e-6})
 
-    assert isolated_group(TOY, short, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(1e-6)
-    assert isolated_group(TOY, long, 0.0, {"int32": 1e-6}).instructions_s == pytest.approx(4e-6)
+    assert found.instructions_s == pytest.approx(instructions_s)
 
 
 @pytest.mark.parametrize(
@@ -164,16 +142,6 @@ def test_a_lone_group_issues_or_waits_whichever_takes_longer() -> None:
 def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
     """Of four schedulers one wave uses one; five waves take two turns, of which the second is a quarter full."""
     assert issue_time_s(TOY, of_groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
-
-
-def test_pipes_of_the_whole_unit_do_not_mind_idle_schedulers() -> None:
-    """Local memory and the like serve a single wave at full rate; what shares a pipe with them adds up as it is."""
-    device = toy(pipes={"mixed": ("local", "int32")})
-    one_wave = of_groups(1, 32)
-
-    for shared in ("local", "shuffle", "memory", "barrier"):
-        assert issue_time_s(device, one_wave, {shared: 1e-6}) == pytest.approx(1e-6)
-    assert issue_time_s(device, one_wave, {"local": 1e-6, "int32": 1e-6}) == pytest.approx(5e-6)
 
 
 def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
@@ -185,21 +153,10 @@ def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
     assert with_uneven_schedulers(CPU, class_times, 6) == class_times
 
 
-def test_waves_stay_with_one_of_a_gcn_unit_s_four_pipes() -> None:
-    """Its one scheduler serves them in turn, so that a single wave has a quarter of the lanes."""
-    gcn = load_database().device("amd/rx_570")
-
-    assert with_uneven_schedulers(gcn, {"fp32": 1e-6}, 1)["fp32"] == pytest.approx(4e-6)
-
-
 def test_issue_is_that_of_one_group_by_the_slowest_pipe() -> None:
-    """The unit that has three of 201 groups takes 3 us for them: each takes one."""
+    """The unit that has three of 201 groups takes 3 us for them: each takes one. A core has one thread."""
     assert issue_time_s(TOY, of_groups(201), {"int32": 3e-6, "local": 1.5e-6}) == pytest.approx(1e-6)
     assert issue_time_s(TOY, of_groups(201), {}) == 0.0
-
-
-def test_a_processor_has_one_thread_of_instructions() -> None:
-    """All pipes of a core belong to whatever runs on it."""
     assert issue_time_s(CPU, of_groups(1, 32), {"int32": 1e-6}) == 0.0
 
 
@@ -210,38 +167,6 @@ def test_a_processor_has_one_thread_of_instructions() -> None:
 def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
     assert latency_exponent(groups) == pytest.approx(p)
-
-
-@pytest.mark.parametrize(
-    ("streams", "stacked", "others"),
-    [((WRITE,), 6.0, 6.0), ((READ,), 3.0, 6.0), ((READ, WRITE), 2.6, 5.2)],
-)
-def test_streams_saturate_memory_at_corners_of_their_own(
-    streams: tuple[Stream, ...], stacked: float, others: float
-) -> None:
-    """Writes do not wait for each other, reads wait for writes; more channels are loaded less evenly."""
-    gddr = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"stacked": False})})
-    demand = of_groups(1, streams=streams)
-
-    assert (memory_exponent(TOY, demand), memory_exponent(gddr, demand)) == (stacked, others)
-
-
-def test_data_that_all_groups_read_at_once_come_from_memory_once() -> None:
-    """If 1 GiB of requests are in flight and the L2 is four times as fast as memory, it serves 256 MiB."""
-    levels = [ServingLevel(name, size, NO_TRANSITION, cost) for name, size, cost in
-              (("L1", 256.0 * KIB, 0.5), ("L2", 64.0 * MIB, 1.0), ("DRAM", math.inf, 4.0))]  # fmt: skip
-
-    def served(in_flight: float) -> list[float]:
-        return [level.capacity_bytes for level in shared_by_groups(TOY, levels, in_flight)]
-
-    assert served(1024 * MIB) == [256 * KIB, 256 * MIB, math.inf]
-    assert served(128 * MIB) == served(0) == [256 * KIB, 64 * MIB, math.inf]
-
-
-def test_a_smooth_maximum_of_infinite_exponent_is_the_largest() -> None:
-    """No power of a number is taken, which could be too large."""
-    assert smooth_maximum([2.0, 3.0, 0.0], math.inf) == 3.0
-    assert smooth_maximum([], math.inf) == 0.0
 
 
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=6), st.floats(1.0, 50.0), st.floats(1.0, 4.0))
@@ -269,28 +194,20 @@ def _loads_and_computes(groups: int, **changes: Any) -> Demand:
     return replace(demand, **changes)
 
 
-def test_groups_of_one_round_wait_load_and_compute_in_step() -> None:
-    """Loads of 256 x 2 cycles, 4 KiB at 32 bytes a cycle, 256 000 operations at 64 a cycle: one after another."""
-    found = point_time(TOY, _loads_and_computes(100), FREE)
+def test_groups_of_one_round_wait_load_and_compute_in_step_and_others_overlap() -> None:
+    """Loads of 256 x 2 cycles, 4 KiB at 32 bytes a cycle, 256 000 operations at 64 a cycle: one after another.
 
-    assert found.time_s == pytest.approx(2e-6 + 0.512e-6 + 0.128e-6 + 4e-6)
-
-
-def test_groups_that_go_round_and_round_overlap() -> None:
-    """Alone on its unit, a group takes the longer of its traffic and its own loads and operations.
-
-    The last of 100 groups starts 0.1 microseconds after the first.
+    Out of step, a group takes the longer of its traffic and its own loads and operations; the last of 100 groups
+    starts 0.1 microseconds after the first. Groups of a processor are never in step.
     """
-    found = point_time(TOY, _loads_and_computes(100, in_step=False), FREE)
+    together, apart = (
+        [point_time(device, _loads_and_computes(100, in_step=step), FREE).time_s for device in (TOY, CPU)]
+        for step in (True, False)
+    )
 
-    assert found.time_s == pytest.approx(2e-6 + 0.1e-6 + 0.512e-6 + 4e-6)
-
-
-def test_a_processors_groups_are_never_in_step() -> None:
-    """Whether the demand says so or not."""
-    one, other = (point_time(CPU, _loads_and_computes(100, in_step=step), FREE).time_s for step in (True, False))
-
-    assert one == other
+    assert together[0] == pytest.approx(2e-6 + 0.512e-6 + 0.128e-6 + 4e-6)
+    assert apart[0] == pytest.approx(2e-6 + 0.1e-6 + 0.512e-6 + 4e-6)
+    assert together[1] == apart[1]
 
 
 @pytest.mark.parametrize(("rounds", "chain"), [(1, 1.0), (2, 1.0), (4, 1.0), (1, 3.0), (2, 2.0), (1, 0.5)])
@@ -315,17 +232,6 @@ def test_groups_start_at_the_devices_rate() -> None:
     assert group_time_s(TOY, of_groups(5000)) == pytest.approx(5e-6)
 
 
-def test_starting_groups_waits_for_nobody() -> None:
-    """Two that take equally long do not make one another slower, but the last group runs after it has started."""
-    demand = of_groups(10_000, 32, operations={"int32": 10_000 * 6400.0}, in_step=False)
-    found = point_time(TOY, demand, FREE)
-
-    assert found.ceilings_s["groups"] == pytest.approx(10e-6) == found.ceilings_s["int32"]
-    without = point_time(NO_LAUNCH_RATE, demand, FREE).time_s
-    last_s = 6400 / 16 * 1e-9  # one wave on one of four schedulers
-    assert found.time_s == pytest.approx(max(without, 2e-6 + 10e-6 + last_s))
-
-
 # Writes
 
 
@@ -333,39 +239,33 @@ def _written(device: Device, demand: Demand) -> float:
     return write_time_s(device, demand, occupancy(device.architecture, demand.work_group, FREE))
 
 
-def test_sectors_that_are_written_take_the_shared_cache_a_time() -> None:
-    """128 KiB are 4096 sectors; half a sector a cycle for each of 100 units: 81.92 cycles."""
-    stream = Stream("a", 8192, 16, 16, write=True)
-
-    assert _written(toy(**WRITES), of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9)
-    twice = of_groups(100, streams=(replace(stream, outer_passes=2.0),))
-    assert _written(toy(**WRITES), twice) == pytest.approx(163.84e-9)
-
-
-def test_reads_are_no_writes() -> None:
+@pytest.mark.parametrize(
+    ("rates", "stream", "lines", "expected_ns"),
+    [
+        # 128 KiB are 4096 sectors; half a sector a cycle for each of 100 units: 81.92 cycles.
+        (WRITES, SECTORS, None, 81.92),
+        (WRITES, replace(SECTORS, outer_passes=2.0), None, 163.84),
+        (WRITES, replace(SECTORS, write=False), None, 0.0),
+        # Halves of 8192 sectors; at 25 lines a cycle their 4000 lines take 160 ns more.
+        (WRITES, HALVES, None, 163.84),
+        (WRITES, HALVES, 500.0, 183.84),
+        (WRITES, HALVES, 4000.0, 323.84),
+        # Whole sectors need no further access; with a quarter of the sectors half written, half of the lines count.
+        (WRITES, SECTORS, 4000.0, 81.92),
+        (WRITES, replace(HALVES, used_bytes=24), 4000.0, 163.84 + 80),
+        # An architecture may know one of both limits, or none.
+        ({}, SECTORS, 4000.0, 0.0),
+        ({"sector_writes_per_cycle": 0.5}, SECTORS, 4000.0, 81.92),
+        ({"line_writes_per_cycle": 0.25}, SECTORS, 4000.0, 160.0),
+    ],
+)
+def test_sectors_and_lines_that_are_written_take_the_shared_cache_a_time(
+    rates: dict[str, float], stream: Stream, lines: float | None, expected_ns: float
+) -> None:
     """Only what is written counts."""
-    assert _written(toy(**WRITES), of_groups(100, streams=(Stream("a", 8192, 16, 16),))) == 0.0
+    demand = of_groups(100, streams=(stream,), line_writes=lines)
 
-
-def test_many_small_writes_take_as_long_as_their_number() -> None:
-    """Halves of 8192 sectors take 163.84 ns. At 25 lines a cycle their 4000 lines take 160 ns more."""
-    stream = Stream("a", 8192, 32, 16, write=True)
-
-    def of(lines: float | None, stream: Stream = stream) -> float:
-        return _written(toy(**WRITES), of_groups(100, streams=(stream,), line_writes=lines))
-
-    assert of(4000.0) == pytest.approx(323.84e-9)
-    assert of(500.0) == pytest.approx(183.84e-9)
-    assert of(None) == pytest.approx(163.84e-9)
-
-
-def test_lines_of_whole_sectors_take_no_additional_time() -> None:
-    """Whole sectors need no further access; with a quarter of the sectors half written, half of the lines count."""
-    whole = of_groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
-    most = replace(whole, streams=(Stream("a", 8192, 32, 24, write=True),))
-
-    assert _written(toy(**WRITES), whole) == pytest.approx(81.92e-9)
-    assert _written(toy(**WRITES), most) == pytest.approx(163.84e-9 + 80e-9)
+    assert _written(toy(**rates), demand) == pytest.approx(expected_ns * 1e-9)
 
 
 @pytest.mark.parametrize(("share", "slices"), [(1, 1), (50, 50), (0.3, 1)])
@@ -373,21 +273,12 @@ def test_slices_write_in_parallel(share: float, slices: int) -> None:
     """50 slices take twice as long as the 100 compute units for which the rate would count without slices."""
     device = toy(**WRITES)
     shared = device.caches[-1]
-    sliced = shared.model_copy(update={"slice_bytes": int(shared.capacity_bytes / share)})
+    sliced = altered(shared, slice_bytes=int(shared.capacity_bytes / share))
     stream = Stream("a", 8192, 16, 16, write=True)
-    device = device.model_copy(update={"caches": (*device.caches[:-1], sliced)})
+    device = altered(device, caches=(*device.caches[:-1], sliced))
 
     assert sliced.slices == slices
     assert _written(device, of_groups(100, streams=(stream,))) == pytest.approx(81.92e-9 * 100 / slices)
-
-
-def test_a_limit_that_nobody_knows_is_none() -> None:
-    """An architecture may know one of both."""
-    demand = of_groups(100, streams=(Stream("a", 8192, 16, 16, write=True),), line_writes=4000.0)
-
-    assert _written(TOY, demand) == 0.0
-    assert _written(toy(sector_writes_per_cycle=0.5), demand) == pytest.approx(81.92e-9)
-    assert _written(toy(line_writes_per_cycle=0.25), demand) == pytest.approx(160e-9)
 
 
 def test_writes_share_the_cache_with_its_other_traffic() -> None:
@@ -423,26 +314,27 @@ def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
     assert times["local"] == pytest.approx(1e-6)
 
 
-@pytest.mark.parametrize(("conflicts", "unified", "factor"), [(32, True, 32), (16, True, 20), (32, False, 20)])
-def test_lines_in_the_same_banks_are_read_one_a_cycle(conflicts: float, unified: bool, factor: float) -> None:
+@pytest.mark.parametrize(
+    ("conflicts", "looked_up", "unified", "rate", "factor"),
+    [
+        (32, 1.6, True, 32.0, 32),
+        (16, 1.6, True, 32.0, 20),
+        (32, 1.6, False, 32.0, 20),
+        # Accesses of 16 lanes a cycle take two cycles each: of 32 lines in the same banks 32 cycles, not 64.
+        (32, 3.2, True, 16.0, 32),
+    ],
+)
+def test_lines_in_the_same_banks_are_read_one_a_cycle(
+    conflicts: float, looked_up: float, unified: bool, rate: float, factor: float
+) -> None:
     """Where L1 has banks of its own, only how many are looked up at once counts: 32 lines at 1.6."""
     first, *others = TOY.caches
-    first = first.model_copy(update={"unified_with_local_memory": unified})
-    device = toy(lines_per_access=1.6).model_copy(update={"caches": (first, *others)})
-    column = {"lines_per_access": 32.0, "line_conflicts": conflicts}
-    demand = of_groups(100, operations={"memory": 3.2e6}, **column)
+    first = altered(first, unified_with_local_memory=unified)
+    rates = {**TOY.architecture.rates_per_cycle, "memory": rate}
+    device = altered(toy(lines_per_access=looked_up, rates_per_cycle=rates), caches=(first, *others))
+    demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=conflicts)
 
     assert instruction_class_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
-
-
-def test_a_slow_pipe_hides_conflicts() -> None:
-    """Accesses of 16 lanes a cycle take two cycles each: of 32 lines in the same banks 32 cycles, not 64."""
-    rates = {**TOY.architecture.rates_per_cycle, "memory": 16.0}
-    device = toy(lines_per_access=3.2, rates_per_cycle=rates)
-    assert device.caches[0].unified_with_local_memory
-    demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=32.0)
-
-    assert instruction_class_times(device, demand)["memory"] == pytest.approx(32e-6)
 
 
 def test_a_barrier_keeps_local_memory_from_other_work() -> None:
@@ -456,16 +348,11 @@ def test_a_barrier_keeps_local_memory_from_other_work() -> None:
     assert instruction_class_times(toy(barrier_cycles=3.0), isolated)["local"] == pytest.approx(3e-6)
 
 
-def test_conflicts_and_lines_do_not_mix() -> None:
-    """Bank conflicts slow down local memory alone."""
-    demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, local_conflicts=8.0)
+def test_bank_conflicts_slow_down_local_memory_alone_and_classes_without_a_rate_cost_nothing() -> None:
+    """What an architecture does not list is no ceiling."""
+    demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6, "permute": 1e9}, local_conflicts=8.0)
 
     assert instruction_class_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
-
-
-def test_classes_without_a_rate_cost_nothing() -> None:
-    """What an architecture does not list is no ceiling."""
-    assert instruction_class_times(TOY, of_groups(100, operations={"permute": 1e9})) == {}
 
 
 def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
@@ -543,7 +430,7 @@ def test_more_data_never_move_in_less_time(power: float, larger: float) -> None:
 
 def test_a_device_without_caches_is_bound_by_memory() -> None:
     """All levels are optional; lines are then what memory moves at once."""
-    bare = TOY.model_copy(update={"caches": ()})
+    bare = altered(TOY, caches=())
     found = point_time(bare, of_groups(4000, streams=(Stream("a", 2**22, 16, 16),)), FREE)
 
     assert (str(found.level), found.bottleneck) == ("DRAM", "DRAM")
@@ -551,33 +438,18 @@ def test_a_device_without_caches_is_bound_by_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("streams", "rate"),
+    ("device", "streams", "rate"),
     [
-        ((READ,), 0.98e12),
-        ((WRITE,), 0.98e12),
-        ((READ, replace(READ, buffer="c")), 0.98e12),
-        ((READ, WRITE), 0.9e12),
-        ((replace(WRITE, used_bytes=8),), 0.9e12),
+        (TOY, (READ,), 0.98e12),
+        (TOY, (WRITE,), 0.98e12),
+        (TOY, (READ, replace(READ, buffer="c")), 0.98e12),
+        (TOY, (READ, WRITE), 0.9e12),
+        (TOY, (replace(WRITE, used_bytes=8),), 0.9e12),
+        (altered(CPU, caches=()), (READ,), 0.9e12),
     ],
 )
-def test_memory_loses_less_where_data_go_one_way(streams: tuple[Stream, ...], rate: float) -> None:
-    """A fifth of what other streams lose; records that are partly written have to be read, too."""
-    found = point_time(TOY, of_groups(4000, streams=streams), FREE)
+def test_memory_loses_less_where_data_go_one_way(device: Device, streams: tuple[Stream, ...], rate: float) -> None:
+    """A fifth of what others lose; partly written records are read, too; cores keep streams from all of it."""
+    found = point_time(device, of_groups(4000, streams=streams), FREE)
 
-    moved = memory_bytes(streams, TOY, every_pass=False)
-    assert found.ceilings_s["DRAM"] == pytest.approx(moved / rate)
-
-
-def test_processors_lose_as_much_either_way() -> None:
-    """There cores keep streams from the listed bandwidth, not the bus."""
-    processor = CPU.model_copy(update={"caches": ()})
-
-    assert point_time(processor, of_groups(4000, streams=(READ,)), FREE).ceilings_s["DRAM"] == pytest.approx(
-        2**32 / 0.9e12
-    )
-
-
-def test_the_toy_has_the_caches_that_are_assumed_here() -> None:
-    """Bytes a cycle, latencies and lines that the arithmetic above uses."""
-    assert (L1.bandwidth_bytes_per_cycle, L2.bandwidth_bytes_per_cycle) == (128, 32)
-    assert (L1.latency_cycles, L2.latency_cycles, L2.line_bytes) == (32, 256, 128)
+    assert found.ceilings_s["DRAM"] == pytest.approx(memory_bytes(streams, device, every_pass=False) / rate)

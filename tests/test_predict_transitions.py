@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 from gpureport.predict.model import (
-    FILL_TIME,
     bytes_in_flight,
-    misses_of,
-    point_time,
     transition_range,
     write_time_s,
 )
@@ -23,12 +20,11 @@ from gpureport.predict.residency import Misses, ServingLevel, staircase
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads.model import Demand, Stream
-from tests.toy import L1, L2, MIB, TOY, toy
+from tests.builders import altered
+from tests.toy import L1, L2, TOY, toy
 
 ORDERED, WRITTEN, TO_AND_FRO = (Transition(onset=0.6, midpoint=middle, end=0.9) for middle in (0.75, 0.67, 0.8))
-CACHE = L2.model_copy(
-    update={"cyclic_transition": ORDERED, "write_transition": WRITTEN, "ping_pong_transition": TO_AND_FRO},
-)
+CACHE = altered(L2, cyclic_transition=ORDERED, write_transition=WRITTEN, ping_pong_transition=TO_AND_FRO)
 READ = Demand(
     work_items=256_000,
     work_group=(256,),
@@ -47,7 +43,7 @@ def test_cyclic_sweeps_and_writes_have_their_own_transitions() -> None:
     )
     back = replace(COPY, ping_pong=True)
     assert transition_range(CACHE, back, overlapping=False) == TO_AND_FRO
-    assert transition_range(CACHE.model_copy(update={"ping_pong_transition": None}), back, overlapping=False) == WRITTEN
+    assert transition_range(altered(CACHE, ping_pong_transition=None), back, overlapping=False) == WRITTEN
     for demand in (READ, COPY):
         assert transition_range(L2, demand, overlapping=False) == L2.bandwidth_transition
 
@@ -59,19 +55,6 @@ def test_passes_overlap_if_groups_have_asked_for_all_data_before_they_end() -> N
     assert bytes_in_flight(TOY, READ, resident) == 64 * 2**24 * 0.8
     assert bytes_in_flight(TOY, replace(READ, work_items=25_600), resident) == 64 * 2**24
     assert bytes_in_flight(TOY, replace(READ, reused="dispatch"), resident) == 0
-
-
-def test_the_model_asks_whether_passes_overlap() -> None:
-    """48 MiB are three quarters of the cache: half way for passes in order, all in it for any others."""
-    device = TOY.model_copy(update={"caches": (TOY.caches[0], CACHE)})
-    stream = Stream("data", 48 * MIB / 16, 16, 16, passes=64.0, outer_passes=64.0)
-    many = Demand(10**8, (256,), streams=(stream,), reused="kernel")
-    ordered, overlapping = (
-        point_time(device, demand, Resources(1)).ceilings_s["L2"] for demand in (many, replace(many, work_items=10**5))
-    )
-
-    assert overlapping == pytest.approx(64 * 48 * MIB / 32e11)
-    assert ordered > 1.5 * overlapping
 
 
 @dataclass
@@ -168,12 +151,12 @@ def test_two_partitions_give_out_at_two_thirds() -> None:
     assert _shares(0.70, ways=4096).missed > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ["nvidia/h200_sxm", "nvidia/a100_sxm_80"])
 def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -> None:
     """Reads take as long as the cache needs for all or memory for what it serves, whichever is longer."""
     device = load_database().device(entry)
     cache = device.caches[-1]
-    assert cache.cyclic_transition is not None
     longer = device.level_bandwidth_bytes_per_s(cache) / _memory_bytes_per_s(device)
     sizes = [0.5 + 0.02 * i for i in range(26)]
     times = [_shares(size).missed * longer for size in sizes]
@@ -183,47 +166,16 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
     assert cache.cyclic_transition.end == pytest.approx(_where(sizes, times, 0.95 * longer), rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_transition_of_copies_is_that_of_the_simulation() -> None:
     """Its positions are those of the fraction of reads that miss; half of a copy's accesses are reads."""
     cache = load_database().device("nvidia/h200_sxm").caches[-1]
-    assert cache.write_transition is not None
     sizes = [0.46 + 0.02 * i for i in range(26)]
     missed = [2 * _shares(size, order="copy").missed for size in sizes]
 
     assert cache.write_transition.onset == pytest.approx(_where(sizes, missed, 0.05), rel=0.05)
     assert cache.write_transition.midpoint == pytest.approx(_where(sizes, missed, 0.5), rel=0.03)
     assert cache.write_transition.end == pytest.approx(_where(sizes, missed, 0.95), rel=0.05)
-
-
-_KNOWN = toy(sector_writes_per_cycle=0.5).model_copy(
-    update={"caches": (L1, CACHE.model_copy(update={"partitions": 1, "slice_bytes": CACHE.capacity_bytes // 16}))}
-)
-
-
-def test_copies_exchange_what_they_read_and_what_they_write() -> None:
-    """Half of the bytes each. Only reads fill the cache; partly written sectors do, too, and count as written data."""
-    cache = _KNOWN.caches[-1]
-    read, written = misses_of(_KNOWN, cache, replace(COPY, ping_pong=True))
-    fill_s = FILL_TIME * 2**20 * 16 / cache.sector_bytes / (0.5 * 16 * _KNOWN.clock_hz)
-
-    assert (read.transition, written.transition) == (TO_AND_FRO, WRITTEN)
-    assert (read.share, written.share) == (0.5, 0.5)
-    assert read.fill_cost == pytest.approx(fill_s)
-    assert written.fill_cost == 0
-
-    partly = Stream("to", 2**20, cache.sector_bytes, cache.sector_bytes // 2, write=True)
-    _, merged = misses_of(_KNOWN, cache, replace(COPY, streams=(COPY.streams[0], partly)))
-    assert merged.fill_cost == pytest.approx(fill_s * cache.sector_bytes / 16)
-    assert merged.share > 0.5
-
-
-def test_exchange_with_memory_is_unknown_without_rates_reads_or_writes() -> None:
-    """Then costs are interpolated."""
-    cache = _KNOWN.caches[-1]
-    writes = replace(COPY, streams=COPY.streams[1:])
-
-    assert misses_of(_KNOWN, cache, READ) == misses_of(_KNOWN, cache, writes) == ()
-    assert misses_of(TOY, cache, COPY) == misses_of(_KNOWN, _KNOWN.caches[0], COPY) == ()
 
 
 @pytest.mark.parametrize(("fraction", "cost"), [(0.0, 10.0), (0.5, 13.0), (0.8, 16.0), (1.0, 20.0)])
@@ -254,10 +206,7 @@ def test_the_model_counts_what_crosses_between_partitions() -> None:
     A sector that two stores fill is worth two.
     """
     device = toy(sector_writes_per_cycle=0.5)
-    parted, whole = (
-        device.model_copy(update={"caches": (L1, CACHE.model_copy(update={"partitions": partitions}))})
-        for partitions in (2, 1)
-    )
+    parted, whole = (altered(device, caches=(L1, altered(CACHE, partitions=partitions))) for partitions in (2, 1))
     sectors = 2**20 * 16 / CACHE.sector_bytes
     once_s = sectors / (0.5 * TOY.compute_units * TOY.clock_hz)
     back, few = replace(COPY, ping_pong=True), occupancy(TOY.architecture, COPY.work_group, Resources(64))

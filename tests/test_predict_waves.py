@@ -46,12 +46,6 @@ def test_stores_delay_the_next_group() -> None:
     assert cycles == pytest.approx([300, 700, 500])
 
 
-def test_without_a_figure_groups_follow_at_once() -> None:
-    """As on processors, whose groups are loops."""
-    assert TOY.architecture.turnover_cycles == 0
-    assert load_database().device("cpu/x86_64").architecture.turnover_cycles == 0
-
-
 def test_groups_that_only_write_take_what_passes_between_them() -> None:
     """One wave a multiprocessor at a time: 13.8 KB in 361 cycles of an A100, as RRZE-HPC/gpu-benches has it."""
     device = load_database().device("nvidia/a100_sxm_40")
@@ -83,18 +77,6 @@ def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> Non
     assert isolated.time_s == pytest.approx(2e-6 + 4 * 64e-6)
 
 
-def test_memory_is_shared_even_then() -> None:
-    """Groups on other units wait for it, too."""
-    streams = (Stream("data", 400 * 1024 * 64.0, 16, 16),)
-    demand = of_groups(400, 1024, streams=streams, memory_chain=1.0, reused="never", in_step=False)
-    memory_s = point_time(NO_LAUNCH_RATE, demand, LARGE).ceilings_s["DRAM"]
-    waiting = replace(demand, chain={"int32": (memory_s / 4 - 1.6e-6) / 4e-9})
-    found = point_time(NO_LAUNCH_RATE, waiting, LARGE)
-
-    assert found.ceilings_s["latency"] == pytest.approx(memory_s)
-    assert found.time_s - 2e-6 == pytest.approx(2 ** (1 / 4) * memory_s)
-
-
 @given(st.floats(1, 1e5), st.floats(1, 4), st.floats(0.1, 1e3), st.floats(0, 1e5), st.booleans())
 def test_more_instructions_never_make_a_lone_group_faster(
     operations: float, more: float, loads: float, chain: float, barrier: bool
@@ -113,18 +95,6 @@ def test_more_instructions_never_make_a_lone_group_faster(
         return point_time(NO_LAUNCH_RATE, replace(demand, operations=work), LARGE).time_s
 
     assert time_s(operations) <= time_s(operations * more) * (1 + 1e-9) <= time_s(operations) * more * (1 + 1e-6)
-
-
-def test_a_processor_s_core_has_one_group_at_a_time_and_overlaps_all_the_same() -> None:
-    """What it waits for and what it issues are two ceilings with a smooth maximum, as ever."""
-    device = load_database().device("cpu/x86_64")
-    groups = 64 * device.compute_units
-    demand = of_groups(groups, operations={"fp32": groups * 256 * 4096.0}, chain={"fp32": 4096.0})
-    found = point_time(device, demand, Resources(16))
-
-    assert found.occupancy.groups_per_compute_unit == 1
-    largest = max(found.ceilings_s["fp32"], found.ceilings_s["latency"])
-    assert found.time_s - device.launch.batched_s > 1.001 * largest
 
 
 # The last waves
@@ -163,20 +133,3 @@ def test_waves_that_meet_at_barriers_end_together() -> None:
     (first, second) = (point_time(NO_LAUNCH_RATE, demand, FREE).time_s for demand in (free, met))
 
     assert first > 1.05 * second
-
-
-def test_ballots_on_an_h200_end_a_wave_late() -> None:
-    """301 transpositions by ballot: 66.1 us for one group, 57.9 us more for each further one (reports/nvidia-h200)."""
-    device = load_database().device("nvidia/h200_sxm")
-    columns = {"ballot": 32.0, "int32": 64.0, "instruction": 96.0}
-
-    def time_us(groups: int) -> float:
-        demand = of_groups(
-            132 * groups,
-            operations={name: n * 301 * 132 * groups * 256 for name, n in columns.items()},
-            chain={"ballot": 301.0, "int32": 33 * 301.0},
-        )
-        return (point_time(device, demand, Resources(24)).time_s - device.launch.batched_s) * 1e6
-
-    assert time_us(1) == pytest.approx(66.1, rel=0.03)
-    assert time_us(3) - time_us(2) == pytest.approx(57.9, rel=0.05)

@@ -10,6 +10,7 @@ from gpureport.predict.uncertainty.sensitivity import mapped_facts, specified_de
 from gpureport.records.observation import Observation
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
+from tests.builders import altered
 from tests.make_report import make_report
 
 
@@ -21,7 +22,7 @@ def cpu() -> Device:
 
 def _with_fp32(device: Device, rate: float) -> Device:
     rates = {**device.architecture.rates_per_cycle, "fp32": rate}
-    return device.model_copy(update={"architecture": device.architecture.model_copy(update={"rates_per_cycle": rates})})
+    return altered(device, architecture=altered(device.architecture, rates_per_cycle=rates))
 
 
 def test_a_noisy_value_counts_less(cpu: Device) -> None:
@@ -60,8 +61,8 @@ def _facts(device: Device) -> dict[str, float]:
 
 def _observation(width: float) -> Observation:
     found = make_report(families=1).observations[0]
-    points = (p.model_copy(update={"ci_low": p.value / width, "ci_high": p.value * width}) for p in found.points)
-    return found.model_copy(update={"points": tuple(points)})
+    points = (altered(p, ci_low=p.value / width, ci_high=p.value * width) for p in found.points)
+    return altered(found, points=tuple(points))
 
 
 def test_noise_follows_from_the_intervals() -> None:

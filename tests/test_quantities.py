@@ -16,7 +16,6 @@ from gpureport.measure.backends.describe import describe
 from gpureport.records.report import load_report
 from gpureport.results import published
 from gpureport.spec import plausibility
-from gpureport.spec.check import check_file
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.reading import read_file
 from tests.make_report import make_report
@@ -29,7 +28,9 @@ RECORD = Path(__file__).parents[1] / "reports" / "published" / "gtx_1060_bit_tra
 @pytest.fixture
 def data() -> dict[str, Any]:
     """A report as its file has it."""
-    return make_report(families=1).model_dump(mode="json")
+    report = make_report(families=1).model_dump(mode="json")
+    report["settings"]["workloads"] = ["memory"]
+    return report
 
 
 def _set(data: Any, path: Steps, value: object) -> None:
@@ -42,106 +43,81 @@ def _set(data: Any, path: Steps, value: object) -> None:
 POINT = ("measurements", 0, "points", 0)
 
 
-@pytest.mark.parametrize("value", [-1.0, -1e-9, 1e100, "1e999", "nan"])
-@pytest.mark.parametrize(
-    "path",
-    [
-        (*POINT, "samples_s", 0),
-        (*POINT, "taken_at_s", 0),
-        (*POINT, "point", "work"),
-        (*POINT, "point", "x"),
-        ("measurements", 0, "duration_s"),
-        ("predictions", 0, "points", 0, "time_s"),
-        ("predictions", 0, "points", 0, "ceilings_s", "L2"),
-        ("predictions", 0, "features", 0, "value"),
-        ("observations", 0, "points", 0, "ci_low"),
-        ("observations", 0, "features", 0, "ci_high"),
-        ("findings", 0, "ratio"),
-        ("machine", "clocks", 0, "clock_hz"),
-        ("machine", "opencl", "clock_hz"),
-        ("machine", "memory_bytes"),
-        ("device", "clock_hz"),
-        ("device", "launch", "single_s"),
-        ("device", "caches", 0, "latency_transition", "midpoint"),
-    ],
-    ids=lambda path: ".".join(map(str, path)),
+NUMBERS = (
+    (*POINT, "samples_s", 0),
+    (*POINT, "point", "work"),
+    ("measurements", 0, "duration_s"),
+    ("predictions", 0, "points", 0, "time_s"),
+    ("predictions", 0, "points", 0, "ceilings_s", "L2"),
+    ("predictions", 0, "features", 0, "value"),
+    ("observations", 0, "points", 0, "ci_low"),
+    ("findings", 0, "ratio"),
+    ("machine", "clocks", 0, "clock_hz"),
+    ("machine", "memory_bytes"),
+    ("device", "clock_hz"),
+    ("device", "caches", 0, "latency_transition", "midpoint"),
 )
-def test_a_number_that_cannot_be_is_refused(path: Steps, value: object, data: dict[str, Any], tmp_path: Path) -> None:
-    """The sentence names the field."""
-    _set(data, path, value)
-    (tmp_path / "report.json").write_text(json.dumps(data))
+DIVISORS = (
+    (*POINT, "samples_s", 0),
+    (*POINT, "point", "work"),
+    *(("device", field) for field in ("compute_units", "clock_hz")),
+    ("device", "caches", 1, "capacity_bytes"),
+    ("device", "memory", "bandwidth_bytes_per_s"),
+    ("device", "architecture", "wave_size"),
+    ("device", "architecture", "rates_per_cycle", "int32"),
+    ("device", "architecture", "occupancy", "register_granularity"),
+)
+NAMES = (
+    ("device", "name"),
+    ("device", "caches", 0, "name"),
+    ("machine", "cpu"),
+    ("predictions", 0, "key", "sweep"),
+    (*POINT, "point", "label"),
+    ("settings", "workloads", 0),
+)
 
+
+def _refusal(data: dict[str, Any], folder: Path) -> str:
+    """Write a report that is wrong, and return what its reader says of it."""
+    (folder / "report.json").write_text(json.dumps(data))
     with pytest.raises(InputError) as caught:
-        load_report(tmp_path)
-    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-    assert f": {field.partition('_transition')[0]}" in str(caught.value)
+        load_report(folder)
     assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        (*POINT, "samples_s", 0),
-        (*POINT, "point", "work"),
-        *(("device", field) for field in ("compute_units", "clock_hz")),
-        ("device", "caches", 1, "capacity_bytes"),
-        ("device", "memory", "bandwidth_bytes_per_s"),
-        ("device", "architecture", "wave_size"),
-        ("device", "architecture", "rates_per_cycle", "int32"),
-        ("device", "architecture", "occupancy", "register_granularity"),
-    ],
-)
-def test_what_is_divided_by_is_above_zero(path: Steps, data: dict[str, Any], tmp_path: Path) -> None:
-    """Times, work, and the values of a device."""
-    _set(data, path, 0)
-    (tmp_path / "report.json").write_text(json.dumps(data))
-
-    with pytest.raises(InputError, match="is wrong: it must be "):
-        load_report(tmp_path)
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("path", "value", "sentence"),
     [
+        *((path, value, "") for path in NUMBERS for value in (-1e-9, 1e100, "nan")),
+        *((path, 0, "it must be ") for path in DIVISORS),
+        # Far beyond the length of any name.
+        *((path, "x" * 1001, "it must have at most 1000 characters") for path in NAMES),
         ((*POINT, "taken_at_s"), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
-        (
-            ("device", "caches", 0, "latency_transition", "midpoint"),
-            9,
-            "must ascend from onset through",
-        ),
+        (("device", "caches", 0, "latency_transition", "midpoint"), 9, "must ascend from onset through"),
         (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),
-        (
-            ("device", "architecture", "occupancy"),
-            {
-                **dict.fromkeys(("simds", "max_waves_per_simd", "max_vector_registers", "max_groups"), 4),
-                "rule": "amd",
-                "vector_registers": {"64": 512},
-                "vector_register_granularity": {"64": 8},
-                **dict.fromkeys(("local_memory_bytes", "local_memory_granularity_bytes"), 1024),
-            },
-            "occupancy.vector_registers has no value for wave_size 32; add one",
-        ),
     ],
 )
-def test_numbers_that_contradict_each_other_are_refused(
+def test_what_cannot_be_is_refused(
     path: Steps, value: object, sentence: str, data: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The sentence says what they should have in common."""
+    """The sentence names the field, and says what is wrong."""
     _set(data, path, value)
+    told = _refusal(data, tmp_path).replace("occupancy.nvidia.", "occupancy.")
+
+    assert sentence in told
+    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    assert f": {field.partition('_transition')[0].removesuffix('.taken_at_s')}" in told
+
+
+def test_a_name_may_have_1000_characters(data: dict[str, Any], tmp_path: Path) -> None:
+    """Wherever it is."""
+    for path in NAMES:
+        _set(data, path, "x" * 1000)
+    data["settings"]["workloads"] = ["x" * 1000]
     (tmp_path / "report.json").write_text(json.dumps(data))
 
-    with pytest.raises(InputError, match=sentence):
-        load_report(tmp_path)
-
-
-def _report(data: dict[str, Any], folder: Path) -> str:
-    """Write a report that is wrong, and return what both of its readers say of it: that of a part says nothing."""
-    (folder / "report.json").write_text(json.dumps(data))
-    assert read_excerpt(folder) is None
-    with pytest.raises(InputError) as caught:
-        load_report(folder)
-    assert len(str(caught.value)) < 300
-    return str(caught.value)
+    assert load_report(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +139,8 @@ def test_nothing_is_there_twice(path: Steps, what: str, data: dict[str, Any], tm
     items.append(copy.deepcopy(items[0]))
     name = items[0]["key"]["variant"] if what != "point" else items[0]["point"]["label"]
 
-    told = _report(data, tmp_path)
+    told = _refusal(data, tmp_path)
+    assert read_excerpt(tmp_path) is None
     assert f"{path[-1]} is wrong: it must have each {what} once; " in told
     assert name in told
 
@@ -181,44 +158,6 @@ def test_a_time_is_one(path: Steps, value: str, data: dict[str, Any], tmp_path: 
             load_report(tmp_path)
     else:
         assert load_report(tmp_path).measurements[0].started_at == ""
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ("device", "name"),
-        ("device", "caches", 0, "name"),
-        ("machine", "cpu"),
-        ("machine", "opencl", "driver"),
-        ("predictions", 0, "key", "sweep"),
-        (*POINT, "point", "label"),
-        ("settings", "workloads", 0),
-    ],
-    ids=lambda path: ".".join(map(str, path)),
-)
-def test_a_name_has_a_length(path: Steps, data: dict[str, Any], tmp_path: Path) -> None:
-    """Far beyond that of any device or driver."""
-    data["settings"]["workloads"] = ["memory"]
-    _set(data, path, "x" * 1000)
-    (tmp_path / "report.json").write_text(json.dumps(data))
-    assert load_report(tmp_path)
-
-    _set(data, path, "x" * 1001)
-    assert "is wrong: it must have at most 1000 characters" in _report(data, tmp_path)
-
-
-def test_a_machine_has_a_core(data: dict[str, Any], tmp_path: Path) -> None:
-    """One at least."""
-    data["machine"]["cores"] = 0
-    assert "machine.cores is wrong: it must be greater than or equal to 1" in _report(data, tmp_path)
-
-
-def test_names_of_levels_have_a_length_in_entries(tmp_path: Path) -> None:
-    """So that no record is made of one that it cannot have."""
-    path = tmp_path / "mine.yaml"
-    path.write_text(f"name: A\nvendor: B\narchitecture: turing_75\ncaches: {{L2: 4 MiB, {'L' * 300}: 1 MiB}}\n")
-
-    assert any("must have at most 200 characters" in problem.message for problem in check_file(path))
 
 
 def test_a_driver_may_say_more_than_a_report_keeps() -> None:
@@ -240,12 +179,6 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
         ),
         (
             "ampere_86",
-            "schedulers: 4",
-            "schedulers: 4000000000000",
-            "schedulers: 4000000000000 is out of range; write a number of at most 1,000,000,000",
-        ),
-        (
-            "ampere_86",
             "ternary: {value: 64,",
             "ternary: {value: 1e-308,",
             "rates.ternary.value: 1e-308 is out of range; write a number of at least 0.000001",
@@ -256,20 +189,7 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
             "value: 1.5 B,",
             "occupancy.local_memory_reserved.value: must be a whole",
         ),
-        (
-            "ampere_86",
-            "[memory, local, shuffle]",
-            "[memory, local, memory]",
-            "pipes.LSU.value: must have each name",
-        ),
-        (
-            "ampere_86",
-            "wave_size: 32",
-            "wave_size: 33000000",
-            "warning: wave_size: 3.3e+07 is implausible",
-        ),
         ("ampere_86", "schedulers: 4", "schedulers: 400", "warning: schedulers: 400 is implausible; usual are 1 to 64"),
-        ("ampere_86", "fp32: 128", "fp32: 12800", "warning: rates.fp32: 1.28e+04 is implausible"),
         ("ampere_86", "100 KiB]", "100 GiB]", "warning: occupancy.carveouts: 1.049e+08 KiB is implausible"),
         (
             "rdna3",
@@ -277,7 +197,6 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
             "{1: 16, 64: 8}",
             "occupancy.vector_register_granularity has no value",
         ),
-        ("rdna3", "{32: 1536, 64: 768}", "{32: 1, 64: 8}", "warning: occupancy.vector_registers: 1 is implausible"),
     ],
 )
 def test_an_architecture_is_checked_as_a_device_is(
@@ -307,16 +226,6 @@ def test_every_number_of_the_database_has_a_usual_range() -> None:
                 assert any(fnmatchcase(field, pattern) for pattern in known), f"{path}: {field}"
 
 
-@pytest.mark.parametrize("value", ["1e-300", "1e300", "1e200", "1e15", "-1"])
-def test_a_published_time_that_cannot_be_is_refused(value: str, tmp_path: Path) -> None:
-    """The sentence names the row."""
-    path = tmp_path / "record.yaml"
-    path.write_text(RECORD.read_text().replace("[8, 117.1]", f"[8, {value}]"))
-
-    with pytest.raises(InputError, match=r"record\.yaml:\d+: series\.0\.rows\.3"):
-        published.load(path)
-
-
 def test_a_point_that_is_published_twice_is_refused(tmp_path: Path) -> None:
     """The sentence names both rows."""
     path = tmp_path / "record.yaml"
@@ -324,13 +233,3 @@ def test_a_point_that_is_published_twice_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match=r"record\.yaml:\d+: series\.0\.rows\.4: has the same point as rows\.3"):
         published.load(path)
-
-
-def test_a_long_number_is_cut(tmp_path: Path) -> None:
-    """A sentence stays one."""
-    path = tmp_path / "mine.yaml"
-    path.write_text(f"name: A\nvendor: B\narchitecture: turing_75\nclock: {'9' * 5000} GHz\n")
-
-    problem = next(problem for problem in check_file(path) if problem.field == "clock")
-    assert "is too large" in problem.message
-    assert len(problem.message) < 200

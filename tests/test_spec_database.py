@@ -9,11 +9,12 @@ from gpureport.errors import InputError
 from gpureport.records.provenance import Provenance
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.host import HostProcessor
+from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import PresentDevice
 from gpureport.spec.new_entry import of_present, with_measured
 from gpureport.spec.resolve import Value
 from gpureport.spec.writing import write_entry
+from tests.builders import on_processor
 from tests.make_report import H200
 
 GIB = 1 << 30
@@ -96,40 +97,6 @@ def test_the_present_device_is_matched_by_pci_id_and_name(database: Database) ->
     assert older.entry_id == "nvidia/rtx_2070"
 
 
-def test_a_slice_is_predicted_with_its_own_units_and_memory(database: Database) -> None:
-    """Fewer units and less memory cause notes and replace the entry's values."""
-    found = database.match(present(compute_units=16, global_memory_bytes=18 * GIB))
-
-    assert found.entry_id == "nvidia/h200_sxm"
-    assert found.device.compute_units == 16
-    assert found.device.memory.size_bytes == 18 * GIB
-    assert found.device.provenance["compute_units"].kind == "queried"
-    assert [note.split(";")[0] for note in found.notes] == [
-        "The device reports 16 compute units",
-        "The device reports 18 GiB of memory",
-    ]
-
-
-def test_amd_work_group_processors_count_twice(database: Database) -> None:
-    """ROCm reports 42 for 84 compute units; the shared name and PCI id match no other card."""
-    card = database.match(
-        present(name="gfx1100", compute_units=42, global_memory_bytes=20 * GIB, **{**AMD, "pci_id": "1002:744c"})
-    )
-    sibling = database.match(present(name="gfx1100", compute_units=48, **{**AMD, "pci_id": "1002:744c"}))
-    smaller = database.match(present(name="gfx1100", compute_units=35, **{**AMD, "pci_id": "1002:744c"}))
-
-    assert (card.entry_id, card.device.compute_units, card.notes) == ("amd/rx_7900_xt", 84, ())
-    assert (sibling.entry_id, sibling.device.compute_units) == ("amd/rx_7900_xtx", 96)
-    assert (smaller.entry_id, smaller.device.compute_units) == (None, 70)
-
-
-def test_more_units_than_the_entry_are_another_product(database: Database) -> None:
-    """The RTX 2060 with 12 GB has the name and 34 units."""
-    found = database.match(present(name="NVIDIA GeForce RTX 2060", compute_units=34, **OTHER))
-
-    assert found.draft
-
-
 @pytest.mark.parametrize("name", ["Intel(R) HD Graphics 520", "Intel(R) Graphics Gen9 [0x1916]"])
 def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -> None:
     """The assumed memory size gives way to the reported one without a note."""
@@ -139,27 +106,11 @@ def test_intel_is_matched_by_the_id_in_its_name(database: Database, name: str) -
     assert found.device.memory.size_bytes == 6 * GIB
 
 
-def test_a_cpu_takes_the_generic_entry_with_the_host_s_sizes() -> None:
-    """OpenCL's compute units and memory win over the host's."""
-    database = load_database()
-    database.host = HostProcessor("A processor", 16, 64 * GIB, 3e9)
-    found = database.match(
-        present(name="pthread-A processor", kind="cpu", compute_units=2, global_memory_bytes=4 * GIB, **OTHER)
-    )
-
-    assert (found.entry_id, found.draft) == ("cpu/x86_64", False)
-    assert found.device.name == "A processor"
-    assert found.device.compute_units == 2
-    assert found.device.memory.size_bytes == 4 * GIB
-    assert found.device.architecture.write_allocate
-    assert found.device.provenance["caches.L1.capacity"].kind == "assumed"
-
-
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
-def test_an_arm_processor_takes_the_generic_entry_of_its_kind(machine: str) -> None:
+def test_an_arm_processor_takes_the_generic_entry_of_its_kind(database: Database, machine: str) -> None:
     """Under PoCL, with any name; the other generic entry keeps the values of its file."""
-    database = load_database()
-    database.host = HostProcessor("Raspberry Pi 4 Model B Rev 1.4", 4, 4 * GIB, 1.8e9, machine=machine)
+    host = HostProcessor("Raspberry Pi 4 Model B Rev 1.4", 4, 4 * GIB, 1.8e9, machine=machine)
+    database = on_processor(database, host)
     found = database.match(present(name="cpu-cortex-a72", kind="cpu", compute_units=4, clock_hz=1.8e9, **OTHER))
 
     assert (found.entry_id, found.draft) == ("cpu/aarch64", False)
@@ -171,27 +122,6 @@ def test_an_arm_processor_takes_the_generic_entry_of_its_kind(machine: str) -> N
     other = database.resolve("cpu/x86_64")
     assert (other.name, other.clock_hz) == ("x86-64 CPU", 3e9)
     assert other.provenance["clock"].kind == "assumed"
-
-
-RYZEN = {"kind": "cpu", "vendor": "AuthenticAMD", "global_memory_bytes": 30 * GIB, **OTHER}
-
-
-@pytest.mark.parametrize("prefix", ["", "pthread-", "cpu-znver2-", "cpu-haswell-"])
-def test_a_processor_that_is_listed_has_its_own_entry(database: Database, prefix: str) -> None:
-    """Under the names that Intel's runtime and PoCL give it, with the memory of the machine."""
-    name = f"{prefix}AMD Ryzen 7 3700X 8-Core Processor             "
-    found = database.match(present(name=name, compute_units=16, **RYZEN))
-
-    assert (found.entry_id, found.device.compute_units, found.notes) == ("cpu/ryzen_7_3700x", 8, ())
-    assert found.device.memory.size_bytes == 30 * GIB
-    assert found.device.memory.bandwidth_bytes_per_s == 51.2e9
-
-
-def test_a_part_of_a_processor_is_a_virtual_machine(database: Database) -> None:
-    """Its operating system reports its sizes; the listed bandwidth does not apply."""
-    found = database.match(present(name="AMD EPYC 7763 64-Core Processor", compute_units=4, **RYZEN))
-
-    assert found.entry_id == "cpu/x86_64"
 
 
 def test_vector_engines_are_parts_of_cores(database: Database) -> None:
@@ -244,14 +174,11 @@ def test_an_own_entry_comes_before_a_shipped_one_of_the_same_name(database: Data
     assert found.resolve("NVIDIA H200").id == "mine"
 
 
-def test_a_cpu_without_a_third_level_has_none() -> None:
+def test_a_cpu_without_a_third_level_has_none(database: Database) -> None:
     """A level that the operating system does not list, while it lists others, is not there."""
-    from gpureport.spec.host import HostCache
+    host = HostProcessor("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1), HostCache(2, 1 << 20, 4)))
 
-    database = load_database()
-    database.host = HostProcessor("x", 4, GIB, 1e9, (HostCache(1, 32 << 10, 1), HostCache(2, 1 << 20, 4)))
-
-    assert [cache.name for cache in database.resolve("cpu").caches] == ["L1", "L2"]
+    assert [cache.name for cache in on_processor(database, host).resolve("cpu").caches] == ["L1", "L2"]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.spec.database import load_database
+from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
+from tests.builders import on_processor
 
 
 def _cache(root: Path, index: int, **files: str) -> None:
@@ -86,27 +87,18 @@ CPU revision\t: 1
     ],
 )
 def test_arm_s_cores_are_known_by_their_part(
-    part: str, architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    part: str, architecture: str, sysfs: Path, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last one is a Cortex-A76, which has no file: it gets the values of any Arm core."""
     (tmp_path / "cpuinfo").write_text("".join(NEOVERSE.format(number=number, part=part) for number in range(4)))
-    root = tmp_path / "cache"
-    _cache(root, 0, level="1", type="Data", size="64K", shared_cpu_list="0")
-    _cache(root, 1, level="1", type="Instruction", size="64K", shared_cpu_list="0")
-    _cache(root, 2, level="2", type="Unified", size="1024K", shared_cpu_list="0")
-    _cache(root, 3, level="3", type="Unified", size="32768K", shared_cpu_list="0-3")
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    database = load_database()
-    database.host = read_host(root, tmp_path / "cpuinfo")
-    device = database.device("cpu/aarch64")
-    core = database.core_type(architecture)
+    here = on_processor(database, read_host(sysfs, tmp_path / "cpuinfo"))
+    device, core = here.device("cpu/aarch64"), here.core_type(architecture)
 
-    assert database.host.facts is not None
-    assert (database.host.facts.vendor, database.host.facts.part) == ("ARM", part)
+    assert (here.host.facts.vendor, here.host.facts.part) == ("ARM", part)
     assert device.architecture.id == architecture
     assert device.cycles(device.caches[1].latency_cycles) == pytest.approx(core.l2_latency_s)
-    assert device.caches[0].capacity_bytes == 64 << 10
-    assert device.caches[1].capacity_bytes == 1 << 20
+    assert [cache.capacity_bytes for cache in device.caches[:2]] == [24 << 10, 1 << 20]  # two threads share each
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from gpureport.errors import InputError
 from gpureport.spec.core_types import core_of_machine, core_type_name, generic_name, how_listed, topology
 from gpureport.spec.database import Database
 from gpureport.spec.lscpu import ListedCache, ProcessorFacts, parse_lscpu, read_lscpu
+from tests.builders import altered
 
 TEXT = """Architecture:           x86_64
 CPU(s):                 8
@@ -134,8 +135,8 @@ def test_the_listing_says_how_far_it_is_that_of_the_hardware(database: Database)
     assert how_listed(facts(threads_per_core=1, l1=default), core) == "default caches"
     assert how_listed(facts(threads_per_core=1, sockets=8), core) == "hidden cores"
     generic = facts(name="AMD EPYC-Milan Processor")
-    assert how_listed(generic.model_copy(update={"threads_per_core": 1}), core) == "model of the hypervisor"
-    assert how_listed(generic.model_copy(update={"hypervisor": "Microsoft"}), core) == "whole threads"
+    assert how_listed(altered(generic, threads_per_core=1), core) == "model of the hypervisor"
+    assert how_listed(altered(generic, hypervisor="Microsoft"), core) == "whole threads"
 
 
 def test_topology_by_hand(database: Database) -> None:

@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 
 from gpureport.measure.backends.describe import describe
 from gpureport.spec.database import Database, Entry, load_database
-from gpureport.spec.files import DeviceFile
 from gpureport.spec.host import read_host
 from gpureport.spec.models import DeviceMatch, PresentDevice
-from gpureport.spec.new_entry import of_present
-from gpureport.spec.reading import read_file
-from gpureport.spec.resolve import resolve
-from gpureport.spec.writing import write_entry
 from tests.make_report import H200
 
 CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "data" / "clinfo.yaml").read_text())
@@ -113,22 +108,6 @@ def _is_scaled(database: Database, found: DeviceMatch, share: float) -> None:
         assert there.capacity_bytes == whole.capacity_bytes * (share if whole.scope == "device" else 1)
 
 
-@pytest.mark.parametrize(
-    "answers", [s for s in CORPUS if s["entry"] is None], ids=lambda answers: str(answers["name"][:40])
-)
-def test_the_draft_of_a_real_device_can_be_loaded(database: Database, answers: dict[str, Any], tmp_path: Path) -> None:
-    """What ``devices new`` writes gives the device that the report has."""
-    unknown = recorded(database, answers)
-    path = tmp_path / "mine.yaml"
-    path.write_text(write_entry(of_present(unknown, database)))
-
-    file = read_file(path, DeviceFile).get()
-    mine = resolve("draft", file, database.architecture(file.architecture))
-
-    drafted = database.match(unknown).device
-    assert (mine.name, mine.compute_units, mine.clock_hz) == (drafted.name, drafted.compute_units, drafted.clock_hz)
-
-
 def _as_listed(entry: Entry, name: str, pci: str | None) -> PresentDevice:
     """Make a device exactly as in *entry*, with one of its names."""
     device = _shipped().device(entry.id)
@@ -144,9 +123,12 @@ def _as_listed(entry: Entry, name: str, pci: str | None) -> PresentDevice:
 
 
 ENTRIES = [entry for entry in _shipped().entries.values() if entry.file.opencl.names]
+FAST = {entry.file.architecture: entry.id for entry in ENTRIES}.values()
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry.id))
+@pytest.mark.parametrize(
+    "entry", [pytest.param(e, id=e.id, marks=() if e.id in FAST else pytest.mark.slow) for e in ENTRIES]
+)
 def test_every_entry_is_found_and_never_for_another(database: Database, entry: Entry) -> None:
     """By each PCI id with its names; by a name alone the entry itself or, if products share the name, none."""
     for pci in entry.file.pci_ids:
@@ -162,24 +144,11 @@ def test_every_entry_is_found_and_never_for_another(database: Database, entry: E
 
 def test_a_slice_is_identified_with_the_source_of_its_fraction(database: Database) -> None:
     """Its name identifies it; it has only one L2 partition."""
-    found = database.match(
-        present(
-            name="NVIDIA A100-SXM4-40GB MIG 1g.5gb",
-            compute_units=14,
-            clock_hz=1.41e9,
-            global_memory_bytes=4864 * MIB,
-            pci_id="10de:20b0",
-        )
-    )
+    name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb"
+    found = database.match(present(name=name, compute_units=14, global_memory_bytes=4864 * MIB, pci_id="10de:20b0"))
 
     assert found.device.name == "NVIDIA A100 SXM4 40 GB, MIG 1g.5gb"
-    assert " ".join(found.notes) == (
-        "This is a part of NVIDIA A100 SXM4 40 GB (MIG 1g.5gb) with 14 of its 108 compute units. Predictions assume "
-        "1/8 of shared caches and memory bandwidth (NVIDIA, MIG User Guide, supported profiles)."
-    )
-    assert found.device.caches[-1].capacity_bytes == 5 * MIB
-    assert found.device.caches[-1].partitions == 1
-    assert found.device.memory.size_bytes == 4864 * MIB
+    assert (found.device.caches[-1].capacity_bytes, found.device.caches[-1].partitions) == (5 * MIB, 1)
     assert found.device.provenance["memory.bandwidth"].kind == "derived"
     assert "MIG User Guide" in found.device.provenance["caches.L2.capacity"].source
 
@@ -229,41 +198,27 @@ def test_virtual_gpus_match_their_card_with_less_memory(database: Database) -> N
 
 
 @pytest.mark.parametrize(
-    "near",
+    ("answers", "entry"),
     [
-        "NVIDIA A40 Laptop GPU",
-        "NVIDIA A400",
-        "NVIDIA A40 D",
-        "NVIDIA RTX A40",
-        "NVIDIA H200 NVL",
-        "NVIDIA GeForce RTX 20",
+        # Only the whole name counts.
+        *(({"name": f"NVIDIA {name}"}, None) for name in ("A40 Laptop GPU", "A400", "A40 D", "RTX A40", "H200 NVL")),
+        ({"name": "NVIDIA GeForce RTX 2080 with Max-Q Design", "compute_units": 46}, None),
+        ({"name": "NVIDIA GeForce GTX 1070", "compute_units": 16}, None),
+        # A name is not enough.
+        ({"name": "A40", "vendor": "Intel(R) Corporation", "compute_units": 84}, None),
+        ({"name": "NVIDIA A40", "kind": "cpu", "compute_units": 84}, "cpu/x86_64"),
+        ({"name": "A40", "vendor": "somebody", "compute_units": 84}, "nvidia/a40"),
+        # A card that calls itself another: the id is the hardware's.
+        ({"name": "NVIDIA GeForce RTX 2070", "compute_units": 30, "pci_id": "10de:1f08"}, "nvidia/rtx_2060"),
     ],
 )
-def test_names_that_only_begin_like_a_card_s_do_not_match(database: Database, near: str) -> None:
-    """Only the whole name counts."""
-    assert database.match(present(name=near, compute_units=8, compute_capability="8.6")).draft
+def test_a_name_counts_as_a_whole_and_with_vendor_kind_units_and_pci_id(
+    database: Database, answers: dict[str, Any], entry: str | None
+) -> None:
+    """Of an NVIDIA device of compute capability 8.6, if nothing else is said."""
+    found = database.match(present(**{"compute_capability": "8.6", **answers}))
 
-
-def test_a_vendor_or_kind_that_is_another_s_does_not_match(database: Database) -> None:
-    """A name is not enough."""
-    assert database.match(present(name="A40", vendor="Intel(R) Corporation", compute_units=84)).draft
-    assert database.match(present(name="NVIDIA A40", kind="cpu", compute_units=84)).entry_id == "cpu/x86_64"
-    assert database.match(present(name="A40", vendor="somebody", compute_units=84)).entry_id == "nvidia/a40"
-
-
-def test_a_pci_id_of_another_entry_outweighs_the_name(database: Database) -> None:
-    """A card that calls itself another: the id is the hardware's."""
-    found = database.match(present(name="NVIDIA GeForce RTX 2070", compute_units=30, pci_id="10de:1f08"))
-
-    assert found.entry_id == "nvidia/rtx_2060"
-
-
-def test_a_pci_id_that_no_entry_lists_is_reported(database: Database) -> None:
-    """The mobile RTX 2060 has the desktop card's name."""
-    found = database.match(present(name="GeForce RTX 2060", compute_units=30, pci_id="10de:1f11"))
-
-    assert found.entry_id == "nvidia/rtx_2060"
-    assert "does not list the PCI id 10de:1f11" in found.how
+    assert (found.entry_id, found.draft) == (entry, entry is None)
 
 
 @pytest.mark.parametrize(
@@ -277,17 +232,6 @@ def test_nvidia_s_clock_is_believed_where_it_can_be_one(
     found = database.match(present(name="NVIDIA A40", compute_units=84, clock_hz=clock, global_memory_bytes=48 << 30))
 
     assert (found.device.clock_hz, len(found.notes)) == (predicted, notes)
-
-
-def test_amd_s_clock_causes_a_note_and_is_not_used(database: Database) -> None:
-    """ROCm and PAL may report a lower state's (1115 MHz of an RX 6700 XT)."""
-    card = {"platform": "AMD Accelerated Parallel Processing", "vendor": "Advanced Micro Devices, Inc."}
-    found = database.match(
-        present(name="gfx1100", compute_units=42, clock_hz=1.1e9, global_memory_bytes=20 << 30, **card)
-    )
-
-    assert found.device.clock_hz == 2.394e9
-    assert "does not always report the highest clock" in found.notes[0]
 
 
 @pytest.mark.parametrize(("cache", "predicted"), [(512, 768), (768, 768), (384, 384), (0, 768)])
@@ -320,45 +264,30 @@ TEXT = st.text(max_size=60) | st.sampled_from(
 NUMBERS = st.integers(0, 2**64)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    name=TEXT | st.sampled_from(["NVIDIA A40", "gfx1100", "NVIDIA A40 MIG 9g.999gb"]),
-    vendor=TEXT | st.sampled_from(["NVIDIA Corporation", "AMD", "Intel", "Apple"]),
-    platform=TEXT | st.sampled_from(["NVIDIA CUDA", "rusticl", "clvk", "Apple"]),
-    board=st.none() | TEXT,
-    kind=st.sampled_from(["gpu", "accelerator", "cpu"]),
-    numbers=st.lists(NUMBERS, min_size=6, max_size=6),
-    clock=st.none() | st.floats(0, 1e30),
-    pci=st.none() | TEXT | st.sampled_from(["10de:2235", "1002:744c"]),
+ANSWERS = st.fixed_dictionaries(
+    {
+        "name": TEXT | st.sampled_from(["NVIDIA A40", "gfx1100", "NVIDIA A40 MIG 9g.999gb"]),
+        "vendor": TEXT | st.sampled_from(["NVIDIA Corporation", "AMD", "Intel", "Apple"]),
+        "platform": TEXT | st.sampled_from(["NVIDIA CUDA", "rusticl", "clvk", "Apple"]),
+        "board": st.none() | TEXT,
+        "kind": st.sampled_from(["gpu", "accelerator", "cpu"]),
+        "compute_units": NUMBERS,
+        "global_memory_bytes": NUMBERS,
+        "global_cache_bytes": NUMBERS,
+        "local_memory_bytes": NUMBERS,
+        "max_work_group": NUMBERS,
+        "wave_size": NUMBERS,
+        "clock_hz": st.none() | st.floats(0, 1e30),
+        "pci_id": st.none() | TEXT | st.sampled_from(["10de:2235", "1002:744c"]),
+    }
 )
-def test_nothing_that_a_driver_says_breaks_the_match(
-    name: str,
-    vendor: str,
-    platform: str,
-    board: str | None,
-    kind: str,
-    numbers: list[int],
-    clock: float | None,
-    pci: str | None,
-) -> None:
+
+
+@settings(max_examples=25, deadline=None)
+@given(ANSWERS)
+def test_nothing_that_a_driver_says_breaks_the_match(answers: dict[str, Any]) -> None:
     """There is always a device to predict for, and its description is legible."""
-    units, memory, cache, local, group, width = numbers
-    device = present(
-        name=name,
-        vendor=vendor,
-        platform=platform,
-        board=board,
-        kind=kind,
-        compute_units=units,
-        global_memory_bytes=memory,
-        global_cache_bytes=cache,
-        local_memory_bytes=local,
-        max_work_group=group,
-        wave_size=width,
-        clock_hz=clock,
-        pci_id=pci,
-    )
-    found = _shipped().match(device)
+    found = _shipped().match(present(**answers))
 
     assert found.device.compute_units >= 1
     assert found.device.clock_hz > 0

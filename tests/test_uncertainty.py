@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.predict.uncertainty.intervals import SHAPE, with_intervals
+from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
     GUESS,
@@ -30,13 +30,13 @@ from gpureport.predict.uncertainty.sensitivity import (
     varied,
 )
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Metric, PointKey
-from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.keys import Metric
+from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
-from gpureport.spec.database import load_database
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Demand, Limits, Workload
+from tests.builders import altered, predicted_point
 from tests.toy import TOY, TOY_WITH_FORMATS
 from tests.toy import toy as with_architecture
 
@@ -142,7 +142,7 @@ def _figures(device: Device) -> dict[str, float]:
 
 
 def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From ``uncertain`` to ``point_time``, for every workload; records of results have plain numbers."""
+    """From ``uncertain`` to ``point_time``; records of results have plain numbers."""
     points: list[PointTime] = []
 
     def checked(device: Device, demand: Demand, resources: Resources) -> PointTime:
@@ -156,8 +156,8 @@ def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeyp
         monkeypatch.setattr(import_module(module), "point_time", checked)
     special = dict.fromkeys(SPECIAL_TRANSITIONS, TOY.caches[1].bandwidth_transition)
     caches = (TOY.caches[0], TOY.caches[1].model_copy(update=special))
-    device = TOY_WITH_FORMATS.model_copy(update={"caches": caches})
-    for workload in all_workloads():
+    device = altered(TOY_WITH_FORMATS, caches=caches)
+    for workload in (workload for workload in all_workloads() if workload.essential):
         before = len(points)
         predictions = predict(device, workload, QUICK)
         assert len(points) - before >= sum(len(prediction.points) for prediction in predictions) > 0
@@ -167,7 +167,7 @@ def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeyp
 def test_copies_of_records_keep_uncertain_numbers_and_validation_makes_them_plain() -> None:
     """The rule that :mod:`gpureport.predict.uncertainty.propagation` states."""
     device, _, _ = uncertain(TOY)
-    copied = device.model_copy(update={"launch": device.launch.model_copy(update={"groups_per_cycle": 2.0})})
+    copied = altered(device, launch=altered(device.launch, groups_per_cycle=2.0))
     around = Device(**dict(device))
 
     assert _plain_figures(TOY) == [path for path in _figures(TOY) if not path.endswith("_transition")] + [
@@ -186,7 +186,7 @@ def test_copies_of_records_keep_uncertain_numbers_and_validation_makes_them_plai
 def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
     def given_by(kind: str, path: str, *, here: bool = False) -> float:
         origin = Provenance.model_validate({"kind": kind, "source": "", "here": here})
-        return fact(TOY.model_copy(update={"provenance": {path: origin}}), path).relative
+        return fact(altered(TOY, provenance={path: origin}), path).relative
 
     assert given_by("spec", "memory.bandwidth") == 0.02
     assert given_by("spec", "clock") == pytest.approx(0.077, abs=1e-3)
@@ -201,7 +201,7 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
 
 def test_what_is_measured_here_does_not_vary_with_what_it_is_stored_in_terms_of() -> None:
     here = Provenance(kind="measured", source="", here=True)
-    device = TOY.model_copy(update={"provenance": {"rates.fp32": here, "memory.efficiency": here}})
+    device = altered(TOY, provenance={"rates.fp32": here, "memory.efficiency": here})
     made, facts, _ = uncertain(device)
     index = {known.path: i for i, known in enumerate(facts)}
     rate = relative_deviations(made.rate_per_s("fp32"), len(facts))
@@ -225,9 +225,9 @@ def test_facts_are_ranked_by_their_share() -> None:
     assert [s.fact for s in found] == ["b", "a", "model"]
     assert found[0].share == pytest.approx(0.09 / (0.1 + MODEL**2), rel=1e-3)
     assert found[0].effect == pytest.approx(0.3)
-    twice = [_prediction("memory/copy").model_copy(update={"sensitivities": found}) for _ in range(2)]
+    twice = [altered(_prediction("memory/copy"), sensitivities=found) for _ in range(2)]
     assert [s.share for s in ranked(twice)] == pytest.approx([s.share for s in found])
-    half = [twice[0], twice[1].model_copy(update={"sensitivities": found[:1]})]
+    half = [twice[0], altered(twice[1], sensitivities=found[:1])]
     assert ranked(half)[1].share == pytest.approx(found[1].share / 2)
 
 
@@ -241,12 +241,10 @@ def _known(path: str) -> Device:
     """Return the toy with one uncertain fact; the run has measured all others."""
     paths = [known.path for known in uncertain(TOY)[1]]
     sure = dict.fromkeys(paths, Provenance(kind="measured", source="", here=True))
-    return TOY.model_copy(update={"provenance": {p: origin for p, origin in sure.items() if p != path}})
+    return altered(TOY, provenance={p: origin for p, origin in sure.items() if p != path})
 
 
 def _factor(feature: CurveFeature) -> float:
-    assert feature.ci_low is not None
-    assert feature.ci_high is not None
     assert feature.ci_high / feature.value == pytest.approx(feature.value / feature.ci_low, rel=1e-3)
     return feature.ci_high / feature.value
 
@@ -256,87 +254,15 @@ def test_a_plateau_is_as_uncertain_as_its_bandwidth() -> None:
     assert math.log(_factor(last)) == pytest.approx(NORMAL_95 * math.hypot(0.15, MODEL), rel=0.1)
 
 
-def test_a_cliff_is_as_uncertain_as_capacity_and_transition_range() -> None:
-    features = _prediction("memory/latency").features
-    (step,) = [
-        f for f in features if f.feature == "cliff" and str(f.level) == "L2 near partition" and f.position == "midpoint"
-    ]
-    assert math.log(_factor(step)) == pytest.approx(NORMAL_95 * math.hypot(GUESS, 0.1), rel=0.01)
-
-
-def test_the_interval_of_a_cache_that_others_use_lies_below_its_usual_part() -> None:
-    """Of the usual part of the L3 of a CPU, 95 % of machines find 0.2 to 2 times as much."""
-    cpu = load_database().device("cpu/ryzen_7_3700x")
-    steps = [f for f in _prediction("memory/read", cpu).features if str(f.level) == "L3" and f.position == "midpoint"]
-
-    assert steps
-    for step in steps:
-        assert step.ci_low == pytest.approx(0.2 * step.value, rel=0.25)
-        assert step.ci_high == pytest.approx(2.0 * step.value, rel=0.25)
-
-
-def test_a_taper_moves_with_the_latency() -> None:
-    """Where latency alone is uncertain, by 30 %, so is the number of work-items that hides it."""
-    found = [
-        feature
-        for prediction in (
-            _prediction(name, _known("loaded_latency_factor")) for name in ("memory/copy", "particles/arrays")
-        )
-        for feature in prediction.features
-        if feature.feature == "taper"
-    ]
-    assert found
-    for feature in found:
-        assert 1.0 < _factor(feature) <= math.exp(NORMAL_95 * 1.1 * math.hypot(GUESS, 2 * MODEL))
-
-
-def _saturating(works: list[int]) -> list[PredictedPoint]:
-    """Return points that take 1 s and 1 s more for each 1000 work-items: the knee lies at 1000."""
-    return [
-        PredictedPoint(
-            point=PointKey(label=str(n), parameters={}, work=n, work_items=n, working_set_bytes=n, x=n),
-            time_s=1.0 + n / 1000,
-            value=n / (1.0 + n / 1000),
-            ceilings_s={},
-            bottleneck="",
-        )
-        for n in works
-    ]
-
-
 @pytest.mark.parametrize(
     ("of_first", "of_plateau", "of_knee"), [(0.2, 0.2, 0.0), (0.2, 0.0, 0.2), (0.0, 0.2, 0.2), (0.3, -0.1, 0.4)]
 )
 def test_a_knee_moves_by_what_its_two_times_do_not_share(of_first: float, of_plateau: float, of_knee: float) -> None:
-    """It is the flat time x the peak rate: a fact that slows both alike, such as the clock, leaves it in place."""
+    """The flat time x the peak rate, here 1000: a fact that slows both alike, such as the clock, leaves it in place."""
     works = [1, 2, 4, 8, 10**6, 2 * 10**6, 4 * 10**6]
     relative = np.array([[of_first if n < 10 else of_plateau] for n in works])
+    points = [predicted_point(n, n / (1.0 + n / 1000)) for n in works]
     knee = CurveFeature(feature="taper", position="knee", level="device", value=1000.0, unit="work-items")
     metric = Metric(kind="rate", unit="B", label="rate")
-    (found,) = with_intervals((knee,), metric, _saturating(works), relative, [Fact("clock_hz", "assumed", 0.2)])
+    (found,) = with_intervals((knee,), metric, points, relative, [Fact("clock_hz", "assumed", 0.2)])
     assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(MODEL, of_knee), rel=1e-3)
-
-
-def test_n90_is_uncertain_by_the_shape_of_the_curve_and_by_its_steps() -> None:
-    """With a slope of 0.1 at n90, rates that are off by SHAPE move it by ten times as much; steps make it wider."""
-    works = [int(2 ** (k / 2)) for k in range(4, 50)]
-    smooth = _saturating(works)
-    steps = [
-        point.model_copy(update={"time_s": point.time_s * (1.08 if k % 2 else 0.93)}) for k, point in enumerate(smooth)
-    ]
-    n90 = CurveFeature(feature="taper", position="n90", level="device", value=9000.0, unit="work-items")
-    metric = Metric(kind="rate", unit="B", label="rate")
-    plain, stepped = (
-        math.log(_factor(found))
-        for points in (smooth, steps)
-        for found in with_intervals((n90,), metric, points, np.zeros((len(works), 0)), [])
-    )
-    assert plain == pytest.approx(NORMAL_95 * math.hypot(MODEL, SHAPE / 0.1), rel=0.05)
-    assert stepped > 1.3 * plain
-
-
-def test_every_point_has_an_interval() -> None:
-    prediction = _prediction("memory/read")
-    assert all(point.spread >= math.exp(NORMAL_95 * MODEL) - 1e-3 for point in prediction.points)
-    assert all(feature.ci_low and feature.ci_high for feature in prediction.features)
-    assert sum(s.share for s in prediction.sensitivities) == pytest.approx(1, abs=0.1)

@@ -16,20 +16,15 @@ from gpureport.errors import InputError
     ("text", "dimension", "value"),
     [
         ("6 MiB", "bytes", 6 * 2**20),
-        ("228 KiB", "bytes", 228 * 1024),
         ("6 MB", "bytes", 6e6),
-        ("141GB", "bytes", 141e9),
         ("800 GB/s", "bytes/s", 8e11),
-        ("4.8 TB/s", "bytes/s", 4.8e12),
         ("1.98 GHz", "hertz", 1.98e9),
         ("2.5 us", "seconds", 2.5e-6),
         ("2.5 µs", "seconds", 2.5e-6),
         ("33 cycles", "cycles", 33),
-        ("1 cycle", "cycles", 1),
         ("64 B/cycle", "bytes/cycle", 64),
         ("64 B/clk", "bytes/cycle", 64),
         (132, "count", 132),
-        (0.5, "count", 0.5),
     ],
 )
 def test_people_s_units_become_si(text: object, dimension: units.Dimension, value: float) -> None:
@@ -42,15 +37,11 @@ def test_people_s_units_become_si(text: object, dimension: units.Dimension, valu
     [
         ("800 Gb/s", "bytes/s", "'800 Gb/s' is in bits; write GB/s for bytes (100 GB/s = 800 Gb/s)"),
         ("6 mb", "bytes", "'6 mb': units are case-sensitive; write 6 MB"),
-        ("6 MIB", "bytes", "'6 MIB': units are case-sensitive; write 6 MiB"),
         ("6", "bytes", "'6' lacks a unit; write a size in bytes like 6 MiB"),
-        (6, "bytes", "'6' lacks a unit; write a size in bytes like 6 MiB"),
         ("6 GHz", "bytes", "'6 GHz' is a frequency, not a size in bytes; write a size in bytes like 6 MiB"),
         ("800 GB", "bytes/s", "'800 GB' is a size in bytes, not a bandwidth; write 800 GB/s"),
-        ("8 GB/s", "bytes", "'8 GB/s' is a bandwidth, not a size in bytes; write 8 GB"),
         ("448 GBs", "bytes/s", "'448 GBs' has the unknown unit 'GBs'; write 448 GB/s"),
         ("92 %", "count", "'92 %' has the unknown unit '%'; write 0.92"),
-        ("36 SM", "count", "'36 SM' has the unknown unit 'SM'; write 36"),
         (
             "200 ns",
             "cycles",
@@ -58,11 +49,9 @@ def test_people_s_units_become_si(text: object, dimension: units.Dimension, valu
         ),
         ("7.4 TFLOP", "flop/s", "'7.4 TFLOP' has the unknown unit 'TFLOP'; write 7.4 TFLOP/s"),
         ("-6 MiB", "bytes", "'-6 MiB' is not above zero; write a size in bytes like 6 MiB"),
-        ("0 B", "bytes", "'0 B' is not above zero; write a size in bytes like 6 MiB"),
         ("2,5 us", "seconds", "'2,5 us' has a decimal comma; write 2.5 us"),
         ("6 furlongs", "bytes", "'6 furlongs' has the unknown unit 'furlongs'; write a size in bytes like 6 MiB"),
         (math.nan, "count", "nan is not a number; write a number above zero, without a unit"),
-        (math.inf, "count", "inf is not a number; write a number above zero, without a unit"),
         (True, "count", "true is not a plain number; write a number above zero, without a unit"),
         (None, "hertz", "nothing is not a frequency; write a frequency like 1.98 GHz"),
         ([1], "cycles", "[1] is not a number of clock cycles; write a number of clock cycles like 33 cycles"),
@@ -82,7 +71,6 @@ def test_traps_are_refused_with_what_would_be_right(text: object, dimension: uni
         (6 * 2**20, "B", "6 MiB"),
         (43.2 * 2**20, "B", "43.2 MiB"),
         (1023.9 * 2**10, "B", "1 MiB"),
-        (0, "B", "0 B"),
         (4.395e12, "B/s", "4395 GB/s"),
         (5e8, "B/s", "0.500 GB/s"),
         (2.5e-6, "s", "2.50 µs"),
@@ -92,8 +80,6 @@ def test_traps_are_refused_with_what_would_be_right(text: object, dimension: uni
         (1310720, "work-items", "1.31 M work-items"),
         (100, "work-items", "100 work-items"),
         (1.2e9, "cells/s", "1.20 Gcell/s"),
-        (3e6, "matrices/s", "3.00 Mmatrix/s"),
-        (1.4549e9, "groups/s", "1.45 Ggroup/s"),
         (33, "cycles", "33 cycles"),
         (None, "B", "—"),
         (math.nan, "s", "—"),
@@ -104,19 +90,6 @@ def test_values_are_written_as_people_read_them(value: float | None, unit: str, 
     assert units.format_value(value, unit) == text
 
 
-def test_the_short_forms_agree_with_format_value() -> None:
-    """The named functions are the general one with the unit filled in."""
-    assert units.format_bytes(60 * 2**20) == "60 MiB"
-    assert units.format_bandwidth(8e11) == "800 GB/s"
-    assert units.format_time(0.25) == "250 ms"
-    assert units.format_frequency(9e8) == "900 MHz"
-    assert units.format_value(1.2e9, "particles/s") == "1.20 Gparticle/s"
-    assert units.format_count(2**20) == "2^20"
-    assert units.format_count(1000) == "1 k"
-    assert units.format_ratio(0.9666) == "0.967"
-    assert units.format_ratio(None) == "—"
-
-
 @pytest.mark.parametrize(
     ("value", "low", "high", "unit", "text"),
     [
@@ -124,10 +97,7 @@ def test_the_short_forms_agree_with_format_value() -> None:
         (4.4e12, 4.39e12, 4.41e12, "B/s", "4400 GB/s (4390 to 4410)"),
         (2.5e-6, 2.49e-6, 2.51e-6, "s", "2.500 µs (2.490 to 2.510)"),
         (1.36442e12, 1.36407e12, 1.36459e12, "adds/s", "1.364 Tadd/s (1.364 to 1.365)"),
-        (84.622e9, 84.609e9, 84.632e9, "adds/s", "84.62 Gadd/s (84.61 to 84.63)"),
         (32_165e9, 32_160.1e9, 32_171e9, "B/s", "32165 GB/s (32160 to 32171)"),
-        (805e3, 529e3, 1322e3, "work-items", "805 k work-items (529 to 1322)"),
-        (2.1e3, 430, 35e3, "work-items", "2.1 k work-items (430 to 35 k)"),
         (58e3, 4.2e3, 67.1e6, "work-items", "58 k work-items (4.2 k to 67 M)"),
         (2.1e3, 0, 35e3, "", "2.1 k (0 to 35 k)"),
         (3.2e-6, 4e-7, 9e-6, "s", "3.2 µs (400 ns to 9.0 µs)"),
@@ -179,11 +149,9 @@ def test_formatting_does_not_import_pint() -> None:
     [
         (44.68e9, 44.54e9, 44.82e9, "44.68 GB/s ± 0.3 %"),
         (44.68e9, 44.679e9, 44.681e9, "44.68 GB/s ± 0.1 %"),
-        (44e9, 30e9, 60e9, "44 GB/s (factor 1.41)"),
         (44e9, 8e9, 200e9, "44 GB/s (factor 5)"),
         (44e9, 30e9, 45e9, "44 GB/s (30 to 45)"),
         (44e9, None, None, "44.0 GB/s"),
-        (44e9, 44e9, 44e9, "44.0 GB/s"),
         (None, None, None, "—"),
     ],
 )
@@ -199,10 +167,8 @@ def test_measured_values_have_half_the_width_of_their_interval(
     [
         (137.6e9, 73.19e9, 258.7e9, "B/s", "138 GB/s (73.2 to 259)"),
         (2.869e-9, 2.0336e-9, 4.0487e-9, "s", "2.87 ns (2.03 to 4.05)"),
-        (3.36479e-7, 3.36044e-7, 3.37283e-7, "s", "336.5 ns (336.0 to 337.3)"),
         (44e9, 8e9, 200e9, "B/s", "44.0 GB/s (8.00 to 200)"),
         (855e9, 736e9, 1.2e12, "FLOP/s", "855 GFLOP/s (736 to 1200)"),
-        (44e9, None, None, "B/s", "44.0 GB/s"),
         (44e9, 44e9, 44e9, "B/s", "44.0 GB/s"),
         (None, None, None, "B/s", "—"),
     ],

@@ -10,6 +10,7 @@ from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
+from tests.builders import altered
 from tests.make_report import make_report
 
 MIB = 1 << 20
@@ -27,11 +28,11 @@ def _observed(workload: str, values: dict[int, float]) -> Observation:
     key = template.points[0].point
     points = tuple(_point(template.points[0], key, size * MIB, value) for size, value in values.items())
     sweep = SweepKey(family=family, variant=variant, sweep="working_set")
-    return template.model_copy(update={"key": sweep, "points": points})
+    return altered(template, key=sweep, points=points)
 
 
 def _point(point: ObservedPoint, key: PointKey, size: float, value: float) -> ObservedPoint:
-    return point.model_copy(update={"point": key.model_copy(update={"working_set_bytes": size}), "value": value})
+    return altered(point, point=altered(key, working_set_bytes=size), value=value)
 
 
 def test_the_part_ends_halfway_up_the_rise(cpu: Device) -> None:
@@ -41,7 +42,6 @@ def test_the_part_ends_halfway_up_the_rise(cpu: Device) -> None:
     loads = _observed(LATENCY, {size: factor * cycle_s for size, factor in rise.items()})
     found = usable_part(cpu, [loads])
 
-    assert found is not None
     assert (found.low_bytes, found.size_bytes, found.high_bytes) == pytest.approx(
         (sqrt(6 * 8) * MIB, sqrt(8 * 12) * MIB, sqrt(16 * 24) * MIB)
     )
@@ -52,7 +52,6 @@ def test_one_slow_point_does_not_end_the_part(cpu: Device) -> None:
     values = {4: 1.0, 6: 9.0, 8: 1.0, 12: 1.0, 16: 1.0, 24: 16.0, 256: 16.0}
     found = usable_part(cpu, [_observed(LATENCY, {size: factor * cycle_s for size, factor in values.items()})])
 
-    assert found is not None
     assert 8 * MIB < found.size_bytes <= 16 * MIB
 
 
