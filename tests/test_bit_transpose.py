@@ -13,8 +13,7 @@ from gpureport.workloads import sub_group
 from gpureport.workloads.bit_transpose import ballot, local, registers, shuffle
 from gpureport.workloads.bit_transpose.family import ROWS, Transpose, transposed
 from gpureport.workloads.bit_transpose.local import Columns, PaddedColumns, bank_conflicts
-from gpureport.workloads.model import Features, Limits
-from tests import sub_group_widths
+from gpureport.workloads.model import Features
 from tests.toy import TOY
 
 VARIANTS: tuple[Transpose, ...] = (*local.WORKLOADS, *shuffle.WORKLOADS, *ballot.WORKLOADS, *registers.WORKLOADS)
@@ -79,17 +78,6 @@ def test_published_forms_take_more_operations() -> None:
     assert rolled.chain["int32"] > plain.chain["int32"]
 
 
-def test_shape_searches_keep_matrices_whole() -> None:
-    """Columns of work-items have 32 rows or a multiple."""
-    limits = Limits(max_bytes=2**28, max_buffer_bytes=2**27, max_work_group=1024)
-    shapes = [tuple(shape.values()) for shape in Columns().shapes(TOY, limits)]
-
-    assert len(shapes) == 21
-    assert (32, 32) in shapes
-    assert (1, 1024) in shapes
-    assert all(y % ROWS == 0 and x * y <= 1024 for x, y in shapes)
-
-
 @pytest.mark.parametrize(
     ("words", "banks", "factor"),
     [
@@ -137,10 +125,3 @@ def test_standard_extensions_come_first() -> None:
 
     assert sub_group.options(several, "shuffle") == "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED"
     assert sub_group.options(NONE, "shuffle") == ""
-
-
-@pytest.mark.skipif(not sub_group_widths.LIBRARY.exists(), reason="Intel's runtime has a wheel for x86-64 only")
-@pytest.mark.parametrize("case", sub_group_widths.CASES, ids=lambda case: "-".join(map(str, case)))
-def test_sub_groups_of_every_width_are_right(case: tuple[str, str, int]) -> None:
-    """Lanes of narrow ones process several rows, wide ones several tiles."""
-    assert sub_group_widths.problems()[case] == ""

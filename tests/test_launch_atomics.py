@@ -3,25 +3,20 @@
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.workloads import select
 from gpureport.workloads.atomics.family import Atomics, busiest_share, resident_groups, waiting_cycles
 from gpureport.workloads.atomics.grouped import ByGroup, Reduced
 from gpureport.workloads.atomics.spread import Spread
-from gpureport.workloads.launch import Groups, GroupSize, Queued
+from gpureport.workloads.launch import GroupSize, Queued
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES
 
-FAMILIES = select(("launch", "atomics"))
 ATOMICS = (Spread(), ByGroup(), Reduced())
 CPU = TOY.model_copy(update={"kind": "cpu"})
-SMALL = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=48)
 
 
 def _sweeps(workload: Workload, device: Device = TOY, limits: Limits | None = None) -> dict[str, Sweep]:
@@ -30,35 +25,6 @@ def _sweeps(workload: Workload, device: Device = TOY, limits: Limits | None = No
 
 def _ruled(rules: object) -> Device:
     return TOY.model_copy(update={"architecture": ARCHITECTURE.model_copy(update={"occupancy": rules})})
-
-
-@pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
-def test_kernels_equal_the_reference(backend: OpenCLBackend, workload: Workload) -> None:
-    """No concurrent add is lost; every dispatch runs its last work-item."""
-    verification = verify(backend, workload, np.random.default_rng(8))
-
-    assert verification.passed, verification.message
-
-
-def test_the_variants_are_found() -> None:
-    """Three of each family; a quick run needs only the first launch microbenchmark."""
-    assert [w.name for w in FAMILIES if w.essential] == ["launch/groups"]
-    assert {w.name for w in FAMILIES} == {
-        "atomics/by_group",
-        "atomics/reduced",
-        "atomics/spread",
-        "launch/group_size",
-        "launch/groups",
-        "launch/queued",
-    }
-
-
-@pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
-def test_small_work_groups_are_enough(workload: Workload) -> None:
-    """A device with small work-groups gets points within its limit."""
-    for sweep in _sweeps(workload, limits=SMALL).values():
-        assert sweep.points
-        assert all(parameters["local"] <= 48 for parameters in sweep.points)
 
 
 def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
@@ -83,15 +49,6 @@ def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
     assert row.points[0].ceilings_s["launch"] == 3e-6
 
 
-def test_the_rate_of_launches_has_every_size_and_number() -> None:
-    """From a thousand to a million groups on a GPU; fewer on a CPU."""
-    sizes = {True: (64, 256, 1024), False: (32, 64, 128, 256, 512, 1024)}
-    for device, powers in ((TOY, (10, 15, 20)), (CPU, (10, 14))):
-        points = _sweeps(GroupSize(), device)["group_size"].points
-        expected = [(2**power, local) for power in powers for local in sizes[device is CPU]]
-        assert [(p["groups"], p["local"]) for p in points] == expected
-
-
 def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
     """2^20 groups at one per cycle, of 32 or 256 work-items."""
     (prediction,) = predict(TOY, GroupSize(), limits_of(TOY))
@@ -100,15 +57,6 @@ def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
     assert by_label["2^20 groups of 32"].bottleneck == by_label["2^20 groups of 256"].bottleneck == "groups"
     assert by_label["2^20 groups of 32"].value == pytest.approx(1e9, rel=0.02)
     assert [feature.position for feature in prediction.features] == ["case"] * 18
-
-
-def test_the_curve_of_groups_is_as_before() -> None:
-    """A taper over work-items: one work-group to a million of 64."""
-    sweep = _sweeps(Groups())["groups"]
-    keys = [Groups().point(parameters, sweep) for parameters in sweep.points]
-
-    assert [key.x for key in keys] == [64 * 2**power for power in range(21)]
-    assert [key.work for key in keys] == [2**power for power in range(21)]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict
 from gpureport.workloads.local_memory import Bandwidth
-from gpureport.workloads.model import Limits
-from tests.toy import MIB, TOY
+from tests.toy import TOY
 
 WORKLOAD = Bandwidth()
 CPU = TOY.model_copy(
@@ -60,18 +59,3 @@ def test_chains_visit_elements_an_even_distance_apart(width: int) -> None:
     assert following.max() < len(table)
     assert len(set(distances.tolist())) == 1
     assert distances[0] != 0
-
-
-@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
-def test_cases_differ_and_fit(device: object) -> None:
-    """Distinct labels, ascending x, work-groups within the device's limit; no conflicts without banks."""
-    limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=64)
-    (sweep,) = WORKLOAD.sweeps(device, limits)  # type: ignore[arg-type]
-    keys = [WORKLOAD.point(parameters, sweep) for parameters in sweep.points]
-
-    assert sweep.axis.quantity == "case"
-    assert len({key.label for key in keys}) == len(keys) == 9
-    assert [key.x for key in keys] == list(range(1, 10))
-    assert all(parameters["local"] <= 64 for parameters in sweep.points)
-    if device is CPU:
-        assert {WORKLOAD.demand(p, CPU).local_conflicts for p in sweep.points} == {1.0}

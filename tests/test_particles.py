@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict, traffic
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits, Sweep
@@ -24,28 +22,6 @@ def _sweeps(workload: Particles, limits: Limits, *, cpu: bool = False) -> dict[s
 
 def _named(variant: str) -> Particles:
     return next(workload for workload in FAMILY if workload.variant == variant)
-
-
-@pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
-def test_kernels_equal_the_reference_bit_by_bit(backend: OpenCLBackend, workload: Particles) -> None:
-    """Every layout, after three steps, with partial work-groups."""
-    verification = verify(backend, workload, np.random.default_rng(3))
-
-    assert verification.passed, verification.message
-    assert workload.tolerance == 0
-
-
-def test_all_variants_are_found() -> None:
-    """Six layouts; the published one and the best are essential."""
-    assert {workload.variant for workload in FAMILY} == {
-        "structs32",
-        "structs32_straight",
-        "structs32_whole",
-        "structs16",
-        "structs16_straight",
-        "arrays",
-    }
-    assert {workload.variant for workload in FAMILY if workload.essential} == {"structs32", "structs16"}
 
 
 def test_a_particle_bounces() -> None:
@@ -105,13 +81,6 @@ def test_accesses_to_members_touch_more_lines() -> None:
     assert ShortStructs().demand(parameters, TOY).lines_per_access == 1
 
 
-def test_vectors_of_a_struct_are_stores_of_their_own() -> None:
-    """Two per sector for completely used structures of 32 bytes; stores of members are merged into one."""
-    stores = {w.variant: w.demand({"count": 4096, "local": 256}, TOY).stores_per_sector for w in FAMILY}
-
-    assert {variant: n for variant, n in stores.items() if n != 1} == {"structs32_whole": 2}
-
-
 @pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
 def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
     """Except for a quick run and on a CPU: eight times the last cache."""
@@ -142,26 +111,3 @@ def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
     small = _sweeps(Structs(), SMALL)["frames"]
     assert all(parameters["local"] == 128 and parameters["count"] <= 4 * MIB for parameters in small.points)
     assert _sweeps(Structs(), SMALL, cpu=True)["frames"].frames == 200
-
-
-def test_frames_are_traced_without_a_cache() -> None:
-    """A device without known caches also gets four working sets."""
-    bare = TOY.model_copy(update={"caches": ()})
-    frames = next(sweep for sweep in Structs().sweeps(bare, SMALL) if sweep.name == "frames")
-
-    assert len(frames.points) == 4
-
-
-def test_only_the_published_layout_is_traced() -> None:
-    """The other layouts have two sweeps."""
-    assert [w.variant for w in FAMILY if "frames" in _sweeps(w, SMALL)] == ["structs32"]
-
-
-def test_a_processor_tries_few_work_groups() -> None:
-    """Each needs a new build there."""
-    tried = [
-        [parameters["local"] for parameters in _sweeps(Arrays(), limits_of(TOY), cpu=cpu)["work_group"].points]
-        for cpu in (False, True)
-    ]
-
-    assert tried == [[32, 64, 128, 256, 512, 1024], [64, 256, 1024]]

@@ -37,15 +37,16 @@ def test_sizes_are_even_in_the_logarithm(low: float, ratio: float) -> None:
     assert all(low * 0.999 <= size / 2**20 <= low * ratio * 1.001 for size in sizes)
 
 
-@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize(("most", "quick"), [(256, False), (256, True), (64, False)])
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
-def test_sweeps_respect_the_limits(workload: Workload, device: Device, quick: bool) -> None:
+def test_sweeps_respect_the_limits(workload: Workload, device: Device, most: int, quick: bool) -> None:
     """No point needs a larger buffer or work-group than allowed; points differ; x ascends."""
-    limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256, quick=quick)
+    limits = Limits(256 * MIB, 128 * MIB, most, quick=quick)
     for sweep in workload.sweeps(device, limits):
         keys = [workload.point(parameters, sweep) for parameters in sweep.points]
-        assert len({key.label for key in keys}) == len(keys) > 1
+        assert len({key.label for key in keys}) == len(keys)
+        assert len(keys) > 1 or most == 64
         assert sorted(key.x for key in keys) == [key.x for key in keys]
         for parameters, key in zip(sweep.points, keys, strict=True):
             demand = workload.demand(parameters, device)
@@ -53,6 +54,9 @@ def test_sweeps_respect_the_limits(workload: Workload, device: Device, quick: bo
             assert key.working_set_bytes <= limits.max_bytes
             assert np.prod(demand.work_group) <= limits.max_work_group
             assert demand.work_items == key.work_items
+        for parameters in sweep.points[:1]:
+            job = workload.job(parameters, np.random.default_rng(0))
+            assert sum(buffer.nbytes for buffer in job.buffers.values()) <= limits.max_bytes + 2**20
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=_ids)
