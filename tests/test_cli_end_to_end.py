@@ -14,16 +14,27 @@ from gpureport import data
 from gpureport.cli import main
 from gpureport.measure.backends import opencl
 from gpureport.records.report import Report, load_report
+from gpureport.run import drafting, pipeline
+from gpureport.spec.check import check_file
+from gpureport.spec.database import load_database
 from tests.present import stand_in, working
 
-RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
+SHORT = """from gpureport.cli import run
+from gpureport.run import pipeline
+pipeline.sweep_budget_s = lambda *_, **__: 0.5
+run()"""
+RUN = (sys.executable, "-c", SHORT, "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
+
+pytestmark = pytest.mark.xdist_group("opencl")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a quick run of two small workloads."""
     path = tmp_path_factory.mktemp("run") / "out"
-    assert main(["--quick", "--workload", "launch,bit_transpose/local", "-o", str(path)]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "sweep_budget_s", lambda *_, **__: 0.5)
+        assert main(["--quick", "--workload", "launch,bit_transpose/local", "-o", str(path), "--no-pdf"]) == 0
     return path
 
 
@@ -36,7 +47,6 @@ def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
     assert all(m.verification and m.verification.passed for m in report.measurements)
     assert any(f.predicted and f.observed for f in report.findings)
     assert {p.kind for p in report.predictions} == {"specification", "calibrated"}
-    assert (folder / "report.pdf").read_bytes().startswith(b"%PDF-")
     assert "Bit" in (folder / "report.html").read_text()
 
 
@@ -127,3 +137,18 @@ def test_a_kernel_with_wrong_results_is_not_timed(
     report = load_report(tmp_path / "r.json")
     assert report.status == "failed"
     assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)
+
+
+@pytest.mark.slow
+def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a short run, few sweeps have a transition; launch costs exist on every device."""
+    monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
+    monkeypatch.setattr(drafting, "LEARNED", frozenset({"launch_cost", "unit_cache_bandwidth"}))
+    monkeypatch.setattr(drafting, "FURTHER", ())
+    path = tmp_path / "mine" / "here.yaml"
+    assert main(["devices", "new", "-o", str(path)]) == 0
+    assert [problem for problem in check_file(path) if problem.severity == "error"] == []
+    match = load_database([path.parent]).match(working().device)
+    assert match.entry_id == "here"
+    assert match.device.provenance["launch.batched"].kind == "measured"
+    assert match.device.provenance["compute_units"].kind == "queried"

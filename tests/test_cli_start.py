@@ -45,6 +45,7 @@ def imported(*arguments: str) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [(), ("predict",)], ids=["gpureport", "predict"])
 def test_help_takes_little_longer_than_its_libraries(command: tuple[str, ...]) -> None:
     """0.2 to 0.5 s where this was written; as a ratio within one run, since machines' speeds differ and change."""
@@ -53,7 +54,7 @@ def test_help_takes_little_longer_than_its_libraries(command: tuple[str, ...]) -
     assert min(ours for ours, _ in taken) < 1.5 * min(libraries for _, libraries in taken)
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("predict", "--help")], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("--version",), ("predict", "--help")], ids=" ".join)
 def test_help_imports_nothing_slow(arguments: tuple[str, ...]) -> None:
     modules = imported(*arguments)
 
@@ -68,9 +69,7 @@ def test_predicting_needs_neither_opencl_nor_what_renders() -> None:
     assert not modules & {"pyopencl", "weasyprint", "matplotlib", "seaborn", "pandas"}
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--help",), ("devices", "--known"), ("predict", "h200", "--json")], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [("--help",), ("predict", "h200", "--json", "-w", "launch")], ids=" ".join)
 def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -85,7 +84,7 @@ def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("--version",), ("devices", "--known"), ("predict", "h200", "--json")], ids=" ".join
+    "arguments", [("--help",), ("devices", "--known"), ("predict", "h200", "--json", "-w", "launch")], ids=" ".join
 )
 def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -95,8 +94,15 @@ def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...
     assert ended.returncode == 1
 
 
-@pytest.mark.parametrize("messages", ["2>&-", "2>/dev/full", ">&- 2>&- <&-"])
-@pytest.mark.parametrize(("options", "code"), [((), 2), (("--force",), 0)], ids=["refused", "written"])
+@pytest.mark.parametrize(
+    ("messages", "options", "code"),
+    [
+        ("2>&-", (), 2),
+        ("2>/dev/full", ("--force",), 0),
+        pytest.param("2>/dev/full", (), 2, marks=pytest.mark.slow),
+        pytest.param(">&- 2>&- <&-", ("--force",), 0, marks=pytest.mark.slow),
+    ],
+)
 def test_messages_that_cannot_be_written_change_nothing(
     messages: str, options: tuple[str, ...], code: int, report: Path
 ) -> None:
@@ -236,6 +242,7 @@ def test_no_color_is_respected(report: Path) -> None:
     assert not COLOUR.search(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["", "FORCE_COLOR", "TTY_COMPATIBLE"])
 def test_a_pipe_shows_no_progress(report: Path, variable: str) -> None:
     environment = {**os.environ, **({variable: "1"} if variable else {})}
@@ -247,7 +254,7 @@ def test_a_pipe_shows_no_progress(report: Path, variable: str) -> None:
     assert ended.stdout == f"Written: {report.with_name('report.html')}\n"
 
 
-@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("columns", [40, pytest.param(80, marks=pytest.mark.slow)])
 def test_a_terminal_gets_tables_of_its_width(columns: int) -> None:
     shown = in_terminal("devices", "--known", columns=columns)
 

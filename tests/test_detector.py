@@ -20,6 +20,7 @@ def figures() -> dict[str, float]:
     return {row.what.strip(): row.value for row in detector.rows(outcomes)}
 
 
+@pytest.mark.slow
 def test_levels_are_counted_and_none_invented(figures: dict[str, float]) -> None:
     """One to four of them; flat curves, with outliers, drift or a slope, and tapers have one."""
     assert figures["level count right"] >= 97
@@ -27,6 +28,7 @@ def test_levels_are_counted_and_none_invented(figures: dict[str, float]) -> None
     assert figures["false cliffs, tapers"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("position", "least"),
     [

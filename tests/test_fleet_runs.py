@@ -105,6 +105,7 @@ def test_jobs_over_ssh_end() -> None:
     assert Site(scheduler="slurm", nodes={"a": NodeSettings()}).executable == "gpureport"
 
 
+@pytest.mark.slow
 @needs_reframe
 @pytest.mark.skipif(which("ssh") is None, reason="there is no ssh")
 def test_the_message_of_ssh_is_the_reason(tmp_path: Path) -> None:
@@ -150,6 +151,7 @@ def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @needs_reframe
 def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     command = tmp_path / "node"
@@ -178,6 +180,7 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     assert "has no node 'other'" in unknown.stderr
 
 
+@pytest.mark.slow
 @needs_reframe
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_local_jobs(number: signal.Signals, tmp_path: Path) -> None:
@@ -292,6 +295,7 @@ def test_messages_name_the_option_that_was_given(tmp_path: Path, capsys: pytest.
     assert " -o" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @needs_reframe
 def test_a_local_node_measures_its_device(tmp_path: Path) -> None:
     command = f"{sys.executable} -m gpureport"

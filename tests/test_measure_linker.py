@@ -83,6 +83,7 @@ def test_neither_compiler_nor_tcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         provide_linker()
 
 
+@pytest.mark.slow
 def test_pocl_runs_kernels_without_a_compiler(tmp_path: Path) -> None:
     """A kernel that calls the mathematics library runs with an empty PATH."""
     pytest.importorskip("pocl_binary_distribution")

@@ -22,6 +22,7 @@ from gpureport.workloads.model import Buffer, Dispatch, Limits, Local
 from tests.fake_backend import CopyWorkload, Steps
 from tests.present import working
 
+pytestmark = pytest.mark.xdist_group("opencl")
 SOURCE = """
 #include "common/hold.cl"
 kernel void copy(global const uint *from, global uint *to) { size_t i = get_global_id(0); to[i] = from[i]; }

@@ -103,6 +103,7 @@ def test_a_system_without_maps_has_no_libraries(process: Process) -> None:
     assert libraries.read("a", "step", (64,)) == b""
 
 
+pytestmark = pytest.mark.xdist_group("opencl")
 SOURCE = """
 kernel void twice(global const float *restrict from, global float *restrict to)
 {
