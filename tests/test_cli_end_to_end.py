@@ -40,7 +40,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
     report = load_report(folder)
-
     assert report.status == "complete"
     assert report.settings.command == "gpureport --quick --workload launch --workload bit_transpose/local"
     assert {m.key.family for m in report.measurements} == {"launch", "bit_transpose"}
@@ -52,7 +51,6 @@ def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
 
 def test_predictions_are_older_than_measurements(folder: Path) -> None:
     report = load_report(folder)
-
     made = max(p.made_at for p in report.predictions if p.kind == "specification")
     assert made[:19] <= min(m.started_at for m in report.measurements)[:19]
 
@@ -72,7 +70,6 @@ def stopped(path: Path, number: signal.Signals, measured: int) -> tuple[subproce
 def test_a_run_that_is_killed_leaves_what_it_measured(tmp_path: Path) -> None:
     process, _ = stopped(tmp_path / "report.json", signal.SIGKILL, measured=1)
     process.communicate(timeout=30)
-
     assert process.returncode == -signal.SIGKILL
     report = load_report(tmp_path / "report.json")
     assert report.status == "partial"
@@ -85,7 +82,6 @@ def test_control_c_says_where_the_partial_report_is(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     process, _ = stopped(path, signal.SIGINT, measured=0)
     _, error = process.communicate(timeout=30)
-
     assert process.returncode == 130
     assert error.splitlines()[-1] == (
         f"gpureport: interrupted; {path} is marked partial and contains the finished sweeps; "
@@ -112,9 +108,7 @@ def test_a_kernel_that_does_not_build_is_named_with_its_line(
 ) -> None:
     source = kernels / "bit_transpose" / "local.cl"
     source.write_text(source.read_text() + "\nkernel void broken() { undeclared = 1; }\n")
-
     assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 1
-
     captured = capsys.readouterr()
     assert "Skipped bit_transpose/local: bit_transpose/local.cl does not build on " in captured.err
     assert "undeclared" in captured.err
@@ -130,9 +124,7 @@ def test_a_kernel_with_wrong_results_is_not_timed(
     wrong = right.replace("to[i] = value;", "to[i] = ~value;")
     assert wrong != right
     source.write_text(wrong)
-
     assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 1
-
     assert "gpureport: bit_transpose/local gave wrong results and was not timed" in capsys.readouterr().err
     report = load_report(tmp_path / "r.json")
     assert report.status == "failed"

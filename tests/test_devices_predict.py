@@ -55,7 +55,6 @@ def test_ceilings_are_in_order(database: Database, entry: str) -> None:
     levels = ["DRAM", *(cache.name for cache in device.caches)]
     bandwidths = [each.value for each in found if each.kind == "bandwidth" and each.name in levels]
     latencies = [each.value for each in found if each.kind == "latency" and each.name in levels]
-
     assert all(0 < each.ci_low <= each.value <= each.ci_high for each in found)
     assert len(bandwidths) == len(latencies) == len(levels)
     assert latencies == sorted(latencies, reverse=True)

@@ -75,8 +75,6 @@ def test_code_that_moves_what_the_model_counts_agrees() -> None:
 
 
 def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_written() -> None:
-    """Two words and one."""
-
     class Sum(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:
             base = super().demand(parameters, device)
@@ -87,8 +85,6 @@ def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_w
 
 
 def test_loads_count_in_each_pass() -> None:
-    """A word loaded three times is twelve bytes."""
-
     class Thrice(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:
             base = super().demand(parameters, device)
@@ -118,7 +114,6 @@ def test_the_last_words_of_a_row_move_as_much_as_all_others(words: Board, column
     board = {"width": columns * 8 * nbytes, "height": 100, "local_x": 256, "local_y": 1}
     demand = words.demand(board, TOY)
     stored = sum(s.elements * s.used_bytes * s.passes for s in demand.streams if s.write)
-
     assert stored / (demand.work_items - demand.idle_items) == nbytes
 
 
@@ -164,8 +159,6 @@ def test_the_remark_contains_both_counts_of_a_mismatch(
     ],
 )
 def test_five_percent_still_agree(loaded: tuple[int, int], model: int, agrees: bool | None) -> None:
-    """With and without a guard that may skip all loads."""
-
     class Wide(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:
             base = super().demand(parameters, device)

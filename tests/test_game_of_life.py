@@ -1,4 +1,5 @@
 """The Game of Life: rule, layouts, kernels that write only changes, demands."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from math import prod
@@ -49,7 +50,6 @@ def _board(height: int, width: int, cells: NDArray[np.bool_], y: int, x: int) ->
 def test_a_glider_flies(wrapped: bool) -> None:
     """After four generations it is itself, one cell further along the diagonal."""
     board = _board(70, 70, GLIDER, 60, 61)
-
     np.testing.assert_array_equal(generations(board, 4, wrapped=wrapped), np.roll(board, (1, 1), (0, 1)))
 
 
@@ -57,7 +57,6 @@ def test_borders_are_dead_or_wrapped() -> None:
     """A glider moves around a torus; a blinker at a dead edge loses the cell beyond it."""
     board = _board(9, 7, GLIDER, 6, 4)
     edge = _board(5, 7, np.ones((1, 3), dtype=np.bool_), 4, 3)
-
     np.testing.assert_array_equal(generations(board, 4 * 9 * 7, wrapped=True), board)
     assert generations(edge, 1, wrapped=False)[3:, 4].tolist() == [True, True]
     assert generations(edge, 1, wrapped=True)[[3, 4, 0], 4].tolist() == [True, True, True]
@@ -70,11 +69,9 @@ def test_on_a_tiny_torus_a_cell_is_its_own_neighbour() -> None:
 
 @given(st.integers(1, 70), st.integers(1, 5), st.sampled_from([1, 8, 32]), st.integers(0, 8), st.integers(0, 2**32 - 1))
 def test_cells_survive_being_stored(width: int, height: int, bits: int, spare: int, seed: int) -> None:
-    """Whatever the layout and the padding of rows; padding is zero."""
     cells = np.random.default_rng(seed).integers(0, 2, (height, width)).astype(np.bool_)
     row = -(-width * bits // 8) + spare * max(1, bits // 8)
     stored = stored_of(cells, row, bits)
-
     assert stored.shape == (height, row)
     assert np.unpackbits(stored).sum() == cells.sum()
     np.testing.assert_array_equal(cells_of(stored, width, bits), cells)
@@ -83,17 +80,14 @@ def test_cells_survive_being_stored(width: int, height: int, bits: int, spare: i
 def test_the_westernmost_cell_is_the_lowest_bit() -> None:
     """Of a 64-bit word, and of a 32-bit word of four byte cells."""
     cells = _board(1, 64, np.ones((1, 1), dtype=np.bool_), 0, 9)
-
     assert stored_of(cells, 8, 1).view("<u8").tolist() == [[1 << 9]]
     assert stored_of(cells[:, 8:12], 4, 8).view("<u4").tolist() == [[1 << 8]]
 
 
 @pytest.mark.parametrize("bits", [1, 8, 32])
 def test_random_boards_are_half_alive(bits: int) -> None:
-    """All other bits are zero."""
     stored = random_cells(np.random.default_rng(1), 2**16, bits)
     alive = cells_of(stored.reshape(1, -1), 2**19 // bits, bits)
-
     assert alive.mean() == pytest.approx(0.5, abs=0.02)
     assert np.unpackbits(stored).sum() == alive.sum()
 
@@ -106,15 +100,12 @@ def test_writing_only_changes_changes_nothing(height: int, width: int, dispatche
     for _ in range(dispatches):
         source, target = changed(source, target), source
         plain = generations(plain, 1, wrapped=True)
-
         np.testing.assert_array_equal((source & 1).astype(np.bool_), plain)
 
 
 def test_still_life_is_not_written() -> None:
-    """A still block: its target keeps its flag."""
     block = _board(6, 6, np.ones((2, 2), dtype=np.bool_), 2, 2)
     still, stale = block.astype(np.uint32) * 3, block.astype(np.uint32)
-
     np.testing.assert_array_equal(changed(still, stale), stale)
     np.testing.assert_array_equal(changed(stale, np.zeros_like(stale)), still)
 
@@ -127,13 +118,11 @@ def test_as_many_cells_change_as_the_model_says() -> None:
     older, source = source, changed(source, source)
     marked = np.full_like(older, 9)  # no state: what is left was not written
     written = changed(source, marked) != 9
-
     assert written.mean() == pytest.approx(workload.written_share, abs=0.05)
     assert written.reshape(-1, 8).any(axis=1).mean() > 0.99
 
 
 def test_glider_boards_start_with_one_glider() -> None:
-    """On both boards; random ones start from repeated random states."""
     board = {"width": 300, "height": 290, "local_x": 64, "local_y": 1}
     for workload in (WordsGlider(), WordsChangedGlider()):
         job = workload.job(board, np.random.default_rng(0))
@@ -153,9 +142,7 @@ def test_the_check_follows_a_glider(workload: Board) -> None:
     job = workload.job(size, np.random.default_rng(0))
     contents = workload.stored(board, size)
     given_board = replace(job, buffers={name: Buffer(contents.size, contents) for name in ("a", "b")})
-
     (name, result), *rest = workload.expected(size, given_board, 4 // workload.generations).items()
-
     assert (name, rest) == ("a", [])
     after = workload.cells_in(np.asarray(result).view(np.uint8).reshape(70, -1), size)
     np.testing.assert_array_equal(after, np.roll(board, (1, 1), (0, 1)))
@@ -163,9 +150,7 @@ def test_the_check_follows_a_glider(workload: Board) -> None:
 
 @pytest.mark.parametrize(("width", "mask"), [(64, 2**64 - 1), (65, 1), (127, 2**63 - 1)])
 def test_the_last_word_is_masked(width: int, mask: int) -> None:
-    """Whole words keep all their bits."""
     words, height, last = Packed(64).word_scalars({"width": width, "height": 5})
-
     assert (int(words), int(height), int(last)) == (-(-width // 64), 5, mask)
     assert last.dtype == np.uint64
     assert int(BytesWide().word_scalars({"width": 7, "height": 1})[2]) == 0x00FFFFFF
@@ -175,7 +160,6 @@ def test_padding_work_items_count() -> None:
     """A 100 x 10 board in groups of 64 x 4 launches 128 x 12 work-items in six groups."""
     board = {"width": 100, "height": 10, "local_x": 64, "local_y": 4}
     demand = Bytes().demand(board, TOY)
-
     assert demand.work_items == 128 * 12
     assert demand.groups == 6
     # A wave is 32 x 1 items: four of them cross a row, and the rows beyond the board return at once.
@@ -185,7 +169,6 @@ def test_padding_work_items_count() -> None:
 def test_idle_lanes_of_a_wave_count() -> None:
     """Groups of 8 x 1 use a quarter of a wave of 32 lanes; a CPU has no idle lanes."""
     board = {"width": 100, "height": 10, "local_x": 8, "local_y": 1}
-
     assert Bytes().tiling(board, TOY).busy_items == 13 * 10 * 32
     assert Bytes().tiling(board, CPU).busy_items == 1000
 
@@ -194,7 +177,6 @@ def test_a_linear_dispatch_pads_once() -> None:
     """100 x 10 cells in groups of 64 are sixteen groups, not two for each row."""
     workload = WordsLinear()
     board = {"width": 100, "height": 10, "local_x": 64, "local_y": 1}
-
     assert workload.geometry(board) == ((1024,), (64,))
     assert workload.demand(board, TOY).groups == 16
 
@@ -205,7 +187,6 @@ def test_interleaved_strips_occupy_the_device_for_four_rounds() -> None:
     units = TOY.model_copy(update={"compute_units": 132})
     board["rows"] = workload.strip_rows(board, units)
     demand = workload.demand(board, units)
-
     assert board["rows"] == 191  # with the 16 rows above and below, 69 passes of three rows
     assert workload.geometry(board) == ((3150 * 64, 1), (64, 1))
     assert demand.idle_items == 3150 * 64 - 586 * 344
@@ -223,7 +204,6 @@ def test_interleaved_cells_are_in_the_middle_of_a_word() -> None:
     cells[0, [0, 5, 111, 114]] = True
     board = {"width": 130, "height": 1}
     stored, together = workload.stored(cells, board), workload.stored(cells, {**board, "lanes": 8})
-
     assert stored.view("<u4").tolist() == [[1 << 2, 1 << 3, 0, 1 << 29, 0, 0, 1 << 2, 0]]
     # On a CPU eight strips share a row of 128 bytes: word 0 of all of them, then word 1.
     np.testing.assert_array_equal(together.view("<u4").reshape(4, 8)[:, :2].T, stored.view("<u4").reshape(2, 4))
@@ -267,7 +247,6 @@ def test_only_waves_at_the_border_check_for_it(width: int, rows: int, share: flo
 def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> None:
     """Computed by hand for groups of 256 x 1 that divide the board."""
     read, written = workload.demand({"width": 2**16, "height": 64, "local_x": 256, "local_y": 1}, TOY).streams
-
     assert read.passes == pytest.approx(first)
     assert read.outer_passes == pytest.approx(outer)
     assert (written.passes, written.outer_passes) == (1.0, 1.0)
@@ -275,10 +254,8 @@ def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> No
 
 
 def test_strips_of_a_cpu_load_three_vectors_of_each_row() -> None:
-    """Six rows for four; only vectors within the row count."""
     board = {"width": 960, "height": 64, "local_x": 1, "local_y": 1, "words": 8}
     demand = BytesStrips().demand(board, CPU)
-
     assert demand.streams[0].passes == 3 * 6 / 4
     assert demand.operations["memory"] == 960 * 64 / 4 * (3 * 6 / 4 + 1)
     assert demand.work_items == 16
@@ -294,7 +271,6 @@ def test_columns_waste_sectors() -> None:
     """A column of work-items touches one line per lane; it reads and writes whole sectors for single bytes."""
     demand = Bytes().demand(SQUARE | {"local_x": 1, "local_y": 256}, TOY)
     read, written = demand.streams
-
     assert demand.lines_per_access == pytest.approx(32 * (1 + 0.6 / 128))
     assert written.outer_passes == 32
     assert read.outer_passes == pytest.approx(258 / 256 * 3 * 32)
@@ -320,13 +296,12 @@ def test_what_is_not_written_does_not_move() -> None:
     all_cells, sparse, random = (
         predict_one(workload, TOY) for workload in (WordsGlider(), WordsChangedGlider(), WordsChangedRandom())
     )
-
     assert sparse.memory_bytes == pytest.approx(all_cells.memory_bytes / 2)
     assert random.memory_bytes == pytest.approx(all_cells.memory_bytes * 1.5)
     assert sparse.point.working_set_bytes == all_cells.point.working_set_bytes
 
 
-def predict_one(workload: Board, device: Device):  # type: ignore[no-untyped-def]  # noqa: ANN201, D103
+def predict_one(workload: Board, device: Device):  # type: ignore[no-untyped-def]  # noqa: ANN201
     return next(iter(predict(device, workload, limits_of(device)))).points[-1]
 
 

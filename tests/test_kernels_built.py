@@ -1,4 +1,5 @@
 """Kernels of GPUs that no runtime in the tests can run, built by Zig's clang: AMD's sub-groups, formats, matrices."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 import sys
@@ -110,7 +111,6 @@ def built(workload: Workload, point: Parameters, target: str, folder: Path, how:
 @generations
 @pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
 def test_what_is_built_keeps_rows_in_registers(workload: Transpose, generation: str, tmp_path: Path) -> None:
-    """An array with a lane-dependent index would be in memory."""
     usage = machine_code.usage(
         built(workload, workload.verification()[0], generation, tmp_path, ["-emit-obj"]), "transpose"
     )
@@ -146,31 +146,25 @@ def test_a_ballot_is_a_comparison_of_all_lanes(generation: str, tmp_path: Path) 
 
 @pytest.mark.parametrize(("unit", "form"), MATRIX)
 def test_steps_of_matrices_are_single_instructions(unit: str, form: str, tmp_path: Path) -> None:
-    """Each chain of each unrolled step has one."""
     workload = MatrixRate()
     target, instruction = MATRIX[unit, form]
     points = workload.verification()
     (point,) = (p for p in points if (workload.unit(p).instruction, workload.form(p).name) == (unit, form))
     code = built(workload, point, target, tmp_path, ["-S"]).decode()
-
     found = len(re.findall(instruction, code))
     assert found >= point["chains"] * point["steps"]
     assert found % (point["chains"] * point["steps"]) == 0
 
 
 def test_every_format_of_every_unit_is_built() -> None:
-    """Every point that is verified."""
     workload = MatrixRate()
-
     assert {(workload.unit(p).instruction, workload.form(p).name) for p in workload.verification()} == set(MATRIX)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "name"), PRECISION)
 def test_steps_are_the_instructions_that_their_rates_are_listed_for(target: str, name: str, tmp_path: Path) -> None:
-    """At least one of each unrolled step."""
     workload = PrecisionRate()
     point = next(p for p in workload.verification() if workload.case(p).name == name and p["lanes"] == 1)
     code = built(workload, point, target, tmp_path, ["-S"]).decode()
-
     assert len(re.findall(PRECISION[target, name], code)) >= point["chains"] * point["steps"]

@@ -30,7 +30,6 @@ def _ruled(rules: object) -> Device:
 def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
     """The same points: one group, one per compute unit, 16 per compute unit; the work is one dispatch."""
     sweeps = _sweeps(Queued())
-
     assert sweeps["isolated"].points == sweeps["batched"].points
     assert (sweeps["isolated"].isolated, sweeps["batched"].isolated) == (True, False)
     keys = [Queued().point(parameters, sweeps["batched"]) for parameters in sweeps["batched"].points]
@@ -44,7 +43,6 @@ def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
     launch = TOY.launch.model_copy(update={"single_s": 1e-6, "batched_s": 3e-6})
     device = TOY.model_copy(update={"launch": launch})
     isolated, row = predict(device, Queued(), limits_of(device))
-
     assert isolated.points[0].ceilings_s["launch"] == 1e-6
     assert row.points[0].ceilings_s["launch"] == 3e-6
 
@@ -53,7 +51,6 @@ def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
     """2^20 groups at one per cycle, of 32 or 256 work-items."""
     (prediction,) = predict(TOY, GroupSize(), limits_of(TOY))
     by_label = {point.point.label: point for point in prediction.points}
-
     assert by_label["2^20 groups of 32"].bottleneck == by_label["2^20 groups of 256"].bottleneck == "groups"
     assert by_label["2^20 groups of 32"].value == pytest.approx(1e9, rel=0.02)
     assert [feature.position for feature in prediction.features] == ["case"] * 18
@@ -88,7 +85,6 @@ def test_adds_to_one_address_follow_each_other() -> None:
     grid = {"passes": 16, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 16 * 100 * 1024
     one, two, many = (_time_s(Spread(), {"addresses": count, **grid}) for count in (1, 2, 2**16))
-
     assert [bottleneck for _, bottleneck in (one, two, many)] == ["latency", "latency", "L2"]
     assert one[0] == pytest.approx(adds / 1e9, rel=0.01)
     assert two[0] == pytest.approx(adds / 2e9, rel=0.01)
@@ -101,7 +97,6 @@ def test_addresses_of_one_slice_do_not_add_up() -> None:
     grid = {"passes": 512, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 512 * 100 * 1024
     rates = {count: adds / _time_s(Spread(), {"addresses": count, **grid})[0] for count in (8, 16, 128, 256)}
-
     assert [rates[count] for count in (8, 16, 128)] == pytest.approx([8e9] * 3, rel=0.01)
     assert rates[256] == pytest.approx(16e9, rel=0.01)
 
@@ -117,7 +112,6 @@ def test_the_busiest_slice_has_more_than_its_share(parts: int, slices: int) -> N
     """The median of the largest number of parts in a slice, if a generator draws the slices."""
     drawn = np.random.default_rng(1).integers(0, slices, size=(400, parts))
     most = np.median([np.bincount(each, minlength=slices).max() for each in drawn])
-
     assert busiest_share(parts, slices) * parts == pytest.approx(most, rel=0.2)
     assert busiest_share(parts, None) == 1 / parts
 
@@ -126,7 +120,6 @@ def test_all_addresses_are_met_in_time() -> None:
     """More addresses than work-items: each pass continues where the previous one ended; a single pass uses fewer."""
     grid = {"addresses": 2**20, "local": 256, "groups": resident_groups(TOY, 256)}
     met = [Spread().demand({"passes": passes, **grid}, TOY).streams[0].elements for passes in (512, 1)]
-
     assert met == [2**20, 100 * 1024]
 
 
@@ -134,7 +127,6 @@ def test_work_groups_that_send_less_are_faster() -> None:
     """Adding a wave or a work-group first is faster than separate adds to one address."""
     grid = {"passes": 256, "local": 256, "groups": resident_groups(TOY, 256)}
     one = _time_s(Spread(), {"addresses": 1, **grid})[0]
-
     assert _time_s(ByGroup(), grid)[1] == "shuffle"
     assert _time_s(ByGroup(), grid)[0] < one / 100
     assert _time_s(Reduced(), grid)[0] < one / 100
@@ -147,7 +139,6 @@ def test_a_processors_locked_adds_are_counted() -> None:
     adds_of_a_core = 4 * 256 * 256
     free = _time_s(ByGroup(), grid, device)[0]
     contended = _time_s(Spread(), {"addresses": 1, **grid}, device)[0]
-
     assert free == pytest.approx(adds_of_a_core * 20 / device.clock_hz, rel=0.05)
     assert contended > 2 * free
 
@@ -158,9 +149,7 @@ def test_cores_take_turns_at_each_cache_line(addresses: int, lines: int) -> None
     device = load_database().device("cpu/x86_64").model_copy(update={"compute_units": 16})
     grid = {"passes": 256, "local": 256, "groups": resident_groups(device, 256)}
     adds = 256 * 256 * grid["groups"]
-
     found = _time_s(Spread(), {"addresses": addresses, **grid}, device)[0]
-
     handed_over_s = 0.3 * device.cycles(device.caches[-1].latency_cycles)
     assert found == pytest.approx(handed_over_s * adds / lines, rel=0.1)
 

@@ -38,7 +38,6 @@ def test_pocl_has_a_cache_that_can_be_written(
     monkeypatch.setattr(os, "access", lambda *_: writable)
     before = os.environ["POCL_CACHE_DIR"]
     provide_cache()
-
     after = os.environ["POCL_CACHE_DIR"]
     assert (after == before) == kept
     assert kept or Path(after).is_dir()

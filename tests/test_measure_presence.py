@@ -98,7 +98,6 @@ def chosen(text: str) -> ChosenDevice:
 @pytest.mark.usefixtures("isolated")
 def test_a_device_whose_kernels_do_not_build_is_listed_with_the_compilers_error(capsys: Captured) -> None:
     assert main(["devices"]) == 0
-
     lines = capsys.readouterr().out.splitlines()
     assert re.split(r"\s{2,}", lines[1].strip())[4] == "runs kernels"
     assert re.split(r"\s{2,}", lines[3].strip())[4] == "no"
@@ -114,7 +113,6 @@ def test_no_runtime_is_recommended_if_another_runtime_of_the_cpu_works(
 ) -> None:
     install(vendors, faulty)
     assert main(["devices"]) == 0
-
     (remark,) = (
         line for line in capsys.readouterr().out.splitlines() if line.startswith("0: This device runs no kernels")
     )
@@ -126,7 +124,6 @@ def test_no_runtime_is_recommended_if_another_runtime_of_the_cpu_works(
 def test_a_device_whose_kernels_do_not_build_is_not_measured(device: str, tmp_path: Path, capsys: Captured) -> None:
     report = tmp_path / "report.json"
     assert main(["measure", "--device", device, "-o", str(report)]) == 1
-
     message = last_line(capsys)
     assert BUILD_FAILS in message
     assert "package pocl-opencl-icd" in message
@@ -271,7 +268,6 @@ def test_if_no_device_runs_kernels_the_error_contains_each_reason(monkeypatch: p
 
 
 def test_the_results_of_the_test_kernel_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong results are a problem."""
     from gpureport.measure import driver_process
     from gpureport.measure.backends.opencl import OpenCLBackend
 
@@ -312,7 +308,6 @@ def test_a_process_that_cannot_be_started_is_an_error(monkeypatch: pytest.Monkey
 @pytest.mark.slow
 @pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null"])
 def test_all_devices_are_found_without_a_writable_home(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PoCL writes its compiled kernels there."""
     before = find_devices().devices
     monkeypatch.setenv("HOME", home)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -323,7 +318,6 @@ def test_all_devices_are_found_without_a_writable_home(home: str, monkeypatch: p
 
 
 def test_the_error_contains_a_limit_of_memory(vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A library that exceeds the limit is not broken."""
     large = tmp_path / "large.c"
     large.write_text("char large[1L << 31];")
     path = install(vendors, compiled(large, tmp_path))

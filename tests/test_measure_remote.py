@@ -116,13 +116,11 @@ def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
     assert second.failed
     assert (second.skipped or "").startswith(reason)
     assert f"{workload.name}: many" in (second.skipped or "")
-
     assert all(point.samples_s for each in measured(measurer, After()).measurements for point in each.points)
 
 
 @on_a_cpu
 def test_a_workload_is_retried_after_a_crash_during_builds_ahead(measurer: RemoteMeasurer) -> None:
-    """The build of another workload may be the cause."""
     measurer.build_ahead([])
     os.kill(measurer._child._process.pid, signal.SIGKILL)
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
@@ -156,7 +154,6 @@ def test_an_end_that_loses_only_builds_is_recorded(measurer: RemoteMeasurer, wor
 
 
 def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer) -> None:
-    """Drivers may refuse all later calls in it."""
     first = measurer._child._process.pid
     assert all(each.failed for each in measured(measurer, Unbuildable()).measurements)
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
@@ -165,7 +162,6 @@ def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer
 
 @pytest.mark.slow
 def test_slow_checks_do_not_exceed_the_limit(measurer: RemoteMeasurer) -> None:
-    """Together they take longer than the limit, but each is shorter."""
     assert not any(each.failed for each in measured(measurer, Slow()).measurements)
 
 
@@ -189,7 +185,6 @@ def test_a_process_that_is_killed_is_replaced(measurer: RemoteMeasurer) -> None:
 
 
 def test_time_in_which_the_waiting_process_was_suspended_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two minutes pass in every wait of a fifth of a second."""
     clock, wait, waits = time.monotonic, Child._wait, 0
 
     def suspended(self: Child, seconds: float) -> None:
@@ -298,7 +293,6 @@ def test_a_run_continues_after_a_crash_and_a_hang(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(remote, "SILENCE_LIMIT_S", 6.0)
     install(monkeypatch, Sound(), Crashing(), Endless(), After())
     assert main(["measure", "--quick", "-o", "r.json"]) == 0
-
     assert re.search("2 of 4 workloads .*: test/crashing, test/endless", capsys.readouterr().err)
     report = load_report(Path("r.json"))
     assert report.status == "complete"
@@ -386,8 +380,6 @@ def test_completed_sweeps_are_known_before_the_workload_ends(measurer: RemoteMea
 
 
 def test_an_interrupt_within_a_message_ends_the_process(measurer: RemoteMeasurer) -> None:
-    """The rest of the message would be taken for the next one."""
-
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -1,4 +1,5 @@
 """Particles: the reference against known physics, the model's traffic, the sweeps, the kernels."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest
@@ -29,7 +30,6 @@ def test_a_particle_bounces() -> None:
     state = np.array([[0.999, 0.5, 2.0, 0.0], [0.5, 0.001, 0.0, -2.0]], dtype=np.float32)
     one, two = (advanced(state, steps, bounce=True) for steps in (1, 2))
     straight = advanced(state, 2, bounce=False)
-
     assert one[0, 0] > 1
     assert one[1, 1] < 0
     np.testing.assert_array_equal(one[:, 2:], [[-2, 0], [0, 2]])
@@ -43,7 +43,6 @@ def test_as_many_bounce_as_the_model_says() -> None:
     state = drawn(np.random.default_rng(1), 2**17)
     after = advanced(state, 1, bounce=True)
     turned = np.sum(after[:, 2:] != state[:, 2:]) / len(state)
-
     assert turned == pytest.approx(BOUNCING, rel=0.1)
     assert BOUNCING == 1 / 64
 
@@ -56,7 +55,6 @@ def test_as_many_bounce_as_the_model_says() -> None:
 def test_whole_structs_ask_for_more_and_move_less(workload: Particles, requested: float, moved: float) -> None:
     """Bytes requested per particle, and bytes transferred: half-written sectors are read first."""
     streams = workload.streams(1000)
-
     assert traffic.requested_bytes(streams) == 1000 * requested
     assert traffic.memory_bytes(streams, TOY, every_pass=False) == 1000 * moved
 
@@ -65,7 +63,6 @@ def test_the_bounce_is_in_the_model() -> None:
     """Only the published kernel branches; without the bounce there are fewer operations and the same traffic."""
     parameters = {"count": 4096, "local": 256}
     bouncing, straight = (_named(v).demand(parameters, TOY) for v in ("structs32", "structs32_straight"))
-
     assert bouncing.streams == straight.streams
     assert bouncing.operations["memory"] == straight.operations["memory"] + 4096 / 64
     assert bouncing.operations["fp32"] > straight.operations["fp32"]
@@ -75,7 +72,6 @@ def test_the_bounce_is_in_the_model() -> None:
 def test_accesses_to_members_touch_more_lines() -> None:
     """32 structures of 32 bytes are in 8 lines; on a CPU, and for adjacent particles, there is no extra line."""
     parameters = {"count": 4096, "local": 256}
-
     assert Structs().demand(parameters, TOY).lines_per_access == 8
     assert Structs().demand(parameters, CPU).lines_per_access == 1
     assert ShortStructs().demand(parameters, TOY).lines_per_access == 1
@@ -83,7 +79,6 @@ def test_accesses_to_members_touch_more_lines() -> None:
 
 @pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
 def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
-    """Except for a quick run and on a CPU: eight times the last cache."""
     most, quick, cpu = (
         max(parameters["count"] for parameters in sweeps["particles"].points)
         for sweeps in (
@@ -92,7 +87,6 @@ def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
             _sweeps(workload, limits_of(TOY), cpu=True),
         )
     )
-
     assert most == 2**25
     assert quick == cpu == 8 * 64 * MIB / (2 * workload.stored_bytes)
 
@@ -102,7 +96,6 @@ def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
     frames = _sweeps(Structs(), limits_of(TOY))["frames"]
     keys = [Structs().point(parameters, frames) for parameters in frames.points]
     (prediction,) = (p for p in predict(TOY, Structs(), limits_of(TOY)) if p.key.sweep == "frames")
-
     assert frames.frames == 300
     assert [key.x for key in keys] == [0, 1, 2, 3]
     assert [str(point.level).split()[0] for point in prediction.points] == ["L2", "L2", "DRAM", "DRAM"]

@@ -1,4 +1,5 @@
 """The scripts that set the environment up: what can be checked without making one."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import hashlib
 import io
@@ -114,7 +115,6 @@ def locked_in(name: str) -> set[str]:
 
 
 def test_development_lock_extends_the_other() -> None:
-    """The same versions in both, so that tests run on what users get."""
     run, dev = (set(re.findall(r"^\S+==.*", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS)
     assert run < dev
 
@@ -154,7 +154,6 @@ def run_fetch(lock: Path, index_url: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_pip_is_fetched_and_unpacked(tmp_path: Path, index: Callable[[bytes], str]) -> None:
-    """From the configured index, into the environment that asks."""
     wheel = wheel_of("1.2")
     lock = tmp_path / "requirements.lock"
     lock.write_text(lock_naming(wheel))
@@ -165,7 +164,6 @@ def test_pip_is_fetched_and_unpacked(tmp_path: Path, index: Callable[[bytes], st
 
 
 def test_another_pip_is_refused(tmp_path: Path, index: Callable[[bytes], str]) -> None:
-    """A file whose hash is not the lock's is not unpacked."""
     lock = tmp_path / "requirements.lock"
     lock.write_text(lock_naming(wheel_of("1.2")))
     done = run_fetch(lock, index(wheel_of("evil")))
@@ -175,7 +173,6 @@ def test_another_pip_is_refused(tmp_path: Path, index: Callable[[bytes], str]) -
 
 
 def test_unreachable_index_is_one_sentence(tmp_path: Path) -> None:
-    """No traceback when there is no network."""
     lock = tmp_path / "requirements.lock"
     lock.write_text(lock_naming(b""))
     done = run_fetch(lock, "http://127.0.0.1:9/simple")
@@ -208,7 +205,6 @@ def copied(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("option", ["-h", "--help"])
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_help_starts_nothing(copied: Path, script: str, option: str) -> None:
-    """It prints how the script is used; in a fresh checkout, too."""
     done = subprocess.run([copied / script, option], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"scripts/{script}" in done.stdout
@@ -217,7 +213,6 @@ def test_help_starts_nothing(copied: Path, script: str, option: str) -> None:
 
 
 def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(copied: Path) -> None:
-    """No set-up runs before it."""
     command = copied.parent / ".venv" / "bin" / "gpureport"
     command.parent.mkdir(parents=True)
     command.write_text('#!/bin/sh\necho "asked for: $*"\n')
@@ -239,7 +234,6 @@ def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(cop
     ],
 )
 def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sentence: str) -> None:
-    """And nothing is begun."""
     done = subprocess.run([copied / line[0], *line[1:]], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"scripts/{line[0]}: {sentence}\n"
@@ -248,7 +242,6 @@ def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sente
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_are_plain_shell(script: str) -> None:
-    """The shell reads them, and they may be run."""
     path = ROOT / "scripts" / script
     assert path.read_text().startswith("#!/bin/sh\n")
     assert os.access(path, os.X_OK)
@@ -389,7 +382,6 @@ def no_runtime(folder: Path, reasons: str) -> str:
 
 
 def test_a_runtime_that_runs_kernels_is_enough(tmp_path: Path) -> None:
-    """PyPI's PoCL works: nothing else is installed."""
     machine = Machine(tmp_path, "PyPI Debian Intel")
     assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
     assert machine.calls == ["check"]
@@ -404,14 +396,12 @@ def test_tests_get_a_browser(tmp_path: Path) -> None:
 
 
 def test_without_a_browser_tests_are_skipped(tmp_path: Path) -> None:
-    """A sentence says so."""
     machine = Machine(tmp_path, "PyPI").have("offline")
     assert "no Chromium" in machine.set_up("dev")[-1]
 
 
 @pytest.mark.parametrize("name", ["chromium", "google-chrome"])
 def test_a_browser_of_the_system_is_enough(tmp_path: Path, name: str) -> None:
-    """Nothing is installed."""
     machine = Machine(tmp_path, "PyPI")
     write_program(tmp_path / "bin" / name, "exit 0")
     assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI"]
@@ -419,7 +409,6 @@ def test_a_browser_of_the_system_is_enough(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("root", [True, False])
 def test_the_distributions_runtime_comes_second(tmp_path: Path, root: bool) -> None:
-    """As root, or through sudo where it asks for no password."""
     machine = Machine(tmp_path, "Debian Intel", root=root).have(*([] if root else ["sudo"]))
     sentence = f"OpenCL kernels run on the CPU with Debian, installed with apt-get, because {BROKEN}"
     assert machine.set_up() == [GETS_DEBIAN, sentence]
@@ -427,7 +416,6 @@ def test_the_distributions_runtime_comes_second(tmp_path: Path, root: bool) -> N
 
 
 def test_intels_runtime_comes_third(tmp_path: Path) -> None:
-    """Where no packages can be installed; the sentence says that too."""
     machine = Machine(tmp_path, "Debian Intel", root=False)
     sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {NO_PACKAGE}"
     assert machine.set_up() == [GETS_INTEL, sentence]
@@ -435,7 +423,6 @@ def test_intels_runtime_comes_third(tmp_path: Path) -> None:
 
 
 def test_intels_runtime_follows_a_package_that_runs_no_kernels(tmp_path: Path) -> None:
-    """What the distribution installed is checked as well."""
     machine = Machine(tmp_path, "Intel")
     sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {BROKEN}"
     assert machine.set_up() == [GETS_DEBIAN, GETS_INTEL, sentence.replace("; PyPI", "; Debian")]
@@ -451,7 +438,6 @@ def test_intels_runtime_is_too_large_where_there_is_a_gpu(tmp_path: Path) -> Non
 
 
 def test_other_architectures_take_the_distributions_runtime(tmp_path: Path) -> None:
-    """PyPI has neither PoCL nor Intel's runtime for them."""
     machine = Machine(tmp_path, "Debian Intel", machine="aarch64")
     because = "because no OpenCL runtime is installed"
     assert machine.set_up() == [
@@ -472,7 +458,6 @@ def test_no_runtime_is_one_sentence_and_is_not_tried_again(tmp_path: Path) -> No
 
 
 def test_other_architectures_without_a_runtime(tmp_path: Path) -> None:
-    """Intel's runtime is not tried there."""
     machine = Machine(tmp_path, "", root=False, machine="aarch64")
     reasons = f"no OpenCL runtime is installed; {NO_PACKAGE}"
     assert machine.set_up() == [no_runtime(tmp_path, reasons)]
@@ -480,7 +465,6 @@ def test_other_architectures_without_a_runtime(tmp_path: Path) -> None:
 
 
 def test_a_package_that_runs_no_kernels_is_not_recommended(tmp_path: Path) -> None:
-    """Nor one of apt-get, where there is none."""
     (tmp_path / "apt").mkdir()
     machine = Machine(tmp_path / "apt", "", machine="aarch64")
     assert "; install a newer OpenCL runtime for it (Debian runs no kernels" in machine.set_up()[-1]
@@ -491,7 +475,6 @@ def test_a_package_that_runs_no_kernels_is_not_recommended(tmp_path: Path) -> No
 
 
 def test_another_cpu_is_checked_again(tmp_path: Path) -> None:
-    """Once for each CPU, and when the environment was made anew."""
     machine = Machine(tmp_path, "PyPI")
     machine.set_up()
     assert machine.calls == ["check"]
@@ -508,7 +491,6 @@ def test_another_cpu_is_checked_again(tmp_path: Path) -> None:
 
 
 def test_a_real_runtime_runs_a_kernel() -> None:
-    """On the machine of the tests; no simulator is named."""
     line = [sys.executable, "-I", ROOT / "scripts" / "cpu_runtime.py"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
