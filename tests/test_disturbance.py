@@ -101,13 +101,7 @@ def test_a_missing_reading_of_use_leaves_its_second_undecided() -> None:
 
 @pytest.mark.parametrize(
     ("reasons", "found"),
-    [
-        ((), True),
-        (("clocks set by the owner",), True),
-        (("power cap",), False),
-        (("idle",), False),
-        (None, False),
-    ],
+    [((), True), (("clocks set by the owner",), True), (("power cap",), False), (("idle",), False), (None, False)],
 )
 def test_a_clock_below_the_usual_one_needs_a_reason(reasons: tuple[str, ...] | None, found: bool) -> None:
     def slowed(at_s: float) -> Reading:

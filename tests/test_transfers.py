@@ -46,8 +46,7 @@ def test_rates_of_pinned_memory_are_within_a_tenth(entry: str, to_device: float,
 
 
 @pytest.mark.parametrize(
-    ("generation", "lanes", "rate"),
-    [(1, 16, 4e9), (2, 8, 4e9), (3, 16, 15.754e9), (4, 8, 15.754e9), (5, 16, 63.015e9)],
+    ("generation", "lanes", "rate"), [(1, 16, 4e9), (2, 8, 4e9), (3, 16, 15.754e9), (4, 8, 15.754e9), (5, 16, 63.015e9)]
 )
 def test_lanes_are_counted_without_their_line_code(generation: int, lanes: int, rate: float) -> None:
     assert Link.pcie(generation, lanes).bandwidth_bytes_per_s == pytest.approx(rate, rel=1e-3)

@@ -58,8 +58,7 @@ def test_a_damaged_table_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "wrong"),
-    [("m,nvidia/l4,13", "'to_host' is missing"), ("m,nvidia/l5,1", "l5"), ("m,nvidia/l4,x", "x")],
+    ("row", "wrong"), [("m,nvidia/l4,13", "'to_host' is missing"), ("m,nvidia/l5,1", "l5"), ("m,nvidia/l4,x", "x")]
 )
 def test_a_mistake_in_a_table_gets_one_sentence(row: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / TRANSFERS).write_bytes(lzma.compress(f"machine,device,to_device\n{row}\n".encode()))
