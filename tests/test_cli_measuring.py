@@ -87,16 +87,6 @@ def test_several_runs_are_not_mixed_with_others(fake: pytest.MonkeyPatch, capsys
     assert "out: contains out/report.json, " in failure(capsys)
 
 
-def test_the_summary_has_predicted_observed_ratio_and_verdict(capsys: Captured) -> None:
-    main(["measure", "-o", "r.json"])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split() == ["feature", "predicted", "observed", "(95", "%", "interval)", "ratio", "verdict"]
-    assert "test/copy, size, specification" in lines
-    assert "test/again, size" in lines
-    assert any("GB/s" in line and line.split()[-1] in ("agrees", "off", "error") for line in lines)
-    assert lines[-1] == "Written: r.json"
-
-
 def test_a_run_says_first_what_it_measures_and_how_long_it_takes(capsys: Captured) -> None:
     main(["measure", "-o", "r.json"])
     lines = capsys.readouterr().err.splitlines()

@@ -289,12 +289,6 @@ def test_a_full_disk_is_named_and_reports_are_kept(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "runs/a/0-device" / FILE_NAME).exists()
 
 
-def test_messages_name_the_option_that_was_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    site = write_site(tmp_path / "site", TEMPLATE)
-    assert main(["fleet", "init", str(site)]) == 2
-    assert " -o" not in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @needs_reframe
 def test_a_local_node_measures_its_device(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.game_of_life.board import Board
@@ -25,7 +24,6 @@ from gpureport.workloads.game_of_life.words import (
     WordsChangedGlider,
     WordsChangedRandom,
     WordsGlider,
-    WordsLinear,
     changed,
 )
 from gpureport.workloads.model import Buffer, Limits
@@ -173,14 +171,6 @@ def test_idle_lanes_of_a_wave_count() -> None:
     assert Bytes().tiling(board, CPU).busy_items == 1000
 
 
-def test_a_linear_dispatch_pads_once() -> None:
-    """100 x 10 cells in groups of 64 are sixteen groups, not two for each row."""
-    workload = WordsLinear()
-    board = {"width": 100, "height": 10, "local_x": 64, "local_y": 1}
-    assert workload.geometry(board) == ((1024,), (64,))
-    assert workload.demand(board, TOY).groups == 16
-
-
 def test_interleaved_strips_occupy_the_device_for_four_rounds() -> None:
     """586 strips across: 132 compute units with 384 work-items each process 344 blocks of rows in four rounds."""
     workload, board = Interleaved(8, "eight"), {"width": 2**16, "height": 2**16, "local_x": 64, "local_y": 1}
@@ -253,14 +243,6 @@ def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> No
     assert read.elements * read.record_bytes == workload.board_bytes({"width": 2**16, "height": 64})
 
 
-def test_strips_of_a_cpu_load_three_vectors_of_each_row() -> None:
-    board = {"width": 960, "height": 64, "local_x": 1, "local_y": 1, "words": 8}
-    demand = BytesStrips().demand(board, CPU)
-    assert demand.streams[0].passes == 3 * 6 / 4
-    assert demand.operations["memory"] == 960 * 64 / 4 * (3 * 6 / 4 + 1)
-    assert demand.work_items == 16
-
-
 @pytest.mark.parametrize(("words", "width", "nbytes"), [(8, 8192, 8256), (8, 8128, 8128), (4, 8192, 8192)])
 def test_rows_of_whole_pages_are_a_line_longer_on_a_cpu(words: int, width: int, nbytes: int) -> None:
     """So that the rows of a strip do not compete for the same set of the first cache."""
@@ -281,28 +263,6 @@ def test_rows_with_equal_offsets_in_a_line_access_the_same_banks(width: int, con
     """All rows of whole lines; every second with half a line more; every fourth with a quarter."""
     shape = {"width": width, "local_x": 1, "local_y": 256}
     assert Bytes().demand(SQUARE | shape, TOY).line_conflicts == conflicts
-
-
-def test_a_wave_of_wide_items_touches_several_lines() -> None:
-    """32 words of eight bytes are two lines of 128, of four bytes one; six of ten accesses are displaced, one more."""
-    assert Packed(64).demand(SQUARE | {"width": 2**16}, TOY).lines_per_access == pytest.approx(2.6)
-    assert Words().demand(SQUARE, TOY).lines_per_access == pytest.approx(1.6)
-    assert WordsBlocks().demand(SQUARE, TOY).lines_per_access == pytest.approx(2.4)
-    assert BytesTile().demand(SQUARE, TOY).lines_per_access == 1
-
-
-def test_what_is_not_written_does_not_move() -> None:
-    """Changes of a sparse board cost nothing; those of a random board also read half-written sectors."""
-    all_cells, sparse, random = (
-        predict_one(workload, TOY) for workload in (WordsGlider(), WordsChangedGlider(), WordsChangedRandom())
-    )
-    assert sparse.memory_bytes == pytest.approx(all_cells.memory_bytes / 2)
-    assert random.memory_bytes == pytest.approx(all_cells.memory_bytes * 1.5)
-    assert sparse.point.working_set_bytes == all_cells.point.working_set_bytes
-
-
-def predict_one(workload: Board, device: Device):  # type: ignore[no-untyped-def]  # noqa: ANN201
-    return next(iter(predict(device, workload, limits_of(device)))).points[-1]
 
 
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])

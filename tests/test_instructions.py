@@ -133,12 +133,6 @@ def test_predicted_latencies_are_those_of_the_architecture() -> None:
     assert latencies["ballot"] == pytest.approx((24 + 4) * 1e-9, rel=0.05)
 
 
-def test_no_compute_unit_is_partly_idle_at_the_end() -> None:
-    """For any number of resident groups of 256."""
-    (sweep,) = Rate().sweeps(TOY, FULL)
-    assert all(p["groups"] // TOY.compute_units % n == 0 for p in sweep.points for n in (4, 6, 8, 16))
-
-
 def test_exchanges_are_skipped_with_the_reason() -> None:
     def features(*extensions: str) -> Features:
         return Features(frozenset(extensions), "x", "gpu", 1)

@@ -692,16 +692,6 @@ def test_advice_has_gains_of_at_least_five_percent() -> None:
     assert advice(copy_, TOY, copy_.sweeps(TOY, limits_of(TOY))) == ()
 
 
-def test_the_report_shows_advice(tmp_path: Path) -> None:
-    report = predicted_report(TOY, [changed_fields("saxpy", stride=8, elements="8 * n")], quick=True)
-    save_report(report, tmp_path / "report.json")
-    assert report.workloads["saxpy/saxpy"].described
-    assert main(["render", str(tmp_path / "report.json"), "--no-pdf"]) == 0
-    text = (tmp_path / "report.html").read_text()
-    assert "Your kernels" in text
-    assert "structure of arrays" in text
-
-
 # Signatures and drafts
 
 

@@ -11,7 +11,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads.atomics.family import Atomics, busiest_share, resident_groups, waiting_cycles
 from gpureport.workloads.atomics.grouped import ByGroup, Reduced
 from gpureport.workloads.atomics.spread import Spread
-from gpureport.workloads.launch import GroupSize, Queued
+from gpureport.workloads.launch import Queued
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES
 
@@ -27,17 +27,6 @@ def _ruled(rules: object) -> Device:
     return TOY.model_copy(update={"architecture": ARCHITECTURE.model_copy(update={"occupancy": rules})})
 
 
-def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
-    """The same points: one group, one per compute unit, 16 per compute unit; the work is one dispatch."""
-    sweeps = _sweeps(Queued())
-    assert sweeps["isolated"].points == sweeps["batched"].points
-    assert (sweeps["isolated"].isolated, sweeps["batched"].isolated) == (True, False)
-    keys = [Queued().point(parameters, sweeps["batched"]) for parameters in sweeps["batched"].points]
-    assert [key.label for key in keys] == ["1 group", "100 groups", "1.6 k groups"]
-    assert {key.work for key in keys} == {1}
-    assert [key.x for key in keys] == [0, 1, 2]
-
-
 def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
     """Dispatches of a trace are isolated; back-to-back ones have the batched launch cost."""
     launch = TOY.launch.model_copy(update={"single_s": 1e-6, "batched_s": 3e-6})
@@ -45,15 +34,6 @@ def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
     isolated, row = predict(device, Queued(), limits_of(device))
     assert isolated.points[0].ceilings_s["launch"] == 1e-6
     assert row.points[0].ceilings_s["launch"] == 3e-6
-
-
-def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
-    """2^20 groups at one per cycle, of 32 or 256 work-items."""
-    (prediction,) = predict(TOY, GroupSize(), limits_of(TOY))
-    by_label = {point.point.label: point for point in prediction.points}
-    assert by_label["2^20 groups of 32"].bottleneck == by_label["2^20 groups of 256"].bottleneck == "groups"
-    assert by_label["2^20 groups of 32"].value == pytest.approx(1e9, rel=0.02)
-    assert [feature.position for feature in prediction.features] == ["case"] * 18
 
 
 @pytest.mark.parametrize(
@@ -114,22 +94,6 @@ def test_the_busiest_slice_has_more_than_its_share(parts: int, slices: int) -> N
     most = np.median([np.bincount(each, minlength=slices).max() for each in drawn])
     assert busiest_share(parts, slices) * parts == pytest.approx(most, rel=0.2)
     assert busiest_share(parts, None) == 1 / parts
-
-
-def test_all_addresses_are_met_in_time() -> None:
-    """More addresses than work-items: each pass continues where the previous one ended; a single pass uses fewer."""
-    grid = {"addresses": 2**20, "local": 256, "groups": resident_groups(TOY, 256)}
-    met = [Spread().demand({"passes": passes, **grid}, TOY).streams[0].elements for passes in (512, 1)]
-    assert met == [2**20, 100 * 1024]
-
-
-def test_work_groups_that_send_less_are_faster() -> None:
-    """Adding a wave or a work-group first is faster than separate adds to one address."""
-    grid = {"passes": 256, "local": 256, "groups": resident_groups(TOY, 256)}
-    one = _time_s(Spread(), {"addresses": 1, **grid})[0]
-    assert _time_s(ByGroup(), grid)[1] == "shuffle"
-    assert _time_s(ByGroup(), grid)[0] < one / 100
-    assert _time_s(Reduced(), grid)[0] < one / 100
 
 
 def test_a_processors_locked_adds_are_counted() -> None:

@@ -82,14 +82,6 @@ def test_without_known_clocks_a_rest_takes_the_whole_time(
     assert backend.now() - began >= 0.12
 
 
-def test_devices_are_records(device: PresentDevice, shared: OpenCLBackend) -> None:
-    assert shared.device == device
-    assert device.name == device.name.strip("\0 ")
-    assert device.global_memory_bytes >= device.max_allocation_bytes > 0
-    assert device.timer_resolution_s > 0
-    assert PresentDevice.model_validate_json(device.model_dump_json()) == device
-
-
 def test_the_loader_of_this_process_finds_one_runtime(shared: OpenCLBackend) -> None:
     candidate = working()
     listed = opencl.list_devices()

@@ -17,7 +17,7 @@ from gpureport.observe import observe
 from gpureport.observe.disturbance import Cause, Span, Spans, undisturbed
 from gpureport.observe.statistics import drifts
 from gpureport.records.measurement import Measurement
-from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Limits, Parameters, Sweep
+from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Sweep
 from tests.fake_backend import LIMITS, CopyWorkload, FakeBackend, Steps
 
 SIZES = (100, 1000, 10_000, 60_000)
@@ -71,11 +71,6 @@ def test_short_dispatches_are_batched_until_a_sample_lasts_long_enough() -> None
     assert [p.dispatches_per_sample for p in points] == [182, 4, 2]
     slow = measure(FakeBackend(seconds=lambda items, _: 1.1e-6 * items), sweep=CopyWorkload().sweep(100, 200)).points
     assert [(p.dispatches_per_sample, p.method) for p in slow] == [(2, "batch"), (1, "event")]
-
-
-def test_a_slow_timer_or_launch_makes_samples_longer() -> None:
-    backend = FakeBackend(launch_cost_s=100e-6)
-    assert measure(backend, sweep=CopyWorkload().sweep(11_000)).points[0].dispatches_per_sample == 182
 
 
 def test_batches_are_whole_cycles() -> None:
@@ -310,17 +305,6 @@ def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run() -> None
     assert observed.warnings[0] == "Incomplete: 25 % of the points have no samples (60000)."
 
 
-def test_points_are_late_if_similar_ones_were_slow() -> None:
-    """All take a thousand times longer than predicted: after two of them the others are skipped."""
-    sizes = tuple(range(50_000, 60_000, 1000))
-    backend = FakeBackend(seconds=lambda items, _: 1e-4 * items)
-    expected = {("size", str(size)): 1e-7 * size for size in sizes}
-    settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
-    measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, expected=expected)
-    assert [p.late for p in measured.points].count(False) == 2
-    assert measured.missing_share == 0.8
-
-
 def test_slow_points_do_not_prevent_faster_ones_of_the_same_work() -> None:
     """Half of the points take a thousand times longer than predicted, and may come first."""
     sizes = tuple(range(50_000, 50_020))
@@ -501,12 +485,6 @@ def test_a_failed_build_skips_the_points_with_its_options() -> None:
     assert [c.options for c in measured.compilation] == ["-DLOCAL=8"]
 
 
-def test_if_nothing_builds_the_sweep_is_skipped() -> None:
-    measured = measure(FakeBackend(refused_options="-DLOCAL=1"))
-    assert measured.skipped == "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
-    assert all(p.skipped for p in measured.points)
-
-
 def test_points_that_the_device_cannot_measure_are_recorded_with_the_reason() -> None:
     sweep = replace(CopyWorkload().sweep(100, 200), absent=(({"items": 300}, "its compiler removes all of its work"),))
     backend = FakeBackend()
@@ -595,16 +573,6 @@ def test_workloads_that_do_not_build_are_skipped_with_the_reason() -> None:
         "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
     }
     assert {m.verification for m in measurements} == {None}
-
-
-def test_a_missing_feature_is_the_reason() -> None:
-    class Missing(CopyWorkload):
-        def missing(self, features: Features) -> str | None:
-            return f"{features.vendor} has no sub-groups"
-
-    backend = FakeBackend()
-    assert {m.skipped for m in run_workload(backend, Missing())} == {"Fake has no sub-groups"}
-    assert backend.built == []
 
 
 class Other(CopyWorkload):

@@ -139,19 +139,6 @@ def test_the_private_sweep_shows_the_cliff_of_the_first_cache() -> None:
     assert all(p["bytes"] * p["groups"] <= 0.6 * 64 * MIB for p in sweeps["every_unit"].points)
 
 
-@pytest.mark.parametrize(
-    ("workload", "arrays", "rate"),
-    [(stream.Write(), 1, 0.98e12), (stream.Copy(), 2, 0.9e12), (stream.Triad(), 3, 0.9e12)],
-)
-def test_streams_count_every_array(workload: Workload, arrays: int, rate: float) -> None:
-    """Far beyond the caches the predicted rate is the memory's, whatever the number of arrays."""
-    prediction = predict(TOY, workload, FULL)[0]
-    last = prediction.points[-1]
-    assert last.point.work == pytest.approx(arrays * 16 * last.point.parameters["vectors"])
-    assert last.value == pytest.approx(rate, rel=0.05)
-    assert str(last.level) == "DRAM"
-
-
 def test_every_second_ping_pong_dispatch_copies_back() -> None:
     """The NumPy reference cannot show this: both arrays are equal after either dispatch."""
     parameters = {"vectors": 512, "per_item": 1, "local": 64}

@@ -140,20 +140,6 @@ def test_microbenchmarks_measure_the_values_of_the_device(capsys: Captured) -> N
     assert "launch/groups …\n" in capsys.readouterr().err
 
 
-def test_a_measured_value_names_its_microbenchmark_and_its_interval() -> None:
-    notes = {path: known.note for path, known in new("--device", "3").provenance.items()}
-    assert "(memory/latency); 2" in notes["caches.L2.latency"]
-    assert " cycles (" in notes["caches.L2.latency"]
-    assert notes["caches.L2.capacity"].startswith("cliff of memory/latency; ")
-    assert " MiB (" in notes["caches.L2.capacity"]
-    figures = re.search(
-        r"; bandwidth of a copy, (\d+) GB/s, / 0.9, the share of the bandwidth that copies reach$",
-        notes["memory.bandwidth"],
-    )
-    assert figures
-    assert float(figures[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
-
-
 def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
     """Four, in the file as in the note; the vendor has the name of other entries."""
     new("--device", "3")
@@ -165,6 +151,7 @@ def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
     assert written["vendor"] == "NVIDIA"
 
 
+@pytest.mark.slow
 def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
     hopper = GPU.model_copy(update={"name": "NVIDIA H99", "compute_capability": "9.0"})
     stand_in(monkeypatch, hopper, make=FakeGpu)

@@ -155,12 +155,7 @@ def test_own_entries_are_checked_with_the_rest_and_find_their_architectures(conf
     assert capsys.readouterr().out.splitlines()[0].endswith("'3' lacks a unit; write a frequency like 1.98 GHz")
 
 
-def test_the_shipped_folder_is_not_the_user_s() -> None:
-    database = load_database([data_dir("devices")], [data_dir("devices")])
-    assert not any(entry.own for entry in database.entries.values())
-
-
-@pytest.mark.parametrize("command", ["predict mine", "predict mine twin", "measure -o r.json", "-o out --no-pdf"])
+@pytest.mark.parametrize("command", ["predict mine -w launch", "predict mine twin -w launch", "measure -o r.json"])
 def test_implausible_values_of_own_files_cause_warnings_where_they_are_used(
     config: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

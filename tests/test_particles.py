@@ -1,10 +1,9 @@
 """Particles: the reference against known physics, the model's traffic, the sweeps, the kernels."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest
 
-from gpureport.predict import limits_of, predict, traffic
+from gpureport.predict import traffic
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits, Sweep
 from gpureport.workloads.particles.arrays import Arrays
@@ -67,40 +66,3 @@ def test_the_bounce_is_in_the_model() -> None:
     assert bouncing.operations["memory"] == straight.operations["memory"] + 4096 / 64
     assert bouncing.operations["fp32"] > straight.operations["fp32"]
     assert [w.variant for w in FAMILY if w.demand(parameters, TOY).branches] == ["structs32"]
-
-
-def test_accesses_to_members_touch_more_lines() -> None:
-    """32 structures of 32 bytes are in 8 lines; on a CPU, and for adjacent particles, there is no extra line."""
-    parameters = {"count": 4096, "local": 256}
-    assert Structs().demand(parameters, TOY).lines_per_access == 8
-    assert Structs().demand(parameters, CPU).lines_per_access == 1
-    assert ShortStructs().demand(parameters, TOY).lines_per_access == 1
-
-
-@pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
-def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
-    most, quick, cpu = (
-        max(parameters["count"] for parameters in sweeps["particles"].points)
-        for sweeps in (
-            _sweeps(workload, limits_of(TOY)),
-            _sweeps(workload, limits_of(TOY, quick=True)),
-            _sweeps(workload, limits_of(TOY), cpu=True),
-        )
-    )
-    assert most == 2**25
-    assert quick == cpu == 8 * 64 * MIB / (2 * workload.stored_bytes)
-
-
-def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
-    """Two working sets are predicted in the last cache, two in memory; all are within the device's limits."""
-    frames = _sweeps(Structs(), limits_of(TOY))["frames"]
-    keys = [Structs().point(parameters, frames) for parameters in frames.points]
-    (prediction,) = (p for p in predict(TOY, Structs(), limits_of(TOY)) if p.key.sweep == "frames")
-    assert frames.frames == 300
-    assert [key.x for key in keys] == [0, 1, 2, 3]
-    assert [str(point.level).split()[0] for point in prediction.points] == ["L2", "L2", "DRAM", "DRAM"]
-    assert [str(feature.level) for feature in prediction.features] == [key.label for key in keys]
-    assert keys[-1].working_set_bytes == 8 * 64 * MIB
-    small = _sweeps(Structs(), SMALL)["frames"]
-    assert all(parameters["local"] == 128 and parameters["count"] <= 4 * MIB for parameters in small.points)
-    assert _sweeps(Structs(), SMALL, cpu=True)["frames"].frames == 200

@@ -8,15 +8,10 @@ import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.predict.residency import with_conflicts
-from gpureport.records.prediction import Prediction
-from gpureport.report.run.cache_blocks import cache_blocks
 from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Cache, Device, Tlb, Transition
 from gpureport.workloads import select
-from gpureport.workloads.model import Limits
-from tests.make_report import make_report
-from tests.test_findings import observed_like
 from tests.toy import KIB, L1, L2, MIB, TOY
 
 LINES = round(L1.capacity_bytes / L1.line_bytes)
@@ -25,12 +20,6 @@ LINES = round(L1.capacity_bytes / L1.line_bytes)
 
 def _with_ways(ways: int | None, device: Device = TOY) -> Device:
     return device.model_copy(update={"caches": (L1.model_copy(update={"ways": ways}), L2)})
-
-
-def _midpoints(prediction: Prediction) -> dict[str, float]:
-    """Return the lines at the predicted cliffs, by level."""
-    stride = prediction.points[0].point.parameters["apart"]
-    return {f.level.name: f.value / stride for f in prediction.features if f.position == "midpoint"}
 
 
 @pytest.mark.parametrize(
@@ -62,14 +51,6 @@ def test_an_outer_cache_is_worth_as_much_as_an_inner_one() -> None:
     assert with_conflicts(device, [L1.capacity_bytes, outer.capacity_bytes], 2 * MIB) == (L1.capacity_bytes,) * 2
 
 
-@pytest.mark.parametrize(("ways", "lines"), [(None, [LINES, LINES]), (16, [64, 16])])
-def test_the_latency_rises_beyond_the_lines_that_stay(ways: int | None, lines: list[int]) -> None:
-    """At strides of 4 and 128 KiB; all lines of the cache if a hash selects the set."""
-    device = _with_ways(ways)
-    found = [_midpoints(each) for each in predict(device, WORKLOAD, limits_of(device))]
-    assert [each["L1 sets"] for each in found] == pytest.approx(lines, rel=0.15)
-
-
 def test_a_single_set_ends_suddenly() -> None:
     """Eight lines stay, the ninth replaces all; where a stride selects several sets, the end is that of the cache."""
     cycles = {}
@@ -91,13 +72,6 @@ def test_first_loads_of_an_empty_cache_take_longer() -> None:
     assert demand.cached_chain == point["lines"]
     assert demand.memory_chain + demand.cached_chain == point["steps"]
     assert WORKLOAD.demand(point, TOY.model_copy(update={"caches": (kept, L2)})).cached_chain == 0
-
-
-def test_strides_fit_into_memory() -> None:
-    small = Limits(max_bytes=2 * MIB, max_buffer_bytes=MIB, max_work_group=256)
-    points = [point for sweep in WORKLOAD.sweeps(TOY, small) for point in sweep.points]
-    assert max(point["lines"] * point["apart"] for point in points) == MIB
-    assert WORKLOAD.sweeps(TOY, Limits(max_bytes=8 * KIB, max_buffer_bytes=8 * KIB, max_work_group=256)) == ()
 
 
 def test_a_cycle_visits_each_line_once() -> None:
@@ -135,16 +109,6 @@ def test_a_system_may_report_no_ways(ways: str | None, tmp_path: Path) -> None:
     _described(tmp_path, 0, level="1", type="Data", size="32K", shared_cpu_list="0", **listed)
     assert [cache.ways for cache in read_host(caches=tmp_path, cpuinfo=tmp_path / "none").caches] == [None]
     assert "caches.L1.ways" not in host_values(HostProcessor("x", 8, 1 << 34, caches=(HostCache(1, 32 << 10, 1),)))
-
-
-def test_the_report_compares_lines_at_a_stride_with_the_entry() -> None:
-    device = _with_ways(16)
-    shown = tuple(observed_like(each) for each in predict(device, WORKLOAD, limits_of(device), intervals=False))
-    report = make_report().model_copy(update={"device": device, "observations": shown})
-    (block,) = cache_blocks(report)
-    assert block.table
-    assert block.table.rows == (("lines in L1 at a stride of 128 KiB", "16", "16"),)
-    assert not list(cache_blocks(make_report()))
 
 
 def test_every_processor_lists_ways_that_fit_its_cache() -> None:

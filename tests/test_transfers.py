@@ -11,7 +11,6 @@ from gpureport.measure.backends.link import LiveLink, highest_in_sysfs, in_folde
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.bench import Bench, Point
 from gpureport.observe.transfers import saturation_of_transfers
-from gpureport.predict import limits_of, predict
 from gpureport.predict.transfers import TO_DEVICE_LATENCY, link_bytes_per_s, transfer_time
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.spec.corrections import corrected
@@ -95,11 +94,6 @@ def test_shared_memory_needs_only_a_copy() -> None:
     assert "link" not in found.ceilings_s
 
 
-def test_every_gpu_of_the_database_lists_its_link() -> None:
-    without = [e for e in DATABASE.entries if not e.startswith("cpu/") and DATABASE.device(e).link is None]
-    assert not without
-
-
 @pytest.mark.parametrize("latency_s", [1e-6, 2e-5])
 def test_n90_is_nine_times_the_latency_and_the_rate(latency_s: float) -> None:
     size = 2.0 ** np.arange(2, 31)
@@ -118,17 +112,6 @@ def test_small_transfers_may_be_faster_than_large_ones() -> None:
     assert found.n90 is not None
     assert found.n90.value < 2**14
     assert found.n90.low < found.n90.value < found.n90.high  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("workload", COPIES, ids=lambda workload: workload.variant)
-def test_curves_have_a_plateau_and_an_n90_in_bytes(workload: object) -> None:
-    device = DATABASE.device("nvidia/h200_sxm")
-    for prediction in predict(device, workload, limits_of(device)):  # type: ignore[arg-type]
-        units = {feature.position: feature.unit for feature in prediction.features}
-        assert units == {"plateau": "B/s", "n90": "B"}
-        assert all(f.ci_low < f.value < f.ci_high for f in prediction.features)  # type: ignore[operator]
-        assert prediction.points[0].point.working_set_bytes == 4
-        assert not prediction.occupancy
 
 
 @pytest.mark.parametrize("place", ["pinned", "pageable"])

@@ -16,7 +16,6 @@ import pytest
 
 from gpureport.cli import measuring
 from gpureport.cli.options import Request
-from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import path_between_devices
 from gpureport.measure.backends.describe import describe
 from gpureport.measure.backends.opencl import OpenCLBackend
@@ -27,8 +26,6 @@ from gpureport.predict import limits_of, predict
 from gpureport.predict.transfers import TO_HOST_CALLS, link_bytes_per_s, peer_bytes_per_s, transfer_time
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, fact, varied
 from gpureport.records.report import Report
-from gpureport.report.run.curves import curves
-from gpureport.report.run.whole_device import answers, transfer_table
 from gpureport.run.pipeline import Plan
 from gpureport.run.pipeline import run as run_plan
 from gpureport.spec.database import load_database
@@ -81,18 +78,6 @@ def test_copies_between_two_devices_are_right_and_measured(measured: Report) -> 
         assert all(point.samples_s and not point.skipped for point in measurement.points)
 
 
-def test_key_figures_and_table_have_both_directions(measured: Report) -> None:
-    figures = {figure.name: figure for figure in key_figures(measured)}
-    rows = transfer_table(curves(measured)).rows
-    for name in ("Device to second device", "Second device to device"):
-        assert figures[name].measured
-        assert figures[name].predicted
-        assert figures[name].specification == 450e9
-    assert len(rows) == 2
-    assert not any(cell == "—" for row in rows for cell in row)
-    assert any("second device" in answer for answer in answers(measured))
-
-
 def test_each_copy_runs_where_its_target_is_and_rewrites_its_source_first(found: dict[str, Any]) -> None:
     """Otherwise a runtime that keeps valid copies on both devices would copy within one device."""
     copies = [tuple(copy) for copy in found["copies"]]
@@ -141,12 +126,6 @@ def test_each_size_has_buffers_of_its_own(sweep: Any) -> None:
         assert timed.by_host
         place = job.buffers[timed.copies[0].target].place
         assert place == ("peer" if sweep.name == "to_peer" else "paired")
-
-
-@pytest.mark.parametrize("entry", ["cpu/epyc_7763", "apple/m1", "amd/mi300a"])
-def test_devices_that_use_the_memory_of_the_host_have_no_sweeps(entry: str) -> None:
-    device = DATABASE.device(entry)
-    assert DEVICES.sweeps(device, limits_of(device)) == ()
 
 
 def test_data_pass_through_both_links_at_once() -> None:
@@ -211,10 +190,6 @@ def test_the_rate_suggests_a_way(measured: Report, rate: float, direct: float | 
     )
     assert expected in path_between_devices(changed)
     assert f"{rate / 1e9:.0f}" in path_between_devices(changed)
-
-
-def test_without_a_measurement_no_way_is_named(report: Report) -> None:
-    assert path_between_devices(report) == ""
 
 
 def test_the_workload_needs_a_second_device() -> None:
