@@ -19,11 +19,7 @@ from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
 from tests.present import stand_in, working
 
-SHORT = """from gpureport.cli import run
-from gpureport.run import pipeline
-pipeline.sweep_budget_s = lambda *_, **__: 0.5
-run()"""
-RUN = (sys.executable, "-c", SHORT, "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
+RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
 
 pytestmark = pytest.mark.xdist_group("opencl")
 
@@ -34,19 +30,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "sweep_budget_s", lambda *_, **__: 0.5)
-        assert main(["--quick", "--workload", "launch,bit_transpose/local", "-o", str(path), "--no-pdf"]) == 0
+        assert main(["--quick", "--workload", "launch/groups,particles/arrays", "-o", str(path), "--no-pdf"]) == 0
     return path
 
 
 def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
     report = load_report(folder)
     assert report.status == "complete"
-    assert report.settings.command == "gpureport --quick --workload launch --workload bit_transpose/local"
-    assert {m.key.family for m in report.measurements} == {"launch", "bit_transpose"}
+    assert report.settings.command == "gpureport --quick --workload launch/groups --workload particles/arrays"
+    assert {m.key.family for m in report.measurements} == {"launch", "particles"}
     assert all(m.verification and m.verification.passed for m in report.measurements)
     assert any(f.predicted and f.observed for f in report.findings)
     assert {p.kind for p in report.predictions} == {"specification", "calibrated"}
-    assert "Bit" in (folder / "report.html").read_text()
+    assert "article" in (folder / "report.html").read_text()
 
 
 def test_predictions_are_older_than_measurements(folder: Path) -> None:
@@ -67,6 +63,7 @@ def stopped(path: Path, number: signal.Signals, measured: int) -> tuple[subproce
     return process, load_report(path)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_what_it_measured(tmp_path: Path) -> None:
     process, _ = stopped(tmp_path / "report.json", signal.SIGKILL, measured=1)
     process.communicate(timeout=30)

@@ -119,6 +119,7 @@ def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
     assert all(point.samples_s for each in measured(measurer, After()).measurements for point in each.points)
 
 
+@pytest.mark.slow
 @on_a_cpu
 def test_a_workload_is_retried_after_a_crash_during_builds_ahead(measurer: RemoteMeasurer) -> None:
     measurer.build_ahead([])
@@ -271,6 +272,7 @@ def test_the_messages_of_a_workload_fit_into_the_connection() -> None:
             connection.send(("answer", Aftermath(taken)))
 
 
+@pytest.mark.slow
 def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = children()
@@ -303,6 +305,7 @@ def test_a_run_continues_after_a_crash_and_a_hang(monkeypatch: pytest.MonkeyPatc
     assert complete == {"sound", "crashing", "endless", "after"}  # the faulty ones with their first sweep
 
 
+@pytest.mark.slow
 def test_a_crash_without_loss_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     install(monkeypatch, CrashingOnce(), After())
     assert main(["measure", "--quick", "-o", "r.json"]) == 0
