@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpureport.cli.summary import print_energy
+from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import MEASURED, OF_LIMIT, per_watt, predicted_energy_j
 from gpureport.measure import energy as measuring
 from gpureport.measure.backends.opencl import OpenCLBackend
@@ -18,11 +19,13 @@ from gpureport.measure.conditions.power import Hwmon, Rapl, hwmon_folders, rapl,
 from gpureport.measure.energy import EnergyTask, Load, counter_power_w, measure_energy
 from gpureport.predict.power import most_energy_j
 from gpureport.records.energy import IDLE, Energy, PowerLoad, PowerReading
+from gpureport.report.run import whole_device
 from gpureport.run.power import energy_task
 from gpureport.spec.database import load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
 from tests.fake_backend import PRESENT, Steps
+from tests.make_report import make_report
 from tests.test_measure_machine import GPU, FakeNvml
 from tests.toy import TOY
 
@@ -180,3 +183,19 @@ def test_nvml_reports_what_the_driver_supports(monkeypatch: pytest.MonkeyPatch) 
         assert sensor.energy_j() is None
         assert sensor.limit_w() is None
     assert library.open == 0
+
+
+def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
+    report = make_report().model_copy(update={"device": load_database().device("nvidia/h200_sxm"), "energy": _energy()})
+    figures = {figure.name: figure for figure in key_figures(report) if figure.at_most}
+    table = whole_device.energy_table(report)
+
+    assert figures["Power, idle"].measured.value == 100  # type: ignore[union-attr]
+    assert figures["Energy of a byte from memory"].measured.value == pytest.approx(350 / 3e12)  # type: ignore[union-attr]
+    assert len(figures) == 2
+    assert [row[0] for row in table.rows] == [IDLE, "memory read", "fp32 FMA"]
+    assert "117 pJ/B" in table.rows[1]
+    assert "it did not build" in table.rows[2]
+    assert whole_device.answers(report)
+    missing = report.model_copy(update={"energy": Energy(missing="There is no sensor.")})
+    assert "There is no sensor." in whole_device.answers(missing)

@@ -16,6 +16,7 @@ import pytest
 
 from gpureport.cli import measuring
 from gpureport.cli.options import Request
+from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import path_between_devices
 from gpureport.measure.backends.describe import describe
 from gpureport.measure.backends.opencl import OpenCLBackend
@@ -26,6 +27,8 @@ from gpureport.predict import limits_of, predict
 from gpureport.predict.transfers import TO_HOST_CALLS, link_bytes_per_s, peer_bytes_per_s, transfer_time
 from gpureport.predict.uncertainty.sensitivity import NORMAL_95, fact, varied
 from gpureport.records.report import Report
+from gpureport.report.run.curves import curves
+from gpureport.report.run.whole_device import answers, transfer_table
 from gpureport.run.pipeline import Plan
 from gpureport.run.pipeline import run as run_plan
 from gpureport.spec.database import load_database
@@ -229,3 +232,16 @@ def test_a_skipped_workload_is_no_failure() -> None:
     assert "needs a second GPU" in (report.workloads[DEVICES.name].skipped or "")
     assert report.status == "complete"
     assert not report.failures()
+
+
+def test_key_figures_and_table_have_both_directions(measured: Report) -> None:
+    figures = {figure.name: figure for figure in key_figures(measured)}
+    rows = transfer_table(curves(measured)).rows
+
+    for name in ("Device to second device", "Second device to device"):
+        assert figures[name].measured
+        assert figures[name].predicted
+        assert figures[name].specification == 450e9
+    assert len(rows) == 2
+    assert not any(cell == "—" for row in rows for cell in row)
+    assert any("second device" in answer for answer in answers(measured))
