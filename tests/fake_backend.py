@@ -8,14 +8,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.measure.backends.protocol import (
-    AllocationError,
-    BufferId,
-    BuildError,
-    LaunchError,
-    LaunchId,
-    ProgramId,
-)
+from gpureport.measure.backends.protocol import AllocationError, BufferId, BuildError, LaunchError, LaunchId, ProgramId
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Device, PresentDevice
@@ -123,10 +116,7 @@ class FakeBackend:
     def compilation(self, launch: LaunchId) -> Compilation:
         program, dispatch, _ = self._launches[launch]
         return Compilation(
-            kernel=dispatch.kernel,
-            options=self._options[program],
-            max_work_group=self.max_work_group,
-            code=self.code,
+            kernel=dispatch.kernel, options=self._options[program], max_work_group=self.max_work_group, code=self.code
         )
 
     def run(self, launches: Sequence[LaunchId]) -> None:

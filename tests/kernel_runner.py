@@ -1,7 +1,8 @@
 """Runs workloads' verification points on one OpenCL platform, in a separate process.
 
 Checkers read their settings when they are loaded, and a runtime may crash. ``python -m tests.kernel_runner PLATFORM
-NAME...`` prints a JSON line for each name: of a workload, or of a kernel file that should copy words.
+POINTS NAME...`` prints a JSON line for each name: of a workload, or of a kernel file that should copy words. POINTS is
+``all`` or ``few``.
 """
 
 import json
@@ -29,7 +30,7 @@ from gpureport.workloads.model import Buffer, Parameters, Workload
 from tests.fake_backend import CopyWorkload
 from tests.present import working
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 _LOG = "OCLGRIND_LOG"
 MOST_WORK_ITEMS = 2**14
 """Largest number of work-items of a verification point: a simulator takes a microsecond per instruction of each.
@@ -53,15 +54,24 @@ class Outcome:
     problems: tuple[str, ...] = ()
 
 
-def outcomes(platform: str, names: Sequence[str], environment: Mapping[str, str]) -> dict[str, Outcome]:
+def few(workload: Workload) -> tuple[Parameters, ...]:
+    """Return one verification point of each kernel of a variant, and all of one without kernels."""
+    points = tuple(workload.verification())
+    return points if workload.family == "transfer" else tuple({p.get("case"): p for p in reversed(points)}.values())
+
+
+def outcomes(
+    platform: str, names: Sequence[str], environment: Mapping[str, str], *, every: bool = True
+) -> dict[str, Outcome]:
     """Run the named workloads on *platform* in a new process and return their results.
 
     Args:
         platform: part of its name; ``auto``: the platform of the device of ``--device auto``.
         names: ``family/variant``, or kernel files.
         environment: additional variables.
+        every: all verification points, not :func:`few`.
     """
-    line = [sys.executable, "-m", __name__, platform, *names]
+    line = [sys.executable, "-m", __name__, platform, "all" if every else "few", *names]
     done = run(line, env={**os.environ, **environment}, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     lines = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("[")]
     found = {name: Outcome(**{**fields, "problems": tuple(fields["problems"])}) for name, fields in lines}
@@ -101,12 +111,12 @@ class Traceable(OpenCLBackend):
 
 def main() -> None:
     """Run the workloads; print each name before the workload runs, so that a crash can be attributed."""
-    platform, *names = sys.argv[1:]
+    platform, which, *names = sys.argv[1:]
     candidate = _named(platform)
     backend = (Traceable if _simulated() else OpenCLBackend)(candidate)
     for name in names:
         _print(name, Outcome(problems=("it did not finish",)))
-        _print(name, _outcome(backend, _workload(name)))
+        _print(name, _outcome(backend, _workload(name), every=which == "all"))
 
 
 def _named(platform: str) -> RuntimeDevice:
@@ -124,12 +134,13 @@ def _workload(name: str) -> Workload:
     return Copy(source=name) if name.endswith(".cl") else select((name,))[0]
 
 
-def _outcome(backend: OpenCLBackend, workload: Workload) -> Outcome:
+def _outcome(backend: OpenCLBackend, workload: Workload, *, every: bool) -> Outcome:
     reason = workload.missing(features(backend.device))
     if reason:
         return Outcome(missing=reason)
     before = len(_log())
-    points = _small(workload) if _simulated() else tuple(workload.verification())
+    points = tuple(workload.verification()) if every else few(workload)
+    points = _small(workload, points) if _simulated() else points
     problems = []
     with patch.object(workload, "verification", return_value=points):
         try:
@@ -153,9 +164,9 @@ def _log() -> str:
     return ""
 
 
-def _small(workload: Workload) -> tuple[Parameters, ...]:
-    """Return the verification points that are small enough for a simulator, and the smallest in any case."""
-    by_size = sorted(workload.verification(), key=lambda parameters: _work_items(workload, parameters))
+def _small(workload: Workload, points: Sequence[Parameters]) -> tuple[Parameters, ...]:
+    """Return the points that are small enough for a simulator, and the smallest in any case."""
+    by_size = sorted(points, key=lambda parameters: _work_items(workload, parameters))
     return tuple(p for n, p in enumerate(by_size) if n == 0 or _work_items(workload, p) <= MOST_WORK_ITEMS)
 
 

@@ -125,6 +125,7 @@ def test_the_model_has_half_used_structs_at_a_third_of_a_copy(run: Any) -> None:
     assert share == pytest.approx(1 / 3, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_short_run_on_the_cpu(capsys: pytest.CaptureFixture[str]) -> None:
     device = working().device
     script.main(str(device.index), ["structs16", "vector", "int32_mul", "integer"], 1.0, "1 MiB")

@@ -1,4 +1,5 @@
 """Bit transpositions: the reference, the sub-group back ends, the layouts of local memory, the demands."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from math import prod
@@ -13,8 +14,7 @@ from gpureport.workloads import sub_group
 from gpureport.workloads.bit_transpose import ballot, local, registers, shuffle
 from gpureport.workloads.bit_transpose.family import ROWS, Transpose, transposed
 from gpureport.workloads.bit_transpose.local import Columns, PaddedColumns, bank_conflicts
-from gpureport.workloads.model import Features, Limits
-from tests import sub_group_widths
+from gpureport.workloads.model import Features
 from tests.toy import TOY
 
 VARIANTS: tuple[Transpose, ...] = (*local.WORKLOADS, *shuffle.WORKLOADS, *ballot.WORKLOADS, *registers.WORKLOADS)
@@ -31,7 +31,6 @@ def test_the_reference_transposes(tile: int, row: int, column: int, seed: int) -
     words = np.random.default_rng(seed).integers(0, 2**32, (3, ROWS), dtype=np.uint32)
     whole, parts = (transposed(words.ravel(), size).reshape(3, ROWS) for size in (32, 8))
     bit = words[tile, row] >> np.uint32(column) & 1
-
     assert whole[tile, column] >> np.uint32(row) & 1 == bit
     other_row, other_column = row - row % 8 + column % 8, column - column % 8 + row % 8
     assert parts[tile, other_row] >> np.uint32(other_column) & 1 == bit
@@ -39,11 +38,9 @@ def test_the_reference_transposes(tile: int, row: int, column: int, seed: int) -
 
 @pytest.mark.parametrize("workload", VARIANTS, ids=lambda workload: workload.variant)
 def test_twice_is_as_before(workload: Transpose) -> None:
-    """Only an odd number of transpositions changes the matrices."""
     for parameters in workload.verification():
         job = workload.job(parameters, np.random.default_rng(1))
         before, after = job.buffers["from"].filled(), workload.expected(parameters, job, 1)["to"]
-
         assert np.array_equal(before, after) == (parameters["repeats"] % 2 == 0)
 
 
@@ -53,7 +50,6 @@ def test_dispatches_cover_all_rows_in_whole_groups(workload: Transpose) -> None:
     for parameters in workload.verification():
         (dispatch,) = workload.job(parameters, np.random.default_rng(1)).dispatches
         items, group = prod(dispatch.global_size), prod(dispatch.local_size)
-
         assert all(whole % part == 0 for whole, part in zip(dispatch.global_size, dispatch.local_size, strict=True))
         assert 0 <= items * workload.rows_per_item - parameters["tiles"] * ROWS < group * workload.rows_per_item
 
@@ -72,22 +68,10 @@ def test_published_forms_take_more_operations() -> None:
     workload, point = local.LocalMemory(), {"tiles": 2, "local": 64, "repeats": 3}
     plain = workload.demand(point, TOY)
     shifted, rolled = (workload.demand({**point, **form}, TOY) for form in ({"exchange": 4}, {"rolled": 1}))
-
     assert shifted.operations["int32"] - plain.operations["int32"] == 2 * 5 * 3 * 64
     assert shifted.chain == plain.chain
     assert rolled.operations["instruction"] > plain.operations["instruction"]
     assert rolled.chain["int32"] > plain.chain["int32"]
-
-
-def test_shape_searches_keep_matrices_whole() -> None:
-    """Columns of work-items have 32 rows or a multiple."""
-    limits = Limits(max_bytes=2**28, max_buffer_bytes=2**27, max_work_group=1024)
-    shapes = [tuple(shape.values()) for shape in Columns().shapes(TOY, limits)]
-
-    assert len(shapes) == 21
-    assert (32, 32) in shapes
-    assert (1, 1024) in shapes
-    assert all(y % ROWS == 0 and x * y <= 1024 for x, y in shapes)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +97,6 @@ def test_columns_conflict_unless_padded(x: int, y: int) -> None:
     toy = TOY.model_copy(update={"architecture": TOY.architecture.model_copy(update={"local_memory_banks": 32})})
     parameters = {"tiles": 1024, "local_x": x, "local_y": y, "repeats": 1}
     lanes = toy.architecture.wave_size
-
     assert Columns().demand(parameters, toy).local_conflicts == min(x, lanes)
     assert PaddedColumns().demand(parameters, toy).local_conflicts == 1.0
 
@@ -121,7 +104,6 @@ def test_columns_conflict_unless_padded(x: int, y: int) -> None:
 def test_back_ends_are_found_by_extension() -> None:
     """Each vendor has its own; a missing one is reported in a sentence."""
     shuffled, voted = shuffle.Shuffle(), ballot.Ballot()
-
     assert "no sub-group shuffle (cl_khr_subgroup_shuffle or cl_intel_subgroups;" in (shuffled.missing(NONE) or "")
     assert "no sub-group ballot (cl_khr_subgroup_ballot;" in (voted.missing(_with("cl_intel_subgroups")) or "")
     for vendor in ("nv", "amd"):
@@ -134,13 +116,5 @@ def test_back_ends_are_found_by_extension() -> None:
 def test_standard_extensions_come_first() -> None:
     """Of several back ends the Khronos one is selected; required sub-group sizes are independent of it."""
     several = _with("cl_intel_subgroups", "cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size")
-
     assert sub_group.options(several, "shuffle") == "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED"
     assert sub_group.options(NONE, "shuffle") == ""
-
-
-@pytest.mark.skipif(not sub_group_widths.LIBRARY.exists(), reason="Intel's runtime has a wheel for x86-64 only")
-@pytest.mark.parametrize("case", sub_group_widths.CASES, ids=lambda case: "-".join(map(str, case)))
-def test_sub_groups_of_every_width_are_right(case: tuple[str, str, int]) -> None:
-    """Lanes of narrow ones process several rows, wide ones several tiles."""
-    assert sub_group_widths.problems()[case] == ""

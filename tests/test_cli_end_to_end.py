@@ -14,35 +14,39 @@ from gpureport import data
 from gpureport.cli import main
 from gpureport.measure.backends import opencl
 from gpureport.records.report import Report, load_report
+from gpureport.run import drafting, pipeline
+from gpureport.spec.check import check_file
+from gpureport.spec.database import load_database
 from tests.present import stand_in, working
 
 RUN = (sys.executable, "-m", "gpureport", "measure", "--quick", "--workload", "bit_transpose/local,memory/copy")
+
+pytestmark = pytest.mark.xdist_group("opencl")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a quick run of two small workloads."""
     path = tmp_path_factory.mktemp("run") / "out"
-    assert main(["--quick", "--workload", "launch,bit_transpose/local", "-o", str(path)]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "sweep_budget_s", lambda *_, **__: 0.5)
+        assert main(["--quick", "--workload", "launch/groups,particles/arrays", "-o", str(path), "--no-pdf"]) == 0
     return path
 
 
 def test_a_quick_run_predicts_measures_finds_and_writes(folder: Path) -> None:
     report = load_report(folder)
-
     assert report.status == "complete"
-    assert report.settings.command == "gpureport --quick --workload launch --workload bit_transpose/local"
-    assert {m.key.family for m in report.measurements} == {"launch", "bit_transpose"}
+    assert report.settings.command == "gpureport --quick --workload launch/groups --workload particles/arrays"
+    assert {m.key.family for m in report.measurements} == {"launch", "particles"}
     assert all(m.verification and m.verification.passed for m in report.measurements)
     assert any(f.predicted and f.observed for f in report.findings)
     assert {p.kind for p in report.predictions} == {"specification", "calibrated"}
-    assert (folder / "report.pdf").read_bytes().startswith(b"%PDF-")
-    assert "Bit" in (folder / "report.html").read_text()
+    assert "article" in (folder / "report.html").read_text()
 
 
 def test_predictions_are_older_than_measurements(folder: Path) -> None:
     report = load_report(folder)
-
     made = max(p.made_at for p in report.predictions if p.kind == "specification")
     assert made[:19] <= min(m.started_at for m in report.measurements)[:19]
 
@@ -59,10 +63,10 @@ def stopped(path: Path, number: signal.Signals, measured: int) -> tuple[subproce
     return process, load_report(path)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_what_it_measured(tmp_path: Path) -> None:
     process, _ = stopped(tmp_path / "report.json", signal.SIGKILL, measured=1)
     process.communicate(timeout=30)
-
     assert process.returncode == -signal.SIGKILL
     report = load_report(tmp_path / "report.json")
     assert report.status == "partial"
@@ -75,7 +79,6 @@ def test_control_c_says_where_the_partial_report_is(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     process, _ = stopped(path, signal.SIGINT, measured=0)
     _, error = process.communicate(timeout=30)
-
     assert process.returncode == 130
     assert error.splitlines()[-1] == (
         f"gpureport: interrupted; {path} is marked partial and contains the finished sweeps; "
@@ -102,9 +105,7 @@ def test_a_kernel_that_does_not_build_is_named_with_its_line(
 ) -> None:
     source = kernels / "bit_transpose" / "local.cl"
     source.write_text(source.read_text() + "\nkernel void broken() { undeclared = 1; }\n")
-
     assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 1
-
     captured = capsys.readouterr()
     assert "Skipped bit_transpose/local: bit_transpose/local.cl does not build on " in captured.err
     assert "undeclared" in captured.err
@@ -120,10 +121,23 @@ def test_a_kernel_with_wrong_results_is_not_timed(
     wrong = right.replace("to[i] = value;", "to[i] = ~value;")
     assert wrong != right
     source.write_text(wrong)
-
     assert main(["measure", "--quick", "-w", "bit_transpose/local", "-o", str(tmp_path / "r.json")]) == 1
-
     assert "gpureport: bit_transpose/local gave wrong results and was not timed" in capsys.readouterr().err
     report = load_report(tmp_path / "r.json")
     assert report.status == "failed"
     assert all(m.verification and not m.verification.passed and not m.points for m in report.measurements)
+
+
+@pytest.mark.slow
+def test_a_draft_of_what_is_here_validates_and_is_matched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a short run, few sweeps have a transition; launch costs exist on every device."""
+    monkeypatch.setattr(drafting, "SWEEP_S", dict.fromkeys(drafting.SWEEP_S, 1.0))
+    monkeypatch.setattr(drafting, "LEARNED", frozenset({"launch_cost", "unit_cache_bandwidth"}))
+    monkeypatch.setattr(drafting, "FURTHER", ())
+    path = tmp_path / "mine" / "here.yaml"
+    assert main(["devices", "new", "-o", str(path)]) == 0
+    assert [problem for problem in check_file(path) if problem.severity == "error"] == []
+    match = load_database([path.parent]).match(working().device)
+    assert match.entry_id == "here"
+    assert match.device.provenance["launch.batched"].kind == "measured"
+    assert match.device.provenance["compute_units"].kind == "queried"

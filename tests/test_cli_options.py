@@ -27,7 +27,6 @@ def test_every_command_has_help_with_examples(
     command: list[str], option: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-
     assert main([*command, option]) == 0
     out = capsys.readouterr().out
     assert out.startswith(" ".join(["Usage: gpureport", *command]))

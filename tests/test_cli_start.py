@@ -1,5 +1,6 @@
 """What the command imports, how fast it starts, and how it behaves in terminals and pipes."""
 # ruff: noqa: D103 - the names of the tests say what they check
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import pty
@@ -45,32 +46,28 @@ def imported(*arguments: str) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [(), ("predict",)], ids=["gpureport", "predict"])
 def test_help_takes_little_longer_than_its_libraries(command: tuple[str, ...]) -> None:
     """0.2 to 0.5 s where this was written; as a ratio within one run, since machines' speeds differ and change."""
     taken = [(seconds(*COMMAND, *command, "--help"), seconds(*LIBRARIES)) for _ in range(7)]
-
     assert min(ours for ours, _ in taken) < 1.5 * min(libraries for _, libraries in taken)
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("predict", "--help")], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("--version",), ("predict", "--help")], ids=" ".join)
 def test_help_imports_nothing_slow(arguments: tuple[str, ...]) -> None:
     modules = imported(*arguments)
-
     assert "typer" in modules
     assert not modules & {*SLOW_LIBRARIES, "yaml"}
 
 
 def test_predicting_needs_neither_opencl_nor_what_renders() -> None:
     modules = imported("predict", "h200", "--json", "-w", "launch")
-
     assert "pydantic" in modules
     assert not modules & {"pyopencl", "weasyprint", "matplotlib", "seaborn", "pandas"}
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--help",), ("devices", "--known"), ("predict", "h200", "--json")], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [("--help",), ("predict", "h200", "--json", "-w", "launch")], ids=" ".join)
 def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -78,33 +75,36 @@ def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...]) -> None:
         ended = subprocess.run([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     finally:
         os.close(writing)
-
     assert ended.stderr == ""
     assert ended.returncode in (0, 1)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("--version",), ("devices", "--known"), ("predict", "h200", "--json")], ids=" ".join
+    "arguments", [("--help",), ("devices", "--known"), ("predict", "h200", "--json", "-w", "launch")], ids=" ".join
 )
 def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-
     assert ended.stderr == "gpureport: standard output cannot be written (No space left on device)\n"
     assert ended.returncode == 1
 
 
-@pytest.mark.parametrize("messages", ["2>&-", "2>/dev/full", ">&- 2>&- <&-"])
-@pytest.mark.parametrize(("options", "code"), [((), 2), (("--force",), 0)], ids=["refused", "written"])
+@pytest.mark.parametrize(
+    ("messages", "options", "code"),
+    [
+        ("2>&-", (), 2),
+        ("2>/dev/full", ("--force",), 0),
+        pytest.param("2>/dev/full", (), 2, marks=pytest.mark.slow),
+        pytest.param(">&- 2>&- <&-", ("--force",), 0, marks=pytest.mark.slow),
+    ],
+)
 def test_messages_that_cannot_be_written_change_nothing(
     messages: str, options: tuple[str, ...], code: int, report: Path
 ) -> None:
-    """Neither the exit code nor what is written."""
     html = report.with_name("report.html")
     html.write_text("mine")
     command = shlex.join([*COMMAND, "render", str(report), "--no-pdf", *options])
-
     assert subprocess.run(["sh", "-c", f"{command} {messages}"], check=False).returncode == code
     assert (html.read_text() == "mine") == (code == 2)
     assert html.read_text().endswith(("mine", "</html>\n", "</html>"))
@@ -119,14 +119,12 @@ def test_a_working_directory_that_is_gone_is_the_cause(arguments: tuple[str, ...
     (tmp_path / "gone").mkdir()
     line = f"cd gone && rmdir ../gone && {shlex.join([*COMMAND, *arguments])}"
     ended = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
-
     assert ended.returncode == code
     message = "gpureport: the working directory no longer exists; change to another folder\n"
     assert ended.stderr == (message if code else "")
 
 
 def test_too_little_memory_is_the_cause() -> None:
-    """Libraries crash, hang or fail in many ways then."""
     for mebibytes in (200, 500):
         limit = (mebibytes * 2**20, resource.RLIM_INFINITY)
         ended = subprocess.run(
@@ -170,7 +168,6 @@ def test_what_the_system_refuses_is_one_sentence(
 def test_what_an_encoding_lacks_is_replaced() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     ended = subprocess.run([*COMMAND, "devices", "--known"], capture_output=True, check=False, env=environment)
-
     assert ended.stderr == b""
     assert ended.returncode == 0
     assert "????" in ended.stdout.decode("latin-1")
@@ -212,7 +209,6 @@ def report(tmp_path: Path) -> Path:
 
 def test_a_terminal_shows_progress_and_takes_it_away(report: Path) -> None:
     shown = in_terminal("render", str(report), "--no-pdf", columns=50)
-
     assert "writing the report" in shown
     assert COLOUR.search(shown)
     assert "Written: " in shown.rpartition("\x1b[2K")[2]
@@ -222,7 +218,6 @@ def test_narrow_terminals_cut_the_label_and_not_the_time() -> None:
     bar = ProgressBar("a label that is longer than the terminal is wide")
     console = Console(width=40, file=StringIO())
     console.print(bar.picture())
-
     (line,) = console.file.getvalue().rstrip("\n").split("\n")  # type: ignore[attr-defined]
     assert "0:00:00 a label" in line
     assert line.rstrip().endswith("…")
@@ -231,26 +226,24 @@ def test_narrow_terminals_cut_the_label_and_not_the_time() -> None:
 
 def test_no_color_is_respected(report: Path) -> None:
     shown = in_terminal("render", str(report), "--no-pdf", columns=50, no_colour=True)
-
     assert "writing the report" in shown
     assert not COLOUR.search(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["", "FORCE_COLOR", "TTY_COMPATIBLE"])
 def test_a_pipe_shows_no_progress(report: Path, variable: str) -> None:
     environment = {**os.environ, **({variable: "1"} if variable else {})}
     ended = subprocess.run(
         [*COMMAND, "render", str(report), "--no-pdf"], capture_output=True, text=True, check=True, env=environment
     )
-
     assert ended.stderr == ""
     assert ended.stdout == f"Written: {report.with_name('report.html')}\n"
 
 
-@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("columns", [40, pytest.param(80, marks=pytest.mark.slow)])
 def test_a_terminal_gets_tables_of_its_width(columns: int) -> None:
     shown = in_terminal("devices", "--known", columns=columns)
-
     plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
     assert "Devices of the database" in plain
     assert max(map(len, plain.splitlines())) <= columns

@@ -20,6 +20,7 @@ def figures() -> dict[str, float]:
     return {row.what.strip(): row.value for row in detector.rows(outcomes)}
 
 
+@pytest.mark.slow
 def test_levels_are_counted_and_none_invented(figures: dict[str, float]) -> None:
     """One to four of them; flat curves, with outliers, drift or a slope, and tapers have one."""
     assert figures["level count right"] >= 97
@@ -27,6 +28,7 @@ def test_levels_are_counted_and_none_invented(figures: dict[str, float]) -> None
     assert figures["false cliffs, tapers"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("position", "least"),
     [
@@ -48,9 +50,7 @@ def test_positions_are_found_and_enclosed(figures: dict[str, float], position: s
 def test_the_truth_of_a_synthetic_cliff_is_what_it_says() -> None:
     """Without noise, the true curve is at 95 % of the upper plateau, half way, and 105 % of the lower."""
     step = sys.modules[detector.sweep.__module__]._transition(np.random.default_rng(3), 10.0)
-
     drop = step.drop * step.at(np.array([step.onset, step.midpoint, step.end]))
-
     assert drop == pytest.approx([-np.log(0.95), step.drop / 2, step.drop - np.log(1.05)], abs=0.01)
     assert 1.09 < np.exp(step.end - step.onset) < 2.01
 
@@ -61,7 +61,5 @@ def test_the_truth_of_a_synthetic_taper_is_what_it_says() -> None:
     made = detector.sweep("taper", seed)
     items = np.array([point.point.work_items for point in made.measurement.points])
     rates = items / np.array([np.median(point.samples_s) for point in made.measurement.points])
-
     at_n90 = np.exp(np.interp(np.log(made.truth["n90", "device"]), np.log(items), np.log(rates)))
-
     assert at_n90 / rates[-3:].mean() == pytest.approx(0.9, abs=0.02)

@@ -38,7 +38,6 @@ def test_the_counter_gives_the_power_after_it_has_settled(tick_s: float) -> None
     at = np.arange(0.0, 1.0, 0.01)
     shown = np.floor(at / tick_s + 1e-9) * tick_s
     energy = np.where(shown < 0.1, 100 * shown, 10 + 400 * (shown - 0.1))
-
     assert counter_power_w(list(zip(at.tolist(), energy.tolist(), strict=True))) == pytest.approx(400, rel=0.01)
 
 
@@ -57,7 +56,6 @@ def test_a_gpu_in_hwmon(tmp_path: Path) -> None:
         (folder / name).write_text(f"{text}\n")
     (found,) = hwmon_folders("0000:03:00.0", tmp_path)
     sensor = Hwmon(found)
-
     assert sensor.state() == {"power_w": pytest.approx(211), "temperature_c": pytest.approx(61)}
     assert sensor.limit_w() == pytest.approx(300)
     assert sensor.energy_j() is None
@@ -70,7 +68,6 @@ def test_packages_of_rapl_are_added(tmp_path: Path) -> None:
             (tmp_path / name).mkdir()
             (tmp_path / name / "energy_uj").write_text(str(energy))
     sensor = rapl(tmp_path)
-
     assert isinstance(sensor, Rapl)
     assert sensor.energy_j() == pytest.approx(3.5)
     assert sensor.limit_w() is None
@@ -128,7 +125,6 @@ def test_loads_of_all_kinds_of_devices(entry: str) -> None:
     """Memory, the caches that all compute units share, multiply-adds and cells."""
     device = load_database().device(entry)
     names = {load.name for load in energy_task(device, LIMITS, 0).loads}
-
     assert {"memory read", "fp32 FMA", "Game of Life"} <= names
 
 
@@ -145,7 +141,6 @@ def _energy(power_w: float = 350.0) -> Energy:
 def test_measured_power_comes_before_the_limit_of_the_board() -> None:
     device = load_database().device("nvidia/h200_sxm")
     found = {each.name: each for each in per_watt(device, _energy())}
-
     assert found["memory read"].basis == MEASURED
     assert found["memory read"].value == pytest.approx(3e12 / 350)
     assert found["fp32 FMA"].basis == OF_LIMIT
@@ -156,29 +151,12 @@ def test_measured_power_comes_before_the_limit_of_the_board() -> None:
 def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
     device = load_database().device("nvidia/h200_sxm")
     most = most_energy_j(device, "memory read")
-
     assert most == pytest.approx(700 / (device.memory.bandwidth_bytes_per_s * device.memory.efficiency))
     found = predicted_energy_j(device, "memory read")
     assert found is not None
     assert found.low < found.value < found.high == pytest.approx(most)  # type: ignore[operator]
     assert predicted_energy_j(device, "Game of Life") is None
     assert most_energy_j(device.model_copy(update={"board_power_w": None}), "memory read") is None
-
-
-def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
-    report = make_report().model_copy(update={"device": load_database().device("nvidia/h200_sxm"), "energy": _energy()})
-    figures = {figure.name: figure for figure in key_figures(report) if figure.at_most}
-    table = whole_device.energy_table(report)
-
-    assert figures["Power, idle"].measured.value == 100  # type: ignore[union-attr]
-    assert figures["Energy of a byte from memory"].measured.value == pytest.approx(350 / 3e12)  # type: ignore[union-attr]
-    assert len(figures) == 2
-    assert [row[0] for row in table.rows] == [IDLE, "memory read", "fp32 FMA"]
-    assert "117 pJ/B" in table.rows[1]
-    assert "it did not build" in table.rows[2]
-    assert whole_device.answers(report)
-    missing = report.model_copy(update={"energy": Energy(missing="There is no sensor.")})
-    assert "There is no sensor." in whole_device.answers(missing)
 
 
 def test_the_terminal_shows_power_or_why_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,3 +183,19 @@ def test_nvml_reports_what_the_driver_supports(monkeypatch: pytest.MonkeyPatch) 
         assert sensor.energy_j() is None
         assert sensor.limit_w() is None
     assert library.open == 0
+
+
+def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
+    report = make_report().model_copy(update={"device": load_database().device("nvidia/h200_sxm"), "energy": _energy()})
+    figures = {figure.name: figure for figure in key_figures(report) if figure.at_most}
+    table = whole_device.energy_table(report)
+
+    assert figures["Power, idle"].measured.value == 100  # type: ignore[union-attr]
+    assert figures["Energy of a byte from memory"].measured.value == pytest.approx(350 / 3e12)  # type: ignore[union-attr]
+    assert len(figures) == 2
+    assert [row[0] for row in table.rows] == [IDLE, "memory read", "fp32 FMA"]
+    assert "117 pJ/B" in table.rows[1]
+    assert "it did not build" in table.rows[2]
+    assert whole_device.answers(report)
+    missing = report.model_copy(update={"energy": Energy(missing="There is no sensor.")})
+    assert "There is no sensor." in whole_device.answers(missing)

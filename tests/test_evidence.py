@@ -75,8 +75,6 @@ def test_code_that_moves_what_the_model_counts_agrees() -> None:
 
 
 def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_written() -> None:
-    """Two words and one."""
-
     class Sum(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:
             base = super().demand(parameters, device)
@@ -84,18 +82,6 @@ def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_w
 
     (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (8, 8)})), workload=Sum())
     assert (one.loads_bytes_model, one.stores_bytes_model, one.agrees) == (8, 4, True)
-
-
-def test_loads_count_in_each_pass() -> None:
-    """A word loaded three times is twelve bytes."""
-
-    class Thrice(Copies):
-        def demand(self, parameters: Parameters, device: Device) -> Demand:
-            base = super().demand(parameters, device)
-            return replace(base, streams=tuple(s if s.write else replace(s, passes=3.0) for s in base.streams))
-
-    (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (12, 12)})), workload=Thrice())
-    assert (one.loads_bytes_model, one.stores_bytes_model, one.agrees) == (12, 4, True)
 
 
 def test_idle_work_items_do_not_count() -> None:
@@ -118,7 +104,6 @@ def test_the_last_words_of_a_row_move_as_much_as_all_others(words: Board, column
     board = {"width": columns * 8 * nbytes, "height": 100, "local_x": 256, "local_y": 1}
     demand = words.demand(board, TOY)
     stored = sum(s.elements * s.used_bytes * s.passes for s in demand.streams if s.write)
-
     assert stored / (demand.work_items - demand.idle_items) == nbytes
 
 
@@ -164,8 +149,6 @@ def test_the_remark_contains_both_counts_of_a_mismatch(
     ],
 )
 def test_five_percent_still_agree(loaded: tuple[int, int], model: int, agrees: bool | None) -> None:
-    """With and without a guard that may skip all loads."""
-
     class Wide(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:
             base = super().demand(parameters, device)
@@ -174,12 +157,6 @@ def test_five_percent_still_agree(loaded: tuple[int, int], model: int, agrees: b
 
     (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": loaded})), workload=Wide())
     assert one.agrees is agrees
-
-
-def test_the_least_and_the_most_are_kept() -> None:
-    (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (0, 16)})))
-    assert (one.loads_bytes_least, one.loads_bytes_compiled) == (0, 16)
-    assert (one.stores_bytes_least, one.stores_bytes_compiled) == (4, 4)
 
 
 def test_a_kernel_whose_accesses_the_model_leaves_out_is_not_compared() -> None:
@@ -210,11 +187,6 @@ def test_static_counts_that_show_nothing_are_not_compared(change: dict[str, obje
     (one,) = evidence(compiled(COPY.model_copy(update=change)))
     assert (one.agrees, one.loads_bytes_compiled, one.loads_bytes_model) == (None, None, 4)
     assert all(part in one.remark for part in parts)
-
-
-def test_the_remark_contains_spilled_bytes() -> None:
-    (one,) = evidence(compiled(COPY, spill_bytes=24))
-    assert "Registers spill 24 B" in one.remark
 
 
 def test_each_build_is_compared_with_the_largest_point_that_ran_it() -> None:

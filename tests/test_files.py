@@ -55,7 +55,6 @@ def _full(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
-
     with pytest.raises(GpuReportError, match=rf"{path}: cannot be written \(No space left on device\)"):
         write_file(path, "the new one")
     assert path.read_text() == "old"
@@ -66,7 +65,6 @@ def test_folders_are_made_and_links_stay_links(tmp_path: Path) -> None:
     write_file(tmp_path / "a" / "b", "text")
     (tmp_path / "link").symlink_to("a/b")
     write_file(tmp_path / "link", b"bytes")
-
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "a" / "b").read_text() == "bytes"
 
@@ -76,7 +74,6 @@ def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     write_file(pipe, "text")
-
     assert os.read(reader, 100) == b"text"
     assert pipe.is_fifo()
     os.close(reader)
@@ -119,7 +116,6 @@ def test_what_goes_to_standard_output_stands_between_what_is_printed(tmp_path: P
 def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     process = holding(f"reserved(Path({str(report)!r}))", tmp_path)
-
     with pytest.raises(InUseError), reserved(tmp_path / "report.html"):
         pass
     with reserved(tmp_path / "other.json"):
@@ -137,7 +133,6 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".other.json.1.part").touch()
     process.send_signal(signal.SIGKILL)
     process.communicate()
-
     with reserved(report):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [".other.json.1.part"]
@@ -150,7 +145,6 @@ def test_a_scratch_folder_is_removed_also_if_its_process_was_killed(temporary: P
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     (temporary / "gpureport-tmp-file").touch()
-
     with scratch_folder() as folder:
         assert folder.parent == temporary
         (folder / "x").touch()
@@ -190,7 +184,6 @@ def test_no_space_for_temporary_files_is_one_sentence(monkeypatch: pytest.Monkey
 def test_a_pipe_that_is_named_like_a_temporary_folder_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Opening it would wait for whoever writes to it."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     pipe = tmp_path / f"{files._SCRATCH}pipe"
     os.mkfifo(pipe)

@@ -114,6 +114,7 @@ def test_jobs_over_ssh_end() -> None:
     assert Site(scheduler="slurm", nodes={"a": NodeSettings()}).executable == "gpureport"
 
 
+@pytest.mark.slow
 @needs_reframe
 @pytest.mark.skipif(which("ssh") is None, reason="there is no ssh")
 def test_the_message_of_ssh_is_the_reason(tmp_path: Path) -> None:
@@ -159,6 +160,7 @@ def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @needs_reframe
 def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     command = node_command(tmp_path)
@@ -185,6 +187,7 @@ def test_nodes_are_measured_and_failures_named(tmp_path: Path) -> None:
     assert "has no node 'other'" in unknown.stderr
 
 
+@pytest.mark.slow
 @needs_reframe
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_local_jobs(number: signal.Signals, tmp_path: Path) -> None:
@@ -291,12 +294,7 @@ def test_a_full_disk_is_named_and_reports_are_kept(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "runs/a/0-device" / FILE_NAME).exists()
 
 
-def test_messages_name_the_option_that_was_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    site = write_site(tmp_path / "site", TEMPLATE)
-    assert main(["fleet", "init", str(site)]) == 2
-    assert " -o" not in capsys.readouterr().err
-
-
+@pytest.mark.slow
 @needs_reframe
 def test_a_local_node_measures_its_device(tmp_path: Path) -> None:
     command = f"{sys.executable} -m gpureport"

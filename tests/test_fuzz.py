@@ -1,4 +1,4 @@
-"""No input ends a command with anything but a result or one sentence; ``--fuzz N`` tries N of them, not a few."""
+"""No input ends a command with anything but a result or one sentence; ``--fuzz N`` tries N of them."""
 
 import traceback
 import warnings
@@ -6,17 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from tests import fuzzing
 from tests.fuzzing import KINDS, Fuzzer, reports, shipped
 
-_FEW = 320
-"""Default number of inputs."""
+FEW, MANY = 48, 320
+"""Default numbers of inputs: of the fast suite, and with ``--all``."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_changed_inputs_are_refused_or_used(kind: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """Neither a traceback, nor a warning of NumPy, nor ten seconds, nor a number that cannot be."""
-    seeds, fuzzer = (pytestconfig.getoption("fuzz") or _FEW) // len(KINDS), Fuzzer(tmp_path)
-    failures = []
+    fuzzing.EVERY = every = bool(pytestconfig.getoption("all") or pytestconfig.getoption("fuzz"))
+    seeds = (pytestconfig.getoption("fuzz") or (MANY if every else FEW)) // len(KINDS)
+    fuzzer, failures = Fuzzer(tmp_path), []
     shipped()
     reports()
     with warnings.catch_warnings():

@@ -1,4 +1,5 @@
 """Instruction microbenchmarks: exact references, units of work, demands."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from fractions import Fraction
 
@@ -28,7 +29,6 @@ def test_the_reference_rounds_multiply_adds_once(a: float, b: float, c: float) -
     assume(exact == 0 or abs(exact) > Fraction(2) ** -100)
     got = fma(*(np.array([x], dtype=np.float32) for x in (a, b, c)))[0]
     error = abs(Fraction(float(got)) - exact)
-
     for other in (np.nextafter(got, np.float32(-np.inf)), np.nextafter(got, np.float32(np.inf))):
         distance = abs(Fraction(float(other)) - exact)
         assert error <= distance
@@ -40,7 +40,6 @@ def test_rounding_twice_would_be_wrong() -> None:
     """2^-70 less than a tie: lost in double precision, which would then round up."""
     a, b, c = (np.array([x], dtype=np.float32) for x in (2.0**-12 + 2.0**-35, 2.0**-12 - 2.0**-35, 1 + 2.0**-23))
     twice = (a.astype(np.float64) * b + c).astype(np.float32)
-
     assert fma(a, b, c)[0] == np.float32(1 + 2.0**-23)
     assert twice[0] == np.float32(1 + 2.0**-22)
 
@@ -54,7 +53,6 @@ def _words(*values: int) -> np.ndarray:
 
 
 def test_steps_are_the_operations_that_they_are_named_after() -> None:
-    """By hand, on single words."""
     assert _case("add").step((_words(2**32 - 1), _words(3)), (), 0)[1].tolist() == [2]
     assert _case("int32_mul").step((_words(2**16 + 1),), (_words(7),), 0)[0].tolist() == [2**17 + 8]
     assert _case("shift").step((_words(0b1011), _words(33)), (), 0)[1].tolist() == [0b101 | 1 << 31]
@@ -71,14 +69,12 @@ def test_steps_are_the_operations_that_they_are_named_after() -> None:
 def test_exchanges_are_those_of_the_sub_group() -> None:
     """A shuffle brings the word of the lane four away; a ballot one bit for each of eight lanes, to all of them."""
     lanes = np.arange(16, dtype=np.uint32)
-
     assert _case("shuffle").step((lanes,), (), 0)[0].tolist() == [i ^ 4 for i in range(16)]
     votes = _case("ballot").step((_words(1, 0, 0, 3, 0, 0, 0, 2),), (_words(*[0xFF] * 8),), 0)[0]
     assert votes.tolist() == [0b10001001] * 8
 
 
 def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> None:
-    """No bank conflicts and no short cycle."""
     table = _case("local").operands(np.random.default_rng(1), 1)
     at = np.arange(32, dtype=np.uint32)
     rows = []
@@ -86,19 +82,16 @@ def test_the_chase_keeps_every_lane_in_its_bank_and_visits_all_its_rows() -> Non
         at = table[at]
         assert (at % 32).tolist() == list(range(32))
         rows.append(at // 32)
-
     assert all(len(set(column.tolist())) == 32 for column in np.array(rows).T)
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_multiply_adds_stay_bounded(lanes: int) -> None:
-    """After many steps all chains are still in their initial range."""
     case = _case("fp32")
     words: tuple[Words, ...] = (case.initial(np.random.default_rng(4), lanes),)
     operands = (case.operands(np.random.default_rng(5), lanes),)
     for step in range(200):
         words = case.step(words, operands, step)
-
     assert np.abs(words[0].view(np.float32)).max() <= 2
 
 
@@ -110,7 +103,6 @@ def test_cases_are_labelled_by_their_class(workload: Workload, device: object) -
     (sweep,) = workload.sweeps(device, limits)  # type: ignore[arg-type]
     keys = [workload.point(parameters, sweep) for parameters in sweep.points]
     cases = ARITHMETIC if workload.variant in ("rate", "latency") else EXCHANGES
-
     assert [key.label for key in keys] == [c.name for c in cases if not (device is CPU and c.name == "barrier")]
     absent = [(workload.point(parameters, sweep).label, bool(reason)) for parameters, reason in sweep.absent]
     assert absent == [(c.name, True) for c in cases if device is CPU and c.name == "barrier"]
@@ -124,7 +116,6 @@ def test_predicted_rates_are_those_of_the_architecture() -> None:
     """Instructions times lanes: 128 multiply-adds a cycle and compute unit are 12.8e12 a second on the toy."""
     (prediction,) = predict(TOY, Rate(), FULL)
     rates = {point.point.label: point.value for point in prediction.points}
-
     assert rates["fp32"] == pytest.approx(12.8e12, rel=0.02)
     assert rates["add"] == pytest.approx(6.4e12, rel=0.02)
     assert rates["ternary"] == rates["add"]
@@ -136,23 +127,13 @@ def test_predicted_latencies_are_those_of_the_architecture() -> None:
     """Seconds at 1 GHz; a ballot comes with an AND."""
     (plain,), (exchanges,) = predict(TOY, InstructionLatency(), FULL), predict(TOY, SubGroupLatency(), FULL)
     latencies = {point.point.label: point.value for point in (*plain.points, *exchanges.points)}
-
     assert latencies["add"] == pytest.approx(4e-9, rel=0.05)
     assert latencies["local"] == pytest.approx(29e-9, rel=0.05)
     assert latencies["barrier"] == pytest.approx(20e-9, rel=0.05)
     assert latencies["ballot"] == pytest.approx((24 + 4) * 1e-9, rel=0.05)
 
 
-def test_no_compute_unit_is_partly_idle_at_the_end() -> None:
-    """For any number of resident groups of 256."""
-    (sweep,) = Rate().sweeps(TOY, FULL)
-
-    assert all(p["groups"] // TOY.compute_units % n == 0 for p in sweep.points for n in (4, 6, 8, 16))
-
-
 def test_exchanges_are_skipped_with_the_reason() -> None:
-    """Neither, one without the other, and both."""
-
     def features(*extensions: str) -> Features:
         return Features(frozenset(extensions), "x", "gpu", 1)
 

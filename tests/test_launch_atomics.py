@@ -3,25 +3,20 @@
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.workloads import select
 from gpureport.workloads.atomics.family import Atomics, busiest_share, resident_groups, waiting_cycles
 from gpureport.workloads.atomics.grouped import ByGroup, Reduced
 from gpureport.workloads.atomics.spread import Spread
-from gpureport.workloads.launch import Groups, GroupSize, Queued
+from gpureport.workloads.launch import Queued
 from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
 from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES
 
-FAMILIES = select(("launch", "atomics"))
 ATOMICS = (Spread(), ByGroup(), Reduced())
 CPU = TOY.model_copy(update={"kind": "cpu"})
-SMALL = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=48)
 
 
 def _sweeps(workload: Workload, device: Device = TOY, limits: Limits | None = None) -> dict[str, Sweep]:
@@ -32,83 +27,13 @@ def _ruled(rules: object) -> Device:
     return TOY.model_copy(update={"architecture": ARCHITECTURE.model_copy(update={"occupancy": rules})})
 
 
-@pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
-def test_kernels_equal_the_reference(backend: OpenCLBackend, workload: Workload) -> None:
-    """No concurrent add is lost; every dispatch runs its last work-item."""
-    verification = verify(backend, workload, np.random.default_rng(8))
-
-    assert verification.passed, verification.message
-
-
-def test_the_variants_are_found() -> None:
-    """Three of each family; a quick run needs only the first launch microbenchmark."""
-    assert [w.name for w in FAMILIES if w.essential] == ["launch/groups"]
-    assert {w.name for w in FAMILIES} == {
-        "atomics/by_group",
-        "atomics/reduced",
-        "atomics/spread",
-        "launch/group_size",
-        "launch/groups",
-        "launch/queued",
-    }
-
-
-@pytest.mark.parametrize("workload", FAMILIES, ids=lambda workload: workload.name)
-def test_small_work_groups_are_enough(workload: Workload) -> None:
-    """A device with small work-groups gets points within its limit."""
-    for sweep in _sweeps(workload, limits=SMALL).values():
-        assert sweep.points
-        assert all(parameters["local"] <= 48 for parameters in sweep.points)
-
-
-def test_isolated_dispatches_are_timed_by_themselves_and_a_row_is_not() -> None:
-    """The same points: one group, one per compute unit, 16 per compute unit; the work is one dispatch."""
-    sweeps = _sweeps(Queued())
-
-    assert sweeps["isolated"].points == sweeps["batched"].points
-    assert (sweeps["isolated"].isolated, sweeps["batched"].isolated) == (True, False)
-    keys = [Queued().point(parameters, sweeps["batched"]) for parameters in sweeps["batched"].points]
-    assert [key.label for key in keys] == ["1 group", "100 groups", "1.6 k groups"]
-    assert {key.work for key in keys} == {1}
-    assert [key.x for key in keys] == [0, 1, 2]
-
-
 def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
     """Dispatches of a trace are isolated; back-to-back ones have the batched launch cost."""
     launch = TOY.launch.model_copy(update={"single_s": 1e-6, "batched_s": 3e-6})
     device = TOY.model_copy(update={"launch": launch})
     isolated, row = predict(device, Queued(), limits_of(device))
-
     assert isolated.points[0].ceilings_s["launch"] == 1e-6
     assert row.points[0].ceilings_s["launch"] == 3e-6
-
-
-def test_the_rate_of_launches_has_every_size_and_number() -> None:
-    """From a thousand to a million groups on a GPU; fewer on a CPU."""
-    sizes = {True: (64, 256, 1024), False: (32, 64, 128, 256, 512, 1024)}
-    for device, powers in ((TOY, (10, 15, 20)), (CPU, (10, 14))):
-        points = _sweeps(GroupSize(), device)["group_size"].points
-        expected = [(2**power, local) for power in powers for local in sizes[device is CPU]]
-        assert [(p["groups"], p["local"]) for p in points] == expected
-
-
-def test_small_groups_are_predicted_to_start_at_the_dispatchers_rate() -> None:
-    """2^20 groups at one per cycle, of 32 or 256 work-items."""
-    (prediction,) = predict(TOY, GroupSize(), limits_of(TOY))
-    by_label = {point.point.label: point for point in prediction.points}
-
-    assert by_label["2^20 groups of 32"].bottleneck == by_label["2^20 groups of 256"].bottleneck == "groups"
-    assert by_label["2^20 groups of 32"].value == pytest.approx(1e9, rel=0.02)
-    assert [feature.position for feature in prediction.features] == ["case"] * 18
-
-
-def test_the_curve_of_groups_is_as_before() -> None:
-    """A taper over work-items: one work-group to a million of 64."""
-    sweep = _sweeps(Groups())["groups"]
-    keys = [Groups().point(parameters, sweep) for parameters in sweep.points]
-
-    assert [key.x for key in keys] == [64 * 2**power for power in range(21)]
-    assert [key.work for key in keys] == [2**power for power in range(21)]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +65,6 @@ def test_adds_to_one_address_follow_each_other() -> None:
     grid = {"passes": 16, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 16 * 100 * 1024
     one, two, many = (_time_s(Spread(), {"addresses": count, **grid}) for count in (1, 2, 2**16))
-
     assert [bottleneck for _, bottleneck in (one, two, many)] == ["latency", "latency", "L2"]
     assert one[0] == pytest.approx(adds / 1e9, rel=0.01)
     assert two[0] == pytest.approx(adds / 2e9, rel=0.01)
@@ -153,7 +77,6 @@ def test_addresses_of_one_slice_do_not_add_up() -> None:
     grid = {"passes": 512, "local": 256, "groups": resident_groups(TOY, 256)}
     adds = 512 * 100 * 1024
     rates = {count: adds / _time_s(Spread(), {"addresses": count, **grid})[0] for count in (8, 16, 128, 256)}
-
     assert [rates[count] for count in (8, 16, 128)] == pytest.approx([8e9] * 3, rel=0.01)
     assert rates[256] == pytest.approx(16e9, rel=0.01)
 
@@ -169,27 +92,8 @@ def test_the_busiest_slice_has_more_than_its_share(parts: int, slices: int) -> N
     """The median of the largest number of parts in a slice, if a generator draws the slices."""
     drawn = np.random.default_rng(1).integers(0, slices, size=(400, parts))
     most = np.median([np.bincount(each, minlength=slices).max() for each in drawn])
-
     assert busiest_share(parts, slices) * parts == pytest.approx(most, rel=0.2)
     assert busiest_share(parts, None) == 1 / parts
-
-
-def test_all_addresses_are_met_in_time() -> None:
-    """More addresses than work-items: each pass continues where the previous one ended; a single pass uses fewer."""
-    grid = {"addresses": 2**20, "local": 256, "groups": resident_groups(TOY, 256)}
-    met = [Spread().demand({"passes": passes, **grid}, TOY).streams[0].elements for passes in (512, 1)]
-
-    assert met == [2**20, 100 * 1024]
-
-
-def test_work_groups_that_send_less_are_faster() -> None:
-    """Adding a wave or a work-group first is faster than separate adds to one address."""
-    grid = {"passes": 256, "local": 256, "groups": resident_groups(TOY, 256)}
-    one = _time_s(Spread(), {"addresses": 1, **grid})[0]
-
-    assert _time_s(ByGroup(), grid)[1] == "shuffle"
-    assert _time_s(ByGroup(), grid)[0] < one / 100
-    assert _time_s(Reduced(), grid)[0] < one / 100
 
 
 def test_a_processors_locked_adds_are_counted() -> None:
@@ -199,7 +103,6 @@ def test_a_processors_locked_adds_are_counted() -> None:
     adds_of_a_core = 4 * 256 * 256
     free = _time_s(ByGroup(), grid, device)[0]
     contended = _time_s(Spread(), {"addresses": 1, **grid}, device)[0]
-
     assert free == pytest.approx(adds_of_a_core * 20 / device.clock_hz, rel=0.05)
     assert contended > 2 * free
 
@@ -210,9 +113,7 @@ def test_cores_take_turns_at_each_cache_line(addresses: int, lines: int) -> None
     device = load_database().device("cpu/x86_64").model_copy(update={"compute_units": 16})
     grid = {"passes": 256, "local": 256, "groups": resident_groups(device, 256)}
     adds = 256 * 256 * grid["groups"]
-
     found = _time_s(Spread(), {"addresses": addresses, **grid}, device)[0]
-
     handed_over_s = 0.3 * device.cycles(device.caches[-1].latency_cycles)
     assert found == pytest.approx(handed_over_s * adds / lines, rel=0.1)
 

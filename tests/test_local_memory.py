@@ -1,4 +1,5 @@
 """Local-memory bandwidth: conflicts by stride, the table, the sweep."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest
@@ -7,8 +8,7 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict
 from gpureport.workloads.local_memory import Bandwidth
-from gpureport.workloads.model import Limits
-from tests.toy import MIB, TOY
+from tests.toy import TOY
 
 WORKLOAD = Bandwidth()
 CPU = TOY.model_copy(
@@ -29,9 +29,7 @@ def test_a_bank_is_shared_by_as_many_as_the_stride_has_in_common_with_the_banks(
 
 @given(st.integers(1, 100))
 def test_conflicts_are_what_counting_banks_gives(stride: int) -> None:
-    """The maximum number of lanes of a wave that access one bank."""
     banks = np.arange(32) * stride % 32
-
     assert _conflicts(stride) == np.bincount(banks).max()
 
 
@@ -39,7 +37,6 @@ def test_predicted_rates_divide_by_the_conflicts() -> None:
     """128 bytes per cycle and compute unit without conflicts, for every width."""
     (prediction,) = predict(TOY, WORKLOAD, limits_of(TOY))
     rates = {point.point.label: point.value for point in prediction.points}
-
     assert rates["4 B, stride 1"] == pytest.approx(128 * 100 * 1e9, rel=0.03)
     assert rates["16 B, stride 1"] == pytest.approx(128 * 100 * 1e9, rel=0.08)
     assert rates["4 B, stride 33"] == pytest.approx(rates["4 B, stride 1"])
@@ -55,23 +52,7 @@ def test_chains_visit_elements_an_even_distance_apart(width: int) -> None:
     table = job.buffers[f"contents{width}"].filled().reshape(-1, width // 4)
     following = np.bitwise_xor.reduce(table, axis=1)
     distances = (following.astype(np.int64) - np.arange(len(table))) % len(table)
-
     assert len(table) == 2112 * 4 // width
     assert following.max() < len(table)
     assert len(set(distances.tolist())) == 1
     assert distances[0] != 0
-
-
-@pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
-def test_cases_differ_and_fit(device: object) -> None:
-    """Distinct labels, ascending x, work-groups within the device's limit; no conflicts without banks."""
-    limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=64)
-    (sweep,) = WORKLOAD.sweeps(device, limits)  # type: ignore[arg-type]
-    keys = [WORKLOAD.point(parameters, sweep) for parameters in sweep.points]
-
-    assert sweep.axis.quantity == "case"
-    assert len({key.label for key in keys}) == len(keys) == 9
-    assert [key.x for key in keys] == list(range(1, 10))
-    assert all(parameters["local"] <= 64 for parameters in sweep.points)
-    if device is CPU:
-        assert {WORKLOAD.demand(p, CPU).local_conflicts for p in sweep.points} == {1.0}

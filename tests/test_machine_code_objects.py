@@ -43,12 +43,7 @@ INTEL = elf(INTEL_GT, ze_info=ZE_INFO)
 
 def test_amd_metadata() -> None:
     expected = Usage(
-        "code object",
-        registers=40,
-        local_memory_bytes=1024,
-        private_bytes=12,
-        spill_bytes=12,
-        wave_size=32,
+        "code object", registers=40, local_memory_bytes=1024, private_bytes=12, spill_bytes=12, wave_size=32
     )
     assert machine_code.usage(AMD, "step") == expected
     assert machine_code.usage(b"a bundle's header" + INTEL + AMD, "step") != expected

@@ -1,4 +1,5 @@
 """Bytes that execution paths through a function move, on graphs small enough to count by hand."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 
@@ -46,11 +47,9 @@ def test_least_and_most(body: str, loads: tuple[int, int] | None, stores: tuple[
 
 
 def test_many_branches_need_no_deep_recursion() -> None:
-    """Unrolled code has thousands of blocks."""
     body = " ".join(f"@%p{n} bra L{n}; {LOAD} L{n}: add.u32 %r1, %r1, %r1;" for n in range(3000))
     assert bytes_of(f"{STORE} {body}") == ((0, 12_000), (4, 4))
 
 
 def test_a_function_without_code_moves_nothing() -> None:
-    """It has one path, the idle one."""
     assert moved([]) == Moved((0, 0), (0, 0), idle=True)

@@ -76,10 +76,8 @@ class Described(CopyWorkload):
     ("kind", "workload", "launches"), [("cpu", CopyWorkload(), 1), ("gpu", CopyWorkload(), 0), ("cpu", Described(), 0)]
 )
 def test_a_kernel_runs_before_its_code_for_a_cpu_is_read(kind: str, workload: CopyWorkload, launches: int) -> None:
-    """Those of users do not: they may take minutes."""
     backend = Launching()
     backend.kind = kind
-
     assert compile_sweep(backend, workload, workload.sweep(64, 128, local=8)) != (None, None)
     assert backend.launches == launches
 
@@ -90,6 +88,5 @@ def test_code_is_read_for_the_usual_work_group() -> None:
     least, others = workload.sweep(16, local=8), workload.sweep(32, 64, local=8)
     points = ({**least.points[0], "local": 4}, *others.points)
     workload.build_options = lambda parameters: ""  # type: ignore[method-assign] # noqa: ARG005
-
     compile_sweep(backend, workload, Sweep("sizes", workload.axis, points, "sizes"))
     assert workload.made == [32]

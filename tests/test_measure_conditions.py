@@ -178,8 +178,7 @@ def test_utilisation_and_reasons_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pids", "count"),
-    [([], None), ([77], 0), ([os.getpid()], 0), ([77, 78], 1), ([os.getpid(), 77, 77], 1)],
+    ("pids", "count"), [([], None), ([77], 0), ([os.getpid()], 0), ([77, 78], 1), ([os.getpid(), 77, 77], 1)]
 )
 def test_one_process_of_the_list_is_this_one(pids: Sequence[int], count: int | None) -> None:
     assert readers.others(pids) == count

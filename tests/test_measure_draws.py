@@ -32,7 +32,6 @@ def test_a_draw_does_not_depend_on_the_sizes_of_those_before() -> None:
 
 
 def test_every_workload_can_draw_from_it() -> None:
-    """Two jobs of its smallest verification point are equal."""
     for workload in all_workloads():
         parameters, draws = workload.verification()[0], Draws(3)
         jobs = [workload.job(parameters, draws.generator()) for _ in range(2)]

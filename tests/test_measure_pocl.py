@@ -38,7 +38,6 @@ def test_pocl_has_a_cache_that_can_be_written(
     monkeypatch.setattr(os, "access", lambda *_: writable)
     before = os.environ["POCL_CACHE_DIR"]
     provide_cache()
-
     after = os.environ["POCL_CACHE_DIR"]
     assert (after == before) == kept
     assert kept or Path(after).is_dir()
@@ -103,6 +102,7 @@ def test_a_system_without_maps_has_no_libraries(process: Process) -> None:
     assert libraries.read("a", "step", (64,)) == b""
 
 
+pytestmark = pytest.mark.xdist_group("opencl")
 SOURCE = """
 kernel void twice(global const float *restrict from, global float *restrict to)
 {

@@ -127,7 +127,6 @@ def test_a_loaded_runtime_leaves_the_environment_as_it_was(monkeypatch: pytest.M
 
 
 def test_a_path_without_permission_is_a_problem(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For example, in the folder of another user."""
     path = icd(vendors, "x.icd", "libx.so")
 
     def refuse(*_: object, **__: object) -> os.stat_result:

@@ -1,4 +1,5 @@
 """The selection of ``--device auto`` among devices with the names of real runtimes."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 
@@ -35,14 +36,7 @@ def test_auto_selects_the_real_device(simulator: Named, real: Named) -> None:
     assert choose(present(real, simulator), "auto").name == real[1]
 
 
-def test_auto_selects_a_gpu_among_all_kinds() -> None:
-    """One machine with all of them."""
-    devices = present(OCLGRIND, FPGA_EMULATOR, FPGA, POCL, INTEL_CPU, NVIDIA)
-    assert choose(devices, "auto").name == NVIDIA[1]
-
-
 def test_auto_selects_the_newest_pocl_among_the_runtimes_of_one_cpu() -> None:
-    """In any order, and whatever the names of the others."""
     cpus = present(INTEL_CPU, POCL, POCL, POCL)
     drivers = ("2026.22.10.0", "3.1+debian", "6.0", "3.0-rc2")
     devices = [each.model_copy(update={"driver": driver}) for each, driver in zip(cpus, drivers, strict=True)]
@@ -61,6 +55,5 @@ def test_a_simulator_must_be_selected_explicitly(simulator: Named) -> None:
 
 @pytest.mark.parametrize("text", ["", " "])
 def test_an_empty_name_selects_no_device(text: str) -> None:
-    """Although every name contains the empty string."""
     with pytest.raises(InputError, match="no device given; use 'auto', an index, or a part of one name of: 0 = NVIDIA"):
         choose(present(NVIDIA), text)

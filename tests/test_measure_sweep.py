@@ -17,7 +17,7 @@ from gpureport.observe import observe
 from gpureport.observe.disturbance import Cause, Span, Spans, undisturbed
 from gpureport.observe.statistics import drifts
 from gpureport.records.measurement import Measurement
-from gpureport.workloads.model import Buffer, Dispatch, Features, Job, Limits, Parameters, Sweep
+from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Sweep
 from tests.fake_backend import LIMITS, CopyWorkload, FakeBackend, Steps
 
 SIZES = (100, 1000, 10_000, 60_000)
@@ -71,11 +71,6 @@ def test_short_dispatches_are_batched_until_a_sample_lasts_long_enough() -> None
     assert [p.dispatches_per_sample for p in points] == [182, 4, 2]
     slow = measure(FakeBackend(seconds=lambda items, _: 1.1e-6 * items), sweep=CopyWorkload().sweep(100, 200)).points
     assert [(p.dispatches_per_sample, p.method) for p in slow] == [(2, "batch"), (1, "event")]
-
-
-def test_a_slow_timer_or_launch_makes_samples_longer() -> None:
-    backend = FakeBackend(launch_cost_s=100e-6)
-    assert measure(backend, sweep=CopyWorkload().sweep(11_000)).points[0].dispatches_per_sample == 182
 
 
 def test_batches_are_whole_cycles() -> None:
@@ -147,7 +142,6 @@ def test_a_slow_sweep_has_fewer_points_unless_each_was_asked_for(coarse: int, po
     sweep = replace(CopyWorkload().sweep(*range(1000, 62_000, 1000)), coarse=coarse)
     expected = {(sweep.name, CopyWorkload().point(each, sweep).label): 0.2 for each in sweep.points}
     measured = measure(FakeBackend(seconds=lambda *_: 0.2), sweep=sweep, expected=expected).points
-
     assert len(measured) == points
     assert {measured[0].point.work_items, measured[-1].point.work_items} == {1000, 61_000}
 
@@ -158,7 +152,6 @@ def test_a_sweep_is_halved_until_its_pilot_runs_fit_and_both_ends_stay(budget_s:
     backend = FakeBackend(seconds=lambda *_: 1.0)
     points = [point_of(100 + number, expected_s=1.0) for number in range(65)]
     rounds_on(backend, SweepSettings(LIMITS, budget_s=budget_s)).chosen(points, 2, np.random.default_rng(0))
-
     piloted = [point.key.work_items for point in points if point.s_per_work is not None]
     assert piloted == list(range(100, 165, 64 // (kept - 1)))
 
@@ -166,7 +159,6 @@ def test_a_sweep_is_halved_until_its_pilot_runs_fit_and_both_ends_stay(budget_s:
 def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
     sizes = sorted({round(2 ** (7 + step / 8)) for step in range(73)})
     sweep = replace(CopyWorkload().sweep(*sizes), coarse=8)
-
     once_s = 1e-6 * sum(4 * n if n > 5000 else n for n in sizes[::8])
     backend = FakeBackend(seconds=lambda items, _: 1e-6 * items * (4 if items > 5000 else 1))
     found = measure(backend, sweep=sweep, settings=SweepSettings(LIMITS, budget_s=2 * once_s))
@@ -201,7 +193,6 @@ def test_a_sweep_is_refined_only_if_its_buffers_can_be_initialised_in_time(budge
     backend = Filling(seconds=lambda items, _: 1e-9 * items * (4 if items > 5000 else 1))
     found = measure(backend, workload, sweep, SweepSettings(LIMITS, budget_s=budget_s)).points
     measured = [point.point.work_items for point in found]
-
     assert {*sizes[::8], sizes[-1]} <= set(measured)
     assert any(4096 < items < 8192 for items in measured) is fine
 
@@ -314,17 +305,6 @@ def test_a_point_that_is_expected_to_take_too_long_is_late_and_not_run() -> None
     assert observed.warnings[0] == "Incomplete: 25 % of the points have no samples (60000)."
 
 
-def test_points_are_late_if_similar_ones_were_slow() -> None:
-    """All take a thousand times longer than predicted: after two of them the others are skipped."""
-    sizes = tuple(range(50_000, 60_000, 1000))
-    backend = FakeBackend(seconds=lambda items, _: 1e-4 * items)
-    expected = {("size", str(size)): 1e-7 * size for size in sizes}
-    settings = SweepSettings(LIMITS, budget_s=0.5, longest_point_s=1.0)
-    measured = measure(backend, sweep=CopyWorkload().sweep(*sizes), settings=settings, expected=expected)
-    assert [p.late for p in measured.points].count(False) == 2
-    assert measured.missing_share == 0.8
-
-
 def test_slow_points_do_not_prevent_faster_ones_of_the_same_work() -> None:
     """Half of the points take a thousand times longer than predicted, and may come first."""
     sizes = tuple(range(50_000, 50_020))
@@ -375,17 +355,14 @@ def test_a_long_dispatch_runs_again_for_its_cost_if_the_first_run_built_its_kern
     backend = FakeBackend(seconds=lambda _, now: 10e-3 if now else 2.0)
     point = point_of(100)
     rounds_on(backend, SweepSettings(LIMITS)).chosen([point], 1, np.random.default_rng(0))
-
     assert point.cost_s == pytest.approx(20e-3)
     assert point.dispatches == 1
 
 
 @pytest.mark.parametrize(("milliseconds", "runs"), [(4, 3), (6, 1)])
 def test_a_dispatch_of_five_milliseconds_runs_once_to_size_its_samples(milliseconds: int, runs: int) -> None:
-    """Shorter ones run twice more."""
     backend = FakeBackend(seconds=lambda *_: milliseconds * 1e-3)
     rounds_on(backend, SweepSettings(LIMITS)).chosen([point_of(100)], 1, np.random.default_rng(0))
-
     assert len(backend.log) == runs
 
 
@@ -398,13 +375,11 @@ def test_points_that_are_measured_again_get_half_the_budget_more() -> None:
         backend, sweep=CopyWorkload().sweep(60_000), settings=SweepSettings(LIMITS, budget_s=2.0), spans=spans
     )
     (point,) = measured.points
-
     assert point.discarded > 8
     assert len(point.samples_s) == pytest.approx(point.discarded / 2, abs=2)
 
 
 def test_a_point_that_drifts_is_measured_again() -> None:
-    """The clock settles late: the samples before are discarded."""
     rng = np.random.default_rng(3)
     backend = FakeBackend(seconds=lambda items, now: 1e-9 * items * rng.uniform(1, 1.2) * (1.5 if now < 0.01 else 1))
     measured = measure(backend, sweep=CopyWorkload().sweep(50_000))
@@ -439,7 +414,6 @@ def test_a_sample_is_disturbed_until_its_last_dispatch_ends() -> None:
 
 
 def test_points_that_lost_no_sample_are_not_measured_again() -> None:
-    """One of four is disturbed once."""
     clean = measure(FakeBackend())
     middle = clean.points[3].taken_at_s[2] + 1e-6
     spans = disturbed(middle, middle + 1e-6)
@@ -457,7 +431,6 @@ def test_settling_takes_at_most_half_a_second_or_a_tenth_of_the_budget(budget_s:
     point = point_of(100)
     point.dispatches = 1
     rounds_on(backend, SweepSettings(LIMITS, budget_s=budget_s)).settle([point])
-
     assert settling_s <= backend.clock_s < 1.1 * settling_s
 
 
@@ -510,12 +483,6 @@ def test_a_failed_build_skips_the_points_with_its_options() -> None:
     assert measured.skipped is None
     assert measured.points[1].skipped == ("copy.cl does not build on Fake Device: use of undeclared identifier 'x'")
     assert [c.options for c in measured.compilation] == ["-DLOCAL=8"]
-
-
-def test_if_nothing_builds_the_sweep_is_skipped() -> None:
-    measured = measure(FakeBackend(refused_options="-DLOCAL=1"))
-    assert measured.skipped == "copy.cl does not build on Fake Device: use of undeclared identifier 'x'"
-    assert all(p.skipped for p in measured.points)
 
 
 def test_points_that_the_device_cannot_measure_are_recorded_with_the_reason() -> None:
@@ -608,16 +575,6 @@ def test_workloads_that_do_not_build_are_skipped_with_the_reason() -> None:
     assert {m.verification for m in measurements} == {None}
 
 
-def test_a_missing_feature_is_the_reason() -> None:
-    class Missing(CopyWorkload):
-        def missing(self, features: Features) -> str | None:
-            return f"{features.vendor} has no sub-groups"
-
-    backend = FakeBackend()
-    assert {m.skipped for m in run_workload(backend, Missing())} == {"Fake has no sub-groups"}
-    assert backend.built == []
-
-
 class Other(CopyWorkload):
     """Copies, with another name."""
 
@@ -664,12 +621,10 @@ class Sleeper(FakeBackend):
 
 @pytest.mark.parametrize(("cost_s", "gap_s"), [(0.0, 19.0), (0.5, 14.0), (1.8, 1.0), (2.0, 0.0)])
 def test_a_sample_may_take_a_second_and_ten_times_its_cost(cost_s: float, gap_s: float) -> None:
-    """The rest of the twenty seconds asleep is a gap."""
     backend, point = Sleeper(), point_of(100)
     point.cost_s = cost_s
     rounds = rounds_on(backend)
     rounds.rounds([point], np.random.default_rng(0))
-
     assert len(point.samples_s) == 7
     assert rounds.gap_s == pytest.approx(gap_s, abs=0.01)
 
@@ -678,10 +633,8 @@ def test_a_sample_may_take_a_second_and_ten_times_its_cost(cost_s: float, gap_s:
 def test_a_pilot_run_may_take_five_seconds_and_ten_times_what_is_expected(
     expected_s: float | None, gap_s: float
 ) -> None:
-    """A sample is two dispatches, one of them untimed."""
     rounds = rounds_on(Sleeper())
     rounds.chosen([point_of(100, expected_s)], 1, np.random.default_rng(0))
-
     assert rounds.gap_s == pytest.approx(gap_s, abs=0.01)
 
 
@@ -691,13 +644,11 @@ def test_a_trace_may_take_ten_times_as_long_as_its_frames_should(frames: int, ga
     point = point_of(100, 0.1)
     rounds = rounds_on(Sleeper())
     rounds.traces([point], frames)
-
     assert len(point.samples_s) == frames
     assert rounds.gap_s == pytest.approx(gap_s, abs=0.5)
 
 
 def test_times_of_samples_and_frames_begin_with_the_passes() -> None:
-    """Also on a device whose clock starts at a thousand seconds."""
     for frames in (0, 5):
         sweep = replace(CopyWorkload().sweep(30_000), frames=frames)
         fresh, old = (measure(FakeBackend(clock_s=clock_s), sweep=sweep).points for clock_s in (0.0, 1024.0))
@@ -715,7 +666,6 @@ def test_points_of_a_quarter_to_four_times_the_work_are_similar(items: int, long
     rounds = rounds_on(backend, SweepSettings(LIMITS, budget_s=100.0, longest_point_s=longest_s))
     rounds.chosen([point_of(1000, 0.01), point_of(1200, 0.01)], 1, np.random.default_rng(0))
     (point,) = rounds.chosen([point_of(items, 0.2)], 1, np.random.default_rng(0))
-
     assert point.late == late
 
 
@@ -724,7 +674,6 @@ def test_a_first_run_is_repeated_if_it_takes_the_time_of_three_dispatches(buildi
     """A dispatch takes 10 ms; the first run is one untimed dispatch, one timed dispatch and the build."""
     backend = FakeBackend(seconds=lambda _, now: 10e-3 + (0.0 if now else building_s))
     rounds_on(backend).chosen([point_of(100)], 1, np.random.default_rng(0))
-
     assert len(backend.log) == runs
 
 
@@ -737,7 +686,6 @@ def test_clocks_have_settled_when_a_time_is_within_two_percent_of_the_last(growt
     rounds.settle([])
     assert backend.log == []
     rounds.settle([point])
-
     assert (len(backend.log) < 6) == settles
 
 
@@ -747,7 +695,6 @@ def test_the_most_expensive_point_settles_the_clocks() -> None:
     for point, cost_s in zip(points, (1e-3, 3e-3, 2e-3), strict=True):
         point.cost_s = cost_s
     rounds_on(backend).settle(points)
-
     assert {items for items, _ in backend.log} == {300}
 
 
@@ -756,5 +703,4 @@ def test_progress_is_the_used_share_of_the_budget() -> None:
     steps = Steps()
     backend = FakeBackend(seconds=lambda *_: 0.5)
     Rounds(backend, SweepSettings(LIMITS), steps, "one").chosen([point_of(100)], 1, np.random.default_rng(0))
-
     assert [done for _, done in steps.seen] == pytest.approx([0.0, backend.clock_s / 10.0])

@@ -64,7 +64,6 @@ def failure(capsys: Captured, *arguments: str) -> str:
 @pytest.mark.parametrize("text", ["0", "A40", "[red]"])
 def test_a_draft_of_queries_passes_the_check(text: str) -> None:
     kinds = {path: known.kind for path, known in new("--no-measure", "--device", text).provenance.items()}
-
     assert kinds["compute_units"] == kinds["memory.size"] == "queried"
     assert kinds["memory.bandwidth"] == "assumed"
 
@@ -72,7 +71,6 @@ def test_a_draft_of_queries_passes_the_check(text: str) -> None:
 def test_a_draft_on_standard_output_is_the_file(capsys: Captured) -> None:
     new("--no-measure", "--device", "2")
     capsys.readouterr()
-
     assert main(["devices", "new", "--no-measure", "--device", "2"]) == 0
     text = capsys.readouterr().out
     assert text == Path("drafts/new.yaml").read_text()
@@ -84,24 +82,20 @@ def test_a_draft_beside_a_schema_names_it() -> None:
     Path("drafts").mkdir()
     Path("device.schema.json").touch()
     new("--empty")
-
     assert Path("drafts/new.yaml").read_text().startswith("# yaml-language-server: $schema=../device.schema.json\n")
 
 
 @pytest.mark.parametrize("name", ["d.yml", "d.json", "d"])
 def test_a_draft_with_another_ending_is_refused(name: str, capsys: Captured) -> None:
     sentence = failure(capsys, "--empty", "-o", f"x/{name}")
-
     assert sentence == f"x/{name}: the file name must end in .yaml; rename it to d.yaml"
     assert not Path("x").exists()
 
 
 @pytest.mark.parametrize("arguments", [("--empty",), ("--from", "A40")])
 def test_what_a_draft_leaves_to_its_author_is_a_warning(arguments: tuple[str, ...]) -> None:
-    """Until the note is gone."""
     device, path = new(*arguments), Path("drafts/new.yaml")
     problems = check_file(path)
-
     assert {"clock", "compute_units", "memory.bandwidth", "caches.L2.capacity"} <= {p.field for p in problems}
     (message,) = {p.message for p in problems}
     assert message.startswith("is as drafted; ")
@@ -113,7 +107,6 @@ def test_what_a_draft_leaves_to_its_author_is_a_warning(arguments: tuple[str, ..
 
 def test_a_draft_overwrites_nothing(capsys: Captured) -> None:
     Path("mine.yaml").write_text("mine")
-
     sentence = failure(capsys, "-o", "mine.yaml")
     assert sentence.startswith("mine.yaml: already exists; use --force ")
     assert Path("mine.yaml").read_text() == "mine"
@@ -121,7 +114,6 @@ def test_a_draft_overwrites_nothing(capsys: Captured) -> None:
 
 def test_a_device_with_an_entry_causes_a_note(capsys: Captured) -> None:
     new("--no-measure", "--device", "2")
-
     error = capsys.readouterr().err
     assert "nvidia/a40.yaml already describes this device. To start from it, use --from nvidia/a40." in error
 
@@ -148,26 +140,10 @@ def test_microbenchmarks_measure_the_values_of_the_device(capsys: Captured) -> N
     assert "launch/groups …\n" in capsys.readouterr().err
 
 
-def test_a_measured_value_names_its_microbenchmark_and_its_interval() -> None:
-    notes = {path: known.note for path, known in new("--device", "3").provenance.items()}
-
-    assert "(memory/latency); 2" in notes["caches.L2.latency"]
-    assert " cycles (" in notes["caches.L2.latency"]
-    assert notes["caches.L2.capacity"].startswith("cliff of memory/latency; ")
-    assert " MiB (" in notes["caches.L2.capacity"]
-    figures = re.search(
-        r"; bandwidth of a copy, (\d+) GB/s, / 0.9, the share of the bandwidth that copies reach$",
-        notes["memory.bandwidth"],
-    )
-    assert figures
-    assert float(figures[1]) == pytest.approx(MEMORY.bandwidth / 1e9, rel=0.1)
-
-
 def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
     """Four, in the file as in the note; the vendor has the name of other entries."""
     new("--device", "3")
     written = yaml.safe_load(Path("drafts/new.yaml").read_text())
-
     values = (written["memory"]["latency"]["value"], written["caches"]["L2"]["capacity"]["value"])
     numbers = [value.split()[0] for value in values]
     assert numbers == [f"{float(number):.4g}" for number in numbers]  # zeros at the end are left out
@@ -175,8 +151,8 @@ def test_a_measured_value_has_as_many_digits_as_are_known() -> None:
     assert written["vendor"] == "NVIDIA"
 
 
+@pytest.mark.slow
 def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One work-item uses only the near one of two partitions."""
     hopper = GPU.model_copy(update={"name": "NVIDIA H99", "compute_capability": "9.0"})
     stand_in(monkeypatch, hopper, make=FakeGpu)
 
@@ -195,10 +171,8 @@ def test_the_end_of_the_near_partition_yields_the_whole_capacity(monkeypatch: py
 
 
 def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The unknown architecture knows of a second level only."""
     stranger = GPU.model_copy(update={"name": "Mali", "compute_capability": None, "compute_units": 64})
     stand_in(monkeypatch, stranger, make=FakeGpu)
-
     device = new()
     comments = [line for line in Path("drafts/new.yaml").read_text().splitlines() if line.startswith("# ")]
     assert [cache.name for cache in device.caches] == ["L2"]
@@ -209,7 +183,6 @@ def test_a_step_that_no_cache_answers_is_a_comment(monkeypatch: pytest.MonkeyPat
 def test_a_documented_size_that_is_contradicted_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the first level: the draft contains the measured value, its note the documented one."""
     monkeypatch.setattr("tests.fake_gpu.L1", L1.__class__(32 * KIB, L1.latency, L1.bandwidth))
-
     device = new("--device", "3")
     assert device.provenance["caches.L1.capacity"].kind == "measured"
     assert "; conflict: 96 KiB (spec: " in device.provenance["caches.L1.capacity"].note
@@ -220,7 +193,6 @@ def test_values_that_cannot_be_measured_are_reported_and_omitted(
 ) -> None:
     wrong = Verification(passed=False, cases=(), message="bytes = 3")
     monkeypatch.setattr(sweep, "verify", lambda *_: wrong)
-
     device = new("--device", "3")
     assert device.provenance["memory.bandwidth"].kind == "assumed"
     assert "memory/copy: wrong results: bytes = 3." in capsys.readouterr().err
@@ -228,7 +200,6 @@ def test_values_that_cannot_be_measured_are_reported_and_omitted(
 
 def test_a_relative_lends_its_values_to_be_checked() -> None:
     device, a40 = new("--from", "A40"), load_database().device("nvidia/a40")
-
     assert device.name == "like NVIDIA A40"
     assert device.opencl_names == device.pci_ids == ()
     assert device.memory == a40.memory
@@ -240,7 +211,6 @@ def test_a_relative_lends_its_values_to_be_checked() -> None:
 
 def test_what_is_present_comes_before_its_relative() -> None:
     device = new("--from", "A40", "--device", "3", "--no-measure")
-
     assert (device.name, device.compute_units, device.architecture.id) == (GPU.name, 40, "ampere_86")
     assert device.provenance["clock"].kind == "queried"
     assert device.memory.bandwidth_bytes_per_s == 695.8e9
@@ -281,12 +251,10 @@ def test_an_empty_entry_validates_and_lists_every_field(capsys: Captured, monkey
 
 
 def test_optional_fields_of_the_empty_entry_are_valid() -> None:
-    """Each commented line of the memory, freed, still validates."""
     new("--empty")
     path = Path("drafts/new.yaml")
     free = path.read_text().replace("    # ", "    ").replace("  # efficiency", "  efficiency")
     path.write_text(free.replace("# launch", "launch").replace("#   single", "  single"))
-
     assert [problem for problem in check_file(path) if problem.severity == "error"] == []
     assert any("has no source" in str(problem) for problem in check_file(path))
 
@@ -297,7 +265,6 @@ def test_a_processor_without_a_third_level_has_none(database: Database) -> None:
     there = Database(database.entries, database.architecture_paths)
     there.host = HostProcessor("x", 4, 2**30, 1e9, (HostCache(1, 32 * KIB, 1), HostCache(2, 1024 * KIB, 4)))
     text = write_entry(of_present(PRESENT.model_copy(update={"kind": "cpu"}), there))
-
     assert yaml.safe_load(text)["caches"]["L3"] is None
 
 
@@ -309,7 +276,6 @@ def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
     there.host = HostProcessor("x", 4, 2**30, 1e9, machine="aarch64")
     processor = PRESENT.model_copy(update={"kind": "cpu", "name": "pthread-Cortex-A72", "vendor": "ARM"})
     draft = of_present(processor, there)
-
     assert (draft.architecture, draft.name, draft.vendor) == ("aarch64", "Cortex-A72", "Arm")
     assert draft.opencl_names == ("pthread-Cortex-A72",)
     assert drafted_device(draft, there).architecture.id == "aarch64"
@@ -318,7 +284,6 @@ def test_an_arm_processor_is_drafted_as_one(database: Database) -> None:
 @given(st.floats(1, 1e13))
 def test_sizes_are_written_to_six_digits(size: float) -> None:
     text = quantity("memory.size", size)
-
     assert Leaf[Bytes].model_validate(text).value == pytest.approx(size, rel=1e-5)
 
 
@@ -327,7 +292,6 @@ def test_names_and_notes_stay_what_they_are(name: str, note: str) -> None:
     """Whatever a driver says, the file is YAML with one more text in it."""
     known = Value(1e9, Provenance(kind="queried", source="", note=note))
     text = write_entry(Draft(name, "v", "generic_gpu", {"clock": known}, queried=note, remarks=(note,)))
-
     read = yaml.safe_load(text)
     assert read["name"].split() == "".join(c if c.isprintable() else " " for c in name).split()
     assert read.keys() == {"name", "vendor", "architecture", "sources", "clock"}

@@ -1,4 +1,5 @@
 """The wheel contains all required files and no others, and works without the checkout."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import subprocess
@@ -57,7 +58,6 @@ def files_below(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("folder", DATA)
 def test_every_data_file_is_in_the_wheel(names: set[str], folder: str) -> None:
-    """Devices, kernels and templates are in the package."""
     files = files_below(ROOT / folder)
     assert files
     assert {f"gpureport/{folder}/{name}" for name in files} <= names
@@ -71,7 +71,6 @@ def test_every_module_is_in_the_wheel(names: set[str]) -> None:
 
 
 def test_nothing_else_is_in_the_wheel(names: set[str]) -> None:
-    """No tests, reports or source root; one package and its metadata."""
     assert {name.partition("/")[0] for name in names} == {"gpureport", f"gpureport-{__version__}.dist-info"}
     assert not [name for name in names if {"tests", "reports", "analysis"} & set(name.split("/")[:-1])]
     assert not [name for name in names if name.endswith((".pyc", ".orig", ".log"))]
@@ -86,7 +85,6 @@ def test_licences_are_in_the_wheel(names: set[str]) -> None:
 
 
 def test_wheel_runs_without_the_checkout(installed: Path) -> None:
-    """The package, its help and its database come from the wheel."""
     assert Path(run_installed(installed, "-c", "import gpureport; print(gpureport.__file__)")).is_relative_to(installed)
     assert "--quick" in run_installed(installed, "-m", "gpureport", "--help")
     assert "H200" in run_installed(installed, "-m", "gpureport", "devices", "--known")

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.verify import verify
-from gpureport.predict import limits_of, predict, traffic
+from gpureport.predict import traffic
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits, Sweep
 from gpureport.workloads.particles.arrays import Arrays
@@ -26,34 +24,11 @@ def _named(variant: str) -> Particles:
     return next(workload for workload in FAMILY if workload.variant == variant)
 
 
-@pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
-def test_kernels_equal_the_reference_bit_by_bit(backend: OpenCLBackend, workload: Particles) -> None:
-    """Every layout, after three steps, with partial work-groups."""
-    verification = verify(backend, workload, np.random.default_rng(3))
-
-    assert verification.passed, verification.message
-    assert workload.tolerance == 0
-
-
-def test_all_variants_are_found() -> None:
-    """Six layouts; the published one and the best are essential."""
-    assert {workload.variant for workload in FAMILY} == {
-        "structs32",
-        "structs32_straight",
-        "structs32_whole",
-        "structs16",
-        "structs16_straight",
-        "arrays",
-    }
-    assert {workload.variant for workload in FAMILY if workload.essential} == {"structs32", "structs16"}
-
-
 def test_a_particle_bounces() -> None:
     """It leaves the square for one step, turns, and comes back; without the bounce it moves on."""
     state = np.array([[0.999, 0.5, 2.0, 0.0], [0.5, 0.001, 0.0, -2.0]], dtype=np.float32)
     one, two = (advanced(state, steps, bounce=True) for steps in (1, 2))
     straight = advanced(state, 2, bounce=False)
-
     assert one[0, 0] > 1
     assert one[1, 1] < 0
     np.testing.assert_array_equal(one[:, 2:], [[-2, 0], [0, 2]])
@@ -67,7 +42,6 @@ def test_as_many_bounce_as_the_model_says() -> None:
     state = drawn(np.random.default_rng(1), 2**17)
     after = advanced(state, 1, bounce=True)
     turned = np.sum(after[:, 2:] != state[:, 2:]) / len(state)
-
     assert turned == pytest.approx(BOUNCING, rel=0.1)
     assert BOUNCING == 1 / 64
 
@@ -80,7 +54,6 @@ def test_as_many_bounce_as_the_model_says() -> None:
 def test_whole_structs_ask_for_more_and_move_less(workload: Particles, requested: float, moved: float) -> None:
     """Bytes requested per particle, and bytes transferred: half-written sectors are read first."""
     streams = workload.streams(1000)
-
     assert traffic.requested_bytes(streams) == 1000 * requested
     assert traffic.memory_bytes(streams, TOY, every_pass=False) == 1000 * moved
 
@@ -89,79 +62,7 @@ def test_the_bounce_is_in_the_model() -> None:
     """Only the published kernel branches; without the bounce there are fewer operations and the same traffic."""
     parameters = {"count": 4096, "local": 256}
     bouncing, straight = (_named(v).demand(parameters, TOY) for v in ("structs32", "structs32_straight"))
-
     assert bouncing.streams == straight.streams
     assert bouncing.operations["memory"] == straight.operations["memory"] + 4096 / 64
     assert bouncing.operations["fp32"] > straight.operations["fp32"]
     assert [w.variant for w in FAMILY if w.demand(parameters, TOY).branches] == ["structs32"]
-
-
-def test_accesses_to_members_touch_more_lines() -> None:
-    """32 structures of 32 bytes are in 8 lines; on a CPU, and for adjacent particles, there is no extra line."""
-    parameters = {"count": 4096, "local": 256}
-
-    assert Structs().demand(parameters, TOY).lines_per_access == 8
-    assert Structs().demand(parameters, CPU).lines_per_access == 1
-    assert ShortStructs().demand(parameters, TOY).lines_per_access == 1
-
-
-def test_vectors_of_a_struct_are_stores_of_their_own() -> None:
-    """Two per sector for completely used structures of 32 bytes; stores of members are merged into one."""
-    stores = {w.variant: w.demand({"count": 4096, "local": 256}, TOY).stores_per_sector for w in FAMILY}
-
-    assert {variant: n for variant, n in stores.items() if n != 1} == {"structs32_whole": 2}
-
-
-@pytest.mark.parametrize("workload", FAMILY, ids=lambda workload: workload.variant)
-def test_a_gpu_sweeps_up_to_2_25_particles(workload: Particles) -> None:
-    """Except for a quick run and on a CPU: eight times the last cache."""
-    most, quick, cpu = (
-        max(parameters["count"] for parameters in sweeps["particles"].points)
-        for sweeps in (
-            _sweeps(workload, limits_of(TOY)),
-            _sweeps(workload, limits_of(TOY, quick=True)),
-            _sweeps(workload, limits_of(TOY), cpu=True),
-        )
-    )
-
-    assert most == 2**25
-    assert quick == cpu == 8 * 64 * MIB / (2 * workload.stored_bytes)
-
-
-def test_frames_are_traced_at_both_sides_of_the_edge() -> None:
-    """Two working sets are predicted in the last cache, two in memory; all are within the device's limits."""
-    frames = _sweeps(Structs(), limits_of(TOY))["frames"]
-    keys = [Structs().point(parameters, frames) for parameters in frames.points]
-    (prediction,) = (p for p in predict(TOY, Structs(), limits_of(TOY)) if p.key.sweep == "frames")
-
-    assert frames.frames == 300
-    assert [key.x for key in keys] == [0, 1, 2, 3]
-    assert [str(point.level).split()[0] for point in prediction.points] == ["L2", "L2", "DRAM", "DRAM"]
-    assert [str(feature.level) for feature in prediction.features] == [key.label for key in keys]
-    assert keys[-1].working_set_bytes == 8 * 64 * MIB
-    small = _sweeps(Structs(), SMALL)["frames"]
-    assert all(parameters["local"] == 128 and parameters["count"] <= 4 * MIB for parameters in small.points)
-    assert _sweeps(Structs(), SMALL, cpu=True)["frames"].frames == 200
-
-
-def test_frames_are_traced_without_a_cache() -> None:
-    """A device without known caches also gets four working sets."""
-    bare = TOY.model_copy(update={"caches": ()})
-    frames = next(sweep for sweep in Structs().sweeps(bare, SMALL) if sweep.name == "frames")
-
-    assert len(frames.points) == 4
-
-
-def test_only_the_published_layout_is_traced() -> None:
-    """The other layouts have two sweeps."""
-    assert [w.variant for w in FAMILY if "frames" in _sweeps(w, SMALL)] == ["structs32"]
-
-
-def test_a_processor_tries_few_work_groups() -> None:
-    """Each needs a new build there."""
-    tried = [
-        [parameters["local"] for parameters in _sweeps(Arrays(), limits_of(TOY), cpu=cpu)["work_group"].points]
-        for cpu in (False, True)
-    ]
-
-    assert tried == [[32, 64, 128, 256, 512, 1024], [64, 256, 1024]]

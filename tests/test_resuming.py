@@ -86,14 +86,6 @@ def test_finished_workloads_are_not_measured_again() -> None:
     assert set(backend.built) == {"-DLOCAL=1"}  # not that of the wide one
 
 
-def test_times_go_on_from_where_the_run_was_interrupted() -> None:
-    continued = states(states()[2])[-1]
-    times = [reading.at_s for each in continued.conditions for reading in each.readings]
-    assert times == sorted(times)
-    began = [m.began_s for m in continued.measurements if m.began_s is not None]
-    assert began == sorted(began)
-
-
 def test_a_workload_that_failed_is_measured_again() -> None:
     failing = states(backend=FakeBackend(refused_options="-DLOCAL=2"))[3]
     assert set(failing.failed_variants) == {"test/wide"}
@@ -104,17 +96,15 @@ def test_a_workload_that_failed_is_measured_again() -> None:
 
 
 def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    assert main(["--quick", "--seed", "5", "-o", "out", "--no-pdf"]) == 0
+    assert main(["measure", "--quick", "--seed", "5", "-o", f"out/{FILE_NAME}"]) == 0
     report = load_report(Path("out"))
     save_report(
         report.model_copy(update={"status": "partial", "measurements": report.measurements[:1]}), Path("out", FILE_NAME)
     )
-    assert main(["--resume", "out", "--no-pdf"]) == 0
-
+    assert main(["measure", "--resume", "out"]) == 0
     continued = load_report(Path("out"))
     assert (continued.settings.quick, continued.settings.seed) == (True, 5)
     assert len(continued.measurements) == len(report.measurements)
-    assert "The run was interrupted and continued" in Path("out/report.html").read_text()
 
 
 def test_of_a_complete_run_only_the_documents_are_written(fake: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -136,7 +126,6 @@ def test_documents_of_a_run_that_is_continued_are_named_after_its_report(
     assert main(["measure", "-o", "m2.json"]) == 0
     Path("m1.html").write_text("of another report")
     Path("report.html").write_text("of another report")
-
     assert main(["--resume", "m2.json", "--no-pdf"]) == 0
     assert sorted(path.name for path in Path().iterdir()) == ["m1.html", "m2.html", "m2.json", "report.html"]
     assert Path("report.html").read_text() == "of another report"
@@ -287,7 +276,6 @@ def test_sweeps_of_an_interrupted_workload_are_saved_and_not_measured_again() ->
     assert [str(m.key) for m in report.measurements] == ["test/copy/size", "test/two/size"]
     assert [o.key.variant for o in report.observations] == ["copy"]
     assert "predicted" in render_html(report)
-
     saved: list[Report] = []
     continued, done = resumed(report, saved)
     assert done == ["test/two: checking results", "test/two: many"]
@@ -325,7 +313,6 @@ def test_a_workload_that_was_measured_and_not_looked_into_is_looked_into(monkeyp
 
 
 def test_sweeps_are_measured_again_if_their_points_have_changed() -> None:
-    """They depend on the memory that is free."""
     report = interrupted(Stopped("test/two: many"))
     shorter = [p.model_copy(update={"points": p.points[1:]}) for p in report.predictions]
     continued, done = resumed(report.model_copy(update={"predictions": tuple(shorter)}))

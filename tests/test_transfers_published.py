@@ -25,7 +25,6 @@ def found() -> list[Residual]:
 
 def test_every_machine_has_four_positive_rates_and_a_known_gpu(found: list[Residual]) -> None:
     machines = Counter(each.curve.conditions for each in found)
-
     assert len(machines) == 146
     assert set(machines.values()) == {4}
     assert all(each.observed and each.predicted for each in found)
@@ -34,7 +33,6 @@ def test_every_machine_has_four_positive_rates_and_a_known_gpu(found: list[Resid
 def test_targets_are_reached(found: list[Residual]) -> None:
     """No constant was fitted to the H100."""
     results = [one for each in judge(found, TARGETS) for one in each if one.reached is not None]
-
     assert len(results) == 3
     assert all(one.passed for one in results)
     assert {r.curve.independence for r in found if r.curve.device == "nvidia/h100_sxm"} == {"unseen device"}
@@ -44,7 +42,6 @@ def test_narrower_links_are_named_and_apply_to_both_directions(tmp_path: Path) -
     rows = ("machine,device,to_device,to_host,to_device_while_both,to_host_while_both", "slow,nvidia/l4,13,13,12,12")
     (tmp_path / TRANSFERS).write_bytes(lzma.compress("\n".join(rows).encode()))
     found = list(transfer_residuals(tmp_path, load_database()))
-
     assert {each.label for each in found} == {"0.5 of the link"}
     assert all(0.9 < (each.ratio or 0.0) < 1.1 for each in found)
 
@@ -56,18 +53,15 @@ def test_validate_reads_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_damaged_table_is_named(tmp_path: Path) -> None:
     (tmp_path / TRANSFERS).write_bytes(b"machine,device\n")
-
     with pytest.raises(InputError, match=TRANSFERS):
         list(transfer_residuals(tmp_path, load_database()))
 
 
 @pytest.mark.parametrize(
-    ("row", "wrong"),
-    [("m,nvidia/l4,13", "'to_host' is missing"), ("m,nvidia/l5,1", "l5"), ("m,nvidia/l4,x", "x")],
+    ("row", "wrong"), [("m,nvidia/l4,13", "'to_host' is missing"), ("m,nvidia/l5,1", "l5"), ("m,nvidia/l4,x", "x")]
 )
 def test_a_mistake_in_a_table_gets_one_sentence(row: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / TRANSFERS).write_bytes(lzma.compress(f"machine,device,to_device\n{row}\n".encode()))
-
     with pytest.raises(InputError, match=wrong):
         list(table_residuals(tmp_path, load_database()))
 
@@ -76,6 +70,5 @@ def test_a_mistake_in_a_table_gets_one_sentence(row: str, wrong: str, tmp_path: 
 def test_rates_are_positive(rate: str, tmp_path: Path) -> None:
     rows = f"machine,device,to_device,to_host,to_device_while_both,to_host_while_both\nm,nvidia/l4,13,{rate},12,12\n"
     (tmp_path / TRANSFERS).write_bytes(lzma.compress(rows.encode()))
-
     with pytest.raises(InputError, match="rates of m must be positive"):
         list(table_residuals(tmp_path, load_database()))

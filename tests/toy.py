@@ -128,12 +128,7 @@ L2 = Cache(
     partitions=2,
 )
 MEMORY = Memory(
-    size_bytes=64 * GIB,
-    bandwidth_bytes_per_s=1e12,
-    efficiency=0.9,
-    latency_cycles=800,
-    access_bytes=32,
-    stacked=True,
+    size_bytes=64 * GIB, bandwidth_bytes_per_s=1e12, efficiency=0.9, latency_cycles=800, access_bytes=32, stacked=True
 )
 TOY = Device(
     id="toy",
@@ -157,13 +152,7 @@ def toy(device: Device = TOY, **architecture: Any) -> Device:
 
 
 TOY_WITH_FORMATS = toy(
-    rates_per_cycle={
-        **ARCHITECTURE.rates_per_cycle,
-        "fp64": 64,
-        "int64": 32,
-        "matrix_fp16": 1024,
-        "matrix_bf16": 1024,
-    },
+    rates_per_cycle={**ARCHITECTURE.rates_per_cycle, "fp64": 64, "int64": 32, "matrix_fp16": 1024, "matrix_bf16": 1024},
     latency_cycles={**ARCHITECTURE.latency_cycles, "fp64": 8, "int64": 8},
 )
 """Has rates of further number formats, so that every workload has points."""
