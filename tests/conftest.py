@@ -39,8 +39,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A configuration folder without the user's own entries; it does not exist yet."""
+    """A configuration folder without the user's own entries, which does not exist yet; no width of a terminal."""
     folder = tmp_path / ".config"
+    monkeypatch.delenv("COLUMNS", raising=False)  # xdist sets it
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
     return folder
 
