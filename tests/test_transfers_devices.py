@@ -65,7 +65,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def measured(found: dict[str, Any]) -> Report:
-    """The report of this run."""
     return Report.model_validate(found["report"])
 
 
@@ -100,18 +99,9 @@ def test_only_equal_devices_count(found: dict[str, Any], tmp_path: Path) -> None
     assert found["like"] == [1, 1]
     assert other["like"] == [0, 0]
     assert not any(found["peers of CPUs"])
-
-
-def test_devices_of_a_gpu_are_counted() -> None:
     answers = {"TYPE": 4, "NAME": "Two"}
     assert describe(0, "p", "v", answers.get, 3).peers == 3
     assert describe(0, "p", "v", {**answers, "TYPE": 2}.get, 3).peers == 0
-
-
-def test_without_a_second_device_buffers_of_two_are_refused() -> None:
-    backend = OpenCLBackend(working())
-    with pytest.raises(AllocationError, match="no second device"):
-        backend.allocate(Buffer(4, place="peer"))
 
 
 @pytest.mark.parametrize("sweep", DEVICES.sweeps(H200, limits_of(H200)), ids=lambda sweep: sweep.name)
@@ -164,8 +154,7 @@ def test_the_interval_contains_both_ways(entry: str, direct: float) -> None:
     )
     assert device.host_link.peer_bandwidth_bytes_per_s == direct
     assert plateau.value == pytest.approx(staged, rel=0.01)
-    assert plateau.ci_low is not None
-    assert plateau.ci_high is not None
+    assert plateau.ci_low and plateau.ci_high  # noqa: PT018 - for the types
     assert plateau.ci_low < slow.value < fast.value < plateau.ci_high
 
 
@@ -198,6 +187,9 @@ def test_the_rate_suggests_a_way(measured: Report, rate: float, direct: float | 
 def test_the_workload_needs_a_second_device() -> None:
     assert "second GPU" in (DEVICES.missing(features(PRESENT)) or "")
     assert DEVICES.missing(features(PRESENT.model_copy(update={"peers": 1}))) is None
+    backend = OpenCLBackend(working())
+    with pytest.raises(AllocationError, match="no second device"):
+        backend.allocate(Buffer(4, place="peer"))
 
 
 def planned(monkeypatch: pytest.MonkeyPatch, device: PresentDevice, request: Request) -> Sequence[str]:
@@ -237,7 +229,6 @@ def test_a_skipped_workload_is_no_failure() -> None:
 def test_key_figures_and_table_have_both_directions(measured: Report) -> None:
     figures = {figure.name: figure for figure in key_figures(measured)}
     rows = transfer_table(curves(measured)).rows
-
     for name in ("Device to second device", "Second device to device"):
         assert figures[name].measured
         assert figures[name].predicted
