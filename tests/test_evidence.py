@@ -88,8 +88,6 @@ def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_w
 
 
 def test_idle_work_items_do_not_count() -> None:
-    """3596 words of a row in groups of 256 are 3840 work-items; counts are those of the path with accesses."""
-
     class Padded(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
             base = super().demand({"items": 3596}, device)

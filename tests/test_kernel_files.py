@@ -67,9 +67,6 @@ def changed(folder: Path, old: str, new: str, source: str = "saxpy.cl") -> Path:
     return file
 
 
-# Expressions
-
-
 def test_expressions_compute_sizes_and_arrays() -> None:
     x = np.arange(6, dtype=np.float32)
     assert whole("-(-n // 4)", {"n": 9}) == 3
@@ -117,7 +114,6 @@ def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
         ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
         ("sum(x, out=x)", "sum(array, axis=None)"),
         ("sqrt(x, x)", "sqrt(value)"),
-        ("where(x > 2)", "where(condition, a, b)"),
         ("sum(x, **x)", "sum(array, axis=None)"),
         ("9 ** 9 + 10000000000000000000000", "64 bits"),
         ("[None, 1]", "number"),
@@ -196,9 +192,6 @@ def test_any_text_is_a_value_or_an_error(text: str) -> None:
         evaluate(text, {"x": np.arange(6), "n": 9})
 
 
-# Examples
-
-
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 @pytest.mark.xdist_group("opencl")
 def test_examples_give_the_expected_results(backend: OpenCLBackend, file: Path) -> None:
@@ -246,7 +239,6 @@ def test_a_stencil_reads_its_neighbours_from_the_first_cache() -> None:
 
 
 def demand_of(name: str, device: Device = TOY, **others: object) -> Demand:
-    """Return the demand of an example at its largest size, with *others* as fields of all buffers."""
     workload = changed_fields(name, **others)
     return workload.demand(workload.sweeps(TOY, limits_of(TOY))[0].points[-1], device)
 
@@ -353,7 +345,6 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
 
 
 def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
-    """As in `naive: {kernel: naive}`."""
     file = changed(tmp_path, "work:", "variants: {saxpy: {}, other: {kernel: other}}\nwork:")
     source = tmp_path / "saxpy.cl"
     source.write_text(source.read_text() + source.read_text().replace("saxpy", "other"))
@@ -382,9 +373,6 @@ def test_fields_may_have_numbers_of_numpy() -> None:
     assert workload.verification()[0] == {"n": 1024, "local_x": 64}
     with pytest.raises(InputError, match=r"sizes\.n: must be"):
         described(fields | {"sizes": {"n": None}}, SAXPY.parent)
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(
@@ -426,9 +414,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("sizes: {n: auto}", "sizes: {n: 10..20}", 6, "sizes.n", "2^10..2^20"),
         ("sizes: {n: auto}", "sizes: {n: [2147483648]}", 6, "sizes", "smaller"),
         ("name: SAXPY", "name: ''", 2, "name", "empty"),
-        ("unit: elements", "unit: ' '", 14, "work.unit", "empty"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
-        ("y + a * x", "None", 16, "expect.y", "real"),
         ("y + a * x", "y + sum(tile(x, 2 ** 40))", 16, "expect.y", "elements"),
         ("sizes: {n: auto}", "sizes: {lambda: auto}", 6, "sizes", "write lambda_"),
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^10}", 6, "sizes.n", "write 2^10..2^12"),
@@ -438,8 +424,6 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("source: saxpy.cl", "source: .", 4, "source", "is a folder"),
         ("value: n}", "value: 2.0 ** 900}", 11, "arguments.3.value", "uint"),
         ("guarded: true", "variants: {small: {sizes: {n: 64}}}", 13, "variants.small", "'sizes'"),
-        ("guarded: true", "variants: {small: {expect: {y: x}}}", 13, "variants.small", "'expect'"),
-        ("guarded: true", "variants: {small: {work: {amount: 1}}}", 13, "variants.small", "'work'"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, field: str, word: str) -> None:
@@ -464,7 +448,6 @@ def test_a_source_without_kernels_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    """A source, a missing file, a binary file, a family of gpureport, and one description twice."""
     for file, word in ((SAXPY.with_suffix(".cl"), "--new"), (tmp_path / "none.yaml", "no such file")):
         with pytest.raises(InputError, match=word):
             load_kernels([file])
@@ -537,9 +520,6 @@ def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
     assert max(point["n"] for point in sizes.points) == groups.points[0]["n"] == 2**25
 
 
-# Advice
-
-
 def changed_fields(name: str, **others: object) -> KernelFileWorkload:
     fields = yaml.safe_load((SAXPY.parent / f"{name}.yaml").read_text())
     for each in fields["arguments"]:
@@ -607,9 +587,6 @@ def test_advice_has_gains_of_at_least_five_percent() -> None:
     assert not [each for each in advice_on(example("matrix_product"), CPU) if "work-groups of" in each.change]
     (copy_,) = select(("memory/copy",))
     assert advice(copy_, TOY, copy_.sweeps(TOY, limits_of(TOY))) == ()
-
-
-# Signatures and drafts
 
 
 def test_signatures_survive_comments_macros_and_attributes() -> None:
@@ -757,9 +734,6 @@ def test_the_schema_accepts_the_examples() -> None:
         assert [error.message for error in errors] == []
 
 
-# Python
-
-
 def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SAXPY.parent)
     fields = yaml.safe_load(SAXPY.read_text())
@@ -773,11 +747,7 @@ def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> Non
         gpureport.Kernel(**{name: value for name, value in fields.items() if name != "kernel"})
 
 
-# Commands
-
-
 def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Predictions for one device and for two; documents; a draft, which is not overwritten."""
     kernel = ["--kernel", str(SAXPY), "--quick"]
     assert main(["predict", "nvidia/h200_sxm", *kernel]) == 0
     assert "saxpy/saxpy" in capsys.readouterr().out

@@ -71,20 +71,14 @@ ARM: dict[tuple[str, str], Expected] = {
 }
 
 
-def check(decode: Decoder, printed: tuple[str, str], expected: Expected) -> None:
+@pytest.mark.parametrize(
+    ("decode", "printed", "expected"),
+    [(decode, *each) for decode, cases in ((x86.decode, X86), (aarch64.decode, ARM)) for each in cases.items()],
+)
+def test_classes_and_accesses(decode: Decoder, printed: tuple[str, str], expected: Expected) -> None:
     made = decode(0, *printed)
-    assert made is not None
+    assert made
     assert (made.kind, made.loads, made.stores, made.vector_accesses) == expected
-
-
-@pytest.mark.parametrize("printed", X86, ids=" ".join)
-def test_x86(printed: tuple[str, str]) -> None:
-    check(x86.decode, printed, X86[printed])
-
-
-@pytest.mark.parametrize("printed", ARM, ids=" ".join)
-def test_aarch64(printed: tuple[str, str]) -> None:
-    check(aarch64.decode, printed, ARM[printed])
 
 
 @pytest.mark.parametrize(

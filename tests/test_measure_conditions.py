@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -64,14 +65,11 @@ def test_no_text_breaks_a_parser(text: str) -> None:
         assert value is None or 0 <= value < float("inf")
 
 
-def test_frequency_and_utilisation_are_read() -> None:
+def test_frequency_and_utilisation_are_read_and_the_clock_of_amdgpu_is_the_marked_state() -> None:
     assert frequency("2400000\n") == 2.4e9
     assert (frequency("0"), frequency("<unknown>"), frequency("-1")) == (None,) * 3
     assert frequency("1150\n", 1e6) == 1.15e9
     assert [readers.share(whole(text)) for text in ("0\n", "100\n", "101", "", "-5")] == [0.0, 1.0, None, None, None]
-
-
-def test_the_clock_of_amdgpu_is_the_marked_state() -> None:
     assert current_clock("0: 500Mhz\n1: 2124Mhz *\n2: 2500Mhz\n") == 2.124e9
     assert current_clock("S: 19Mhz *\n0: 500Mhz\n") is None  # asleep
     assert (current_clock("0: 500Mhz *\n1: 600Mhz *"), current_clock("0: 0Mhz *")) == (None, None)
@@ -124,28 +122,18 @@ def test_the_machine_at_hand_is_read() -> None:
 class Nvml(FakeNvml):
     """Returns the given values; other queries are not supported."""
 
-    NVML_CLOCK_SM = 1
-
     def __init__(self, **values: object) -> None:
         super().__init__()
         self.values = values
+        self.nvmlDeviceGetComputeRunningProcesses = lambda _: [SimpleNamespace(pid=pid) for pid in self.value("pids")]
+        self.nvmlDeviceGetProcessUtilization = lambda *_: [use(*entry) for entry in self.value("uses")]
+        self.nvmlDeviceGetUtilizationRates = lambda _: SimpleNamespace(gpu=self.value("percent"))
+        self.nvmlDeviceGetCurrentClocksThrottleReasons = lambda _: self.value("mask")
 
-    def _value(self, name: str) -> object:
+    def value(self, name: str) -> Any:
         if name not in self.values:
             raise self.NVMLError
         return self.values[name]
-
-    def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> object:  # noqa: ARG002, N802
-        return [SimpleNamespace(pid=pid) for pid in self._value("pids")]  # type: ignore[attr-defined]
-
-    def nvmlDeviceGetProcessUtilization(self, handle: object, since_us: int) -> object:  # noqa: ARG002, N802
-        return [use(*entry) for entry in self._value("uses")]  # type: ignore[attr-defined]
-
-    def nvmlDeviceGetUtilizationRates(self, handle: object) -> object:  # noqa: ARG002, N802
-        return SimpleNamespace(gpu=self._value("percent"))
-
-    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: object) -> object:  # noqa: ARG002, N802
-        return self._value("mask")
 
 
 def use(pid: int, percent: int, stamp: int = 1) -> SimpleNamespace:

@@ -200,10 +200,13 @@ def test_points_are_added_where_a_curve_bends_and_not_on_straight_lines() -> Non
     assert between(sizes, [1.0, *[None] * 39, 5.0], 9) == []
 
 
-def test_samples_are_long_compared_with_tick_and_launch() -> None:
+def test_samples_are_long_compared_with_tick_and_launch_and_narrow_within_a_percent() -> None:
     assert sample_length_s(1e-9, 1e-6) == 200e-6
     assert sample_length_s(1e-6, 30e-6) == pytest.approx(600e-6)
     assert sample_length_s(1e-3, 30e-6) == pytest.approx(20e-3)
+    assert is_narrow([1.0] * 3)
+    assert is_narrow([1.0, 1.01, 1.015, 1.0, 1.005, 1.01, 1.01])
+    assert not is_narrow([1.0, 1.03, 1.0, 1.0, 1.0, 1.03, 1.03])
 
 
 @given(st.floats(1e-7, 1e-2), st.floats(0, 1), st.integers(1, 4))
@@ -226,9 +229,3 @@ def test_intervals_of_the_median_are_those_of_the_tables() -> None:
         found = median_interval(shuffled)
         if correlation_time(shuffled) == 1.0:
             assert (found.low, found.high) == (rank, n + 1 - rank)
-
-
-def test_narrow_means_within_a_percent() -> None:
-    assert is_narrow([1.0] * 3)
-    assert is_narrow([1.0, 1.01, 1.015, 1.0, 1.005, 1.01, 1.01])
-    assert not is_narrow([1.0, 1.03, 1.0, 1.0, 1.0, 1.03, 1.03])

@@ -46,7 +46,6 @@ on_a_cpu = pytest.mark.skipif("working().device.kind != 'cpu'", reason="no such 
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The process finds the workloads of these tests."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     monkeypatch.chdir(tmp_path)
 
@@ -81,7 +80,6 @@ def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None =
 
 
 def children() -> set[str]:
-    """The processes that this one started."""
     tasks = Path("/proc/self/task").iterdir()
     return {pid for task in tasks for pid in (task / "children").read_text().split()}
 

@@ -4,7 +4,7 @@
 import os
 import sys
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -76,13 +76,8 @@ def test_a_folder_a_file_or_a_library_in_the_environment_is_the_only_runtime(
 ) -> None:
     icd(vendors, "system.icd", "libsystem.so")
     mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
-    for variable, place in (
-        ("OCL_ICD_VENDORS", mine.parent),
-        ("OPENCL_VENDOR_PATH", mine.parent),
-        ("OCL_ICD_VENDORS", mine),
-    ):
-        with monkeypatch.context() as patch:
-            patch.setenv(variable, str(place))
+    for variables in ({"OCL_ICD_VENDORS": mine.parent}, {"OPENCL_VENDOR_PATH": mine.parent}, {"OCL_ICD_VENDORS": mine}):
+        with patch.dict(os.environ, {name: str(path) for name, path in variables.items()}):
             assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)
     monkeypatch.setenv("OCL_ICD_VENDORS", "libmine.so")
     assert installed_runtimes() == (Runtime("libmine.so", "OCL_ICD_VENDORS=libmine.so"),)

@@ -248,7 +248,7 @@ def assert_whole(report: Report) -> None:
     assert times == sorted(times)
 
 
-def test_sweeps_of_an_interrupted_workload_are_saved_and_not_measured_again() -> None:
+def test_sweeps_of_a_workload_that_is_interrupted_once_or_twice_are_saved_and_not_measured_again() -> None:
     report = interrupted(Stopped("test/two: many"))
     assert (report.status, report.unfinished) == ("partial", ("test/two",))
     assert [str(m.key) for m in report.measurements] == ["test/copy/size", "test/two/size"]
@@ -263,12 +263,8 @@ def test_sweeps_of_an_interrupted_workload_are_saved_and_not_measured_again() ->
     made = {p.key: p for p in report.predictions if p.kind == "specification"}
     assert made[continued.measurements[1].key] in continued.predictions
     assert_whole(continued)
-
-
-def test_a_continued_run_that_is_interrupted_as_well_loses_nothing() -> None:
-    once = interrupted(Stopped("test/two: many"))
-    twice = interrupted(Stopped("test/two: many"), earlier=once)
-    assert twice.measurements == once.measurements
+    twice = interrupted(Stopped("test/two: many"), earlier=report)
+    assert twice.measurements == report.measurements
     continued, _ = resumed(twice)
     assert len(continued.resumed_at) == 2
     assert_whole(continued)
@@ -290,8 +286,11 @@ def test_a_workload_that_was_measured_and_not_looked_into_is_looked_into(monkeyp
     assert_whole(continued)
 
 
-def test_sweeps_are_measured_again_if_their_points_have_changed() -> None:
+def test_sweeps_are_measured_again_if_they_failed_or_their_points_have_changed() -> None:
     report = interrupted(Stopped("test/two: many"))
+    failed = report.measurements[1].model_copy(update={"failed": True})
+    continued, _ = resumed(report.model_copy(update={"measurements": (report.measurements[0], failed)}))
+    assert_whole(continued)
     shorter = [p.model_copy(update={"points": p.points[1:]}) for p in report.predictions]
     continued, done = resumed(report.model_copy(update={"predictions": tuple(shorter)}))
     assert done == ["test/two: checking results", "test/two: size", "test/two: many"]
@@ -299,13 +298,6 @@ def test_sweeps_are_measured_again_if_their_points_have_changed() -> None:
     assert all(
         p.points == points[p.key] for p in continued.predictions if p.kind == "specification" and p.key.variant == "two"
     )
-
-
-def test_sweeps_that_a_failure_has_cost_are_measured_again() -> None:
-    report = interrupted(Stopped("test/two: many"))
-    failed = report.measurements[1].model_copy(update={"failed": True})
-    continued, _ = resumed(report.model_copy(update={"measurements": (report.measurements[0], failed)}))
-    assert_whole(continued)
 
 
 def test_the_end_of_a_process_is_recorded_though_the_run_is_interrupted() -> None:

@@ -59,7 +59,6 @@ def on_pocl(devices: str, cache: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The result of a run on two equal devices."""
     return on_pocl("basic basic", tmp_path_factory.mktemp("pocl"))
 
 
@@ -132,14 +131,10 @@ def test_data_pass_through_both_links_at_once() -> None:
 @pytest.mark.parametrize(
     ("entry", "direct"),
     [
-        ("nvidia/h100_sxm", 450e9),
-        ("nvidia/h200_sxm", 450e9),
-        ("nvidia/a100_sxm_40", 300e9),
-        ("nvidia/a100_sxm_80", 300e9),
-        ("nvidia/v100_sxm2_16", 150e9),
-        ("nvidia/v100_sxm2_32", 150e9),
-        ("amd/mi250", 200e9),
-        ("amd/mi250x", 200e9),
+        *((f"nvidia/{name}", 450e9) for name in ("h100_sxm", "h200_sxm")),
+        *((f"nvidia/{name}", 300e9) for name in ("a100_sxm_40", "a100_sxm_80")),
+        *((f"nvidia/{name}", 150e9) for name in ("v100_sxm2_16", "v100_sxm2_32")),
+        *((f"amd/{name}", 200e9) for name in ("mi250", "mi250x")),
         ("amd/mi300x", 64e9),
     ],
 )
@@ -193,7 +188,6 @@ def test_the_workload_needs_a_second_device() -> None:
 
 
 def planned(monkeypatch: pytest.MonkeyPatch, device: PresentDevice, request: Request) -> Sequence[str]:
-    """Return the names of the workloads in the plan of a run."""
     stand_in(monkeypatch, device, make=FakeBackend)
     with measuring._planned(request, None) as (plan, _):
         assert isinstance(plan, Plan)

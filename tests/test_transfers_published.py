@@ -49,13 +49,13 @@ def test_narrower_links_are_named_and_apply_to_both_directions(tmp_path: Path) -
 
 @pytest.mark.parametrize("rate", ["0", "nan", "-3"])
 def test_rates_are_positive_and_a_damaged_table_is_named(rate: str, tmp_path: Path) -> None:
-    for content, wrong in (
-        (b"machine,device\n", TRANSFERS),
-        (lzma.compress(f"{COLUMNS}\nm,nvidia/l4,13,{rate},12,12".encode()), "rates of m must be positive"),
+    for content, residuals, wrong in (
+        (b"machine,device\n", transfer_residuals, TRANSFERS),
+        (lzma.compress(f"{COLUMNS}\nm,nvidia/l4,13,{rate},12,12".encode()), table_residuals, "rates of m must be pos"),
     ):
         (tmp_path / TRANSFERS).write_bytes(content)
         with pytest.raises(InputError, match=wrong):
-            list(transfer_residuals(tmp_path, load_database()))
+            list(residuals(tmp_path, load_database()))
 
 
 @pytest.mark.parametrize(
