@@ -114,10 +114,10 @@ def test_the_default_folder_names_device_and_day_and_is_not_overwritten(capsys: 
     assert (folder / "report.json").read_bytes() == first
     assert main(["-o", str(folder), "--no-pdf", "--force", "--seed", "1"]) == 0
     assert load_report(folder).settings.seed == 1
-    (folder / "report.json").rename(folder / "report.pdf")  # nor is a document overwritten
+    (folder / "report.json").unlink()  # nor is a document overwritten
     capsys.readouterr()
     assert main(["-o", str(folder)]) == 2
-    assert failure(capsys).startswith(f"{folder}/report.pdf: already exists; use --force")
+    assert failure(capsys).startswith(f"{folder}/report.html: already exists; use --force")
 
 
 @pytest.fixture
