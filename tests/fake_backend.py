@@ -1,5 +1,5 @@
 """A simulated device: its clock advances only by the dispatches that run, so that timing is exact."""
-# ruff: noqa: D102 - see the protocol and the model
+# ruff: noqa: ARG002, D102 - see the protocol and the model
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -181,15 +181,12 @@ class CopyWorkload(Workload):
         """A sweep over numbers of words."""
         return Sweep("size", self.axis, tuple({"items": n, **parameters} for n in items), "size")
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
         items = parameters["items"]
+        nbytes = 8 * items
+        given = dict(parameters)
         return PointKey(
-            label=str(items),
-            parameters=dict(parameters),
-            work=8 * items,
-            work_items=items,
-            working_set_bytes=8 * items,
-            x=8 * items,
+            label=str(items), parameters=given, work=nbytes, work_items=items, working_set_bytes=nbytes, x=nbytes
         )
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -210,12 +207,7 @@ class CopyWorkload(Workload):
     def verification(self) -> Sequence[Parameters]:
         return ({"items": 7}, {"items": 187})
 
-    def expected(
-        self,
-        parameters: Parameters,  # noqa: ARG002
-        job: Job,
-        dispatches: int,  # noqa: ARG002
-    ) -> Mapping[str, NDArray[np.generic]]:
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         return {"to": job.buffers["from"].filled()}
 
 

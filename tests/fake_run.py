@@ -1,4 +1,5 @@
 """A whole run on a simulated device: two workloads that copy, one of them a microbenchmark."""
+# ruff: noqa: D102 - see the model
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,11 +26,9 @@ class Copy(CopyWorkload):
     microbenchmark = True
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
-        """One sweep over sizes."""
         return (self.sweep(*SIZES),)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
-        """Read and write each word once."""
         items = parameters["items"]
         return Demand(items, (1,), (Stream("from", items, 4, 4), Stream("to", items, 4, 4, write=True)))
 
@@ -47,11 +46,9 @@ class Wide(Copy):
     variant = "wide"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
-        """One sweep over sizes."""
         return (self.sweep(*SIZES, local=2),)
 
     def verification(self) -> Sequence[Parameters]:
-        """One point."""
         return ({"items": 64, "local": 2},)
 
 
@@ -62,7 +59,6 @@ class Two(Copy):
     microbenchmark = False
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
-        """Small ones and large ones."""
         points = tuple({"items": items} for items in SIZES[4:])
         return self.sweep(*SIZES), Sweep("many", self.axis, points, "many")
 
@@ -73,11 +69,9 @@ class Slow(Copy):
     variant = "slow"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
-        """One sweep over sizes."""
         return (self.sweep(*SIZES, 2**14 + 1),)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Compute for a minute, once."""
         demand = super().demand(parameters, device)
         slow = parameters["items"] > 2**14
         return replace(demand, operations={"instruction": 1e15}) if slow else demand
@@ -89,7 +83,6 @@ class Missing(Copy):
     variant = "missing"
 
     def missing(self, features: Features) -> str | None:  # noqa: ARG002
-        """Say what."""
         return "the device has no such thing"
 
 

@@ -2,7 +2,7 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,8 +27,13 @@ from gpureport.records.measurement import Reading
 FIRST, LAST = 10.0, 20.0  # the disturbed seconds of a minute
 
 
-def series(make: Callable[[float], Reading], until_s: float = 60.0, period_s: float = 0.1) -> list[Reading]:
-    return [make(index * period_s) for index in range(round(until_s / period_s) + 1)]
+def series(until_s: float = 60.0, period_s: float = 0.1, **fields: object) -> list[Reading]:
+    """Readings with these fields, which are constants or functions of the time."""
+    times = [index * period_s for index in range(round(until_s / period_s) + 1)]
+    return [
+        Reading.model_validate({"at_s": at, **{name: f(at) if callable(f) else f for name, f in fields.items()}})
+        for at in times
+    ]
 
 
 def disturbed(at_s: float) -> bool:
@@ -56,24 +61,19 @@ def only(found: Sequence[Span], cause: Cause, slack_s: float = SETTLED_S) -> Non
 @pytest.mark.parametrize("over_s", [0.05, 0.17, 0.5, 1.0])
 @pytest.mark.parametrize("late_s", [0.0, 0.2])
 def test_own_work_is_not_taken_for_that_of_others(over_s: float, late_s: float) -> None:
-    def isolated(at_s: float) -> Reading:
-        share = used(at_s - late_s, over_s, 0.0)
-        return Reading(at_s=at_s, measuring=True, occupied_total_s=own(at_s), utilisation=share)
-
-    assert spans(series(isolated), "gpu") == ()
+    isolated = series(measuring=True, occupied_total_s=own, utilisation=lambda at_s: used(at_s - late_s, over_s, 0.0))
+    assert spans(isolated, "gpu") == ()
 
 
 @pytest.mark.parametrize("over_s", [0.05, 0.17, 0.5, 1.0])
 def test_a_device_that_works_while_this_run_has_none_for_it_is_disturbed(over_s: float) -> None:
-    def beside(at_s: float) -> Reading:
-        return Reading(at_s=at_s, measuring=True, occupied_total_s=own(at_s), utilisation=used(at_s, over_s, 1.0))
-
-    only(spans(series(beside), "gpu"), Cause.PROCESSES)
+    beside = series(measuring=True, occupied_total_s=own, utilisation=lambda at_s: used(at_s, over_s, 1.0))
+    only(spans(beside, "gpu"), Cause.PROCESSES)
 
 
 def test_use_by_others_that_the_driver_counts_is_believed() -> None:
     def reported(load: float) -> list[Reading]:
-        return series(lambda at_s: Reading(at_s=at_s, occupied_total_s=at_s, others_utilisation=load * disturbed(at_s)))
+        return series(occupied_total_s=float, others_utilisation=lambda at_s: load * disturbed(at_s))
 
     only(spans(reported(0.9), "gpu"), Cause.PROCESSES)
     assert spans(reported(OTHERS_REPORTED), "gpu") == ()  # not more than that
@@ -81,20 +81,15 @@ def test_use_by_others_that_the_driver_counts_is_believed() -> None:
 
 
 def test_what_is_missing_disturbs_nothing() -> None:
-    assert spans(series(lambda at_s: Reading(at_s=at_s, measuring=True)), "gpu") == ()
-    assert spans(series(lambda at_s: Reading(at_s=at_s, measuring=True)), "cpu") == ()
-    assert spans((), "gpu") == ()
-    untold = series(lambda at_s: Reading(at_s=at_s, utilisation=1.0))  # of whom is not known
-    assert spans(untold, "gpu") == ()
+    assert spans(series(measuring=True), "gpu") == spans(series(measuring=True), "cpu") == spans((), "gpu") == ()
+    assert spans(series(utilisation=1.0), "gpu") == ()  # of whom is not known
 
 
 def test_a_missing_reading_of_use_leaves_its_second_undecided() -> None:
-    def holed(at_s: float) -> Reading:
-        known = round(at_s * 10) % 5 != 0
-        return Reading(at_s=at_s, occupied_total_s=0.0, utilisation=1.0 if known else None)
-
-    assert spans(series(holed), "gpu") == ()
-    assert spans(series(lambda at_s: Reading(at_s=at_s, occupied_total_s=0.0, utilisation=1.0)), "gpu")
+    holed = series(occupied_total_s=0.0, utilisation=lambda at_s: 1.0 if round(at_s * 10) % 5 else None)
+    half = series(occupied_total_s=lambda at_s: None if round(at_s * 10) % 2 else 0.0, utilisation=0.9)
+    assert spans(holed, "gpu") == spans(half, "gpu") == ()
+    assert spans(series(occupied_total_s=0.0, utilisation=1.0), "gpu")
 
 
 @pytest.mark.parametrize(
@@ -102,12 +97,12 @@ def test_a_missing_reading_of_use_leaves_its_second_undecided() -> None:
     [((), True), (("clocks set by the owner",), True), (("power cap",), False), (("idle",), False), (None, False)],
 )
 def test_a_clock_below_the_usual_one_needs_a_reason(reasons: tuple[str, ...] | None, found: bool) -> None:
-    def slowed(at_s: float) -> Reading:
-        clock = 1.71e9 if disturbed(at_s) else 1.98e9
-        told = reasons if disturbed(at_s) else ()
-        return Reading(at_s=at_s, measuring=True, occupied_total_s=at_s, clock_hz=clock, throttle_reasons=told)
-
-    readings = series(slowed)
+    readings = series(
+        measuring=True,
+        occupied_total_s=float,
+        clock_hz=lambda at_s: 1.71e9 if disturbed(at_s) else 1.98e9,
+        throttle_reasons=lambda at_s: reasons if disturbed(at_s) else (),
+    )
     assert usual_clock(readings) == 1.98e9
     if found:
         only(spans(readings, "gpu"), Cause.CLOCK)
@@ -117,55 +112,38 @@ def test_a_clock_below_the_usual_one_needs_a_reason(reasons: tuple[str, ...] | N
 
 @pytest.mark.parametrize(("share", "found"), [(1 - LOWER_CLOCK, False), (1 - LOWER_CLOCK - 0.005, True)])
 def test_a_clock_may_fall_by_so_much(share: float, found: bool) -> None:
-    def slowed(at_s: float) -> Reading:
-        clock = 2e9 * (share if disturbed(at_s) else 1.0)
-        return Reading(at_s=at_s, measuring=True, clock_hz=clock, throttle_reasons=())
-
-    assert bool(spans(series(slowed), "gpu")) is found
-
-
-def test_a_clock_that_rises_for_a_moment_disturbs_nothing() -> None:
-    def rising(at_s: float) -> Reading:
-        clock = 0.4e9 if at_s % 3 < 0.15 else 1.98e9
-        return Reading(at_s=at_s, measuring=True, clock_hz=clock, throttle_reasons=())
-
-    assert spans(series(rising), "gpu") == ()
+    slowed = series(measuring=True, clock_hz=lambda at_s: 2e9 * share ** disturbed(at_s), throttle_reasons=())
+    assert bool(spans(slowed, "gpu")) is found
 
 
 @pytest.mark.parametrize(
     "reason", ["thermal slowdown", "hardware slowdown", "hardware thermal slowdown", "power brake"]
 )
 def test_heat_and_power_supply_disturb(reason: str) -> None:
-    def hot(at_s: float) -> Reading:
-        return Reading(at_s=at_s, measuring=True, throttle_reasons=(reason,) if disturbed(at_s) else ())
-
-    only(spans(series(hot), "gpu"), Cause.SLOWDOWN)
+    hot = series(measuring=True, throttle_reasons=lambda at_s: (reason,) if disturbed(at_s) else ())
+    only(spans(hot, "gpu"), Cause.SLOWDOWN)
 
 
 def cores(others: float, stolen: float = 0.0) -> list[Reading]:
     """Readings of a processor that this run keeps half busy."""
 
-    def reading(at_s: float) -> Reading:
-        extra = min(max(at_s - FIRST, 0.0), LAST - FIRST)
-        return Reading(
-            at_s=at_s,
-            measuring=True,
-            cpu_own_total_s=0.5 * at_s,
-            cpu_busy_total_s=0.5 * at_s + others * extra,
-            cpu_steal_total_s=stolen * extra,
-        )
+    def extra(at_s: float) -> float:
+        return min(max(at_s - FIRST, 0.0), LAST - FIRST)
 
-    return series(reading, period_s=0.5)
+    return series(
+        period_s=0.5,
+        measuring=True,
+        cpu_own_total_s=lambda at_s: 0.5 * at_s,
+        cpu_busy_total_s=lambda at_s: 0.5 * at_s + others * extra(at_s),
+        cpu_steal_total_s=lambda at_s: stolen * extra(at_s),
+    )
 
 
-def test_other_processes_on_the_cores_disturb_a_processor_only() -> None:
+def test_other_processes_and_virtual_machines_disturb_a_processor_only() -> None:
     only(spans(cores(0.3), "cpu"), Cause.CORES)
     assert spans(cores(CPU_SHARE - 0.001), "cpu") == ()
     only(spans(cores(CPU_SHARE + 0.001), "cpu"), Cause.CORES)
     assert spans(cores(0.5), "gpu") == ()
-
-
-def test_other_virtual_machines_disturb_a_processor() -> None:
     only(spans(cores(0.0, stolen=0.2), "cpu"), Cause.STEAL)
     assert spans(cores(0.0, stolen=CPU_SHARE - 0.001), "cpu") == ()
 
@@ -180,10 +158,7 @@ def test_own_time_that_is_counted_later_is_no_load() -> None:
 
 
 def test_spans_are_apart_in_order_and_cover_what_was_judged() -> None:
-    def twice(at_s: float) -> Reading:
-        return Reading(at_s=at_s, others_utilisation=float(disturbed(at_s) or disturbed(at_s - 30)))
-
-    readings = series(twice)
+    readings = series(others_utilisation=lambda at_s: float(disturbed(at_s) or disturbed(at_s - 30)))
     found = spans(readings, "gpu")
     assert len(found) == 2
     assert all(before.ended_s < after.began_s for before, after in pairwise(found))
@@ -224,17 +199,14 @@ def test_what_gpureport_does_between_measurements_is_no_other_load() -> None:
 
     assert others_cpu(readings) == pytest.approx(0.0)
     assert steal(readings) == pytest.approx(1 / 8)
-    assert Cause.CORES not in {cause for span in spans(readings, "cpu") for cause in span.causes}
-    assert Cause.CORES in {
-        cause
-        for span in spans([r.model_copy(update={"measuring": True}) for r in readings], "cpu")
-        for cause in span.causes
-    }
+    always = [r.model_copy(update={"measuring": True}) for r in readings]
+    for each, found in ((readings, False), (always, True)):
+        assert (Cause.CORES in {cause for span in spans(each, "cpu") for cause in span.causes}) is found
 
 
 def test_use_beyond_own_work_is_exact_where_the_device_is_used_evenly() -> None:
     """The run has work on the device in 30 % of every tenth of a second, and the driver reports 80 %."""
-    readings = series(lambda at_s: Reading(at_s=at_s, occupied_total_s=0.3 * at_s, utilisation=0.8), until_s=5.0)
+    readings = series(until_s=5.0, occupied_total_s=lambda at_s: 0.3 * at_s, utilisation=0.8)
     times = [reading.at_s for reading in readings]
     assert others_utilisation(readings, times, readings[-11:]) == (pytest.approx(0.5), False)
     assert others_utilisation(readings, times, readings[5:11]) is None  # what was before is not known
@@ -244,21 +216,14 @@ def test_use_beyond_own_work_is_exact_where_the_device_is_used_evenly() -> None:
     assert others_utilisation(sparse, times, sparse[-11:]) == (pytest.approx(0.5), False)
 
 
-def test_where_it_is_missing_how_long_the_run_had_work_nothing_follows() -> None:
-    def holed(at_s: float) -> Reading:
-        known = round(at_s * 10) % 2 == 0
-        return Reading(at_s=at_s, occupied_total_s=0.0 if known else None, utilisation=0.9)
+@pytest.mark.parametrize(
+    ("low_until_s", "every_s", "found"), [(0.15, 60.0, False), (0.75, 60.0, True), (0.15, 3.0, False)]
+)
+def test_clocks_may_rise_at_the_beginning_and_for_a_moment(low_until_s: float, every_s: float, found: bool) -> None:
+    def clock(at_s: float) -> float:
+        return 0.4e9 if at_s % every_s < low_until_s else 1.98e9
 
-    assert spans(series(holed), "gpu") == ()
-
-
-@pytest.mark.parametrize(("low_until_s", "found"), [(0.15, False), (0.75, True)])
-def test_a_run_may_begin_while_clocks_rise(low_until_s: float, found: bool) -> None:
-    def rising(at_s: float) -> Reading:
-        clock = 0.4e9 if at_s < low_until_s else 1.98e9
-        return Reading(at_s=at_s, measuring=True, clock_hz=clock, throttle_reasons=())
-
-    assert bool(spans(series(rising), "gpu")) is found
+    assert bool(spans(series(measuring=True, clock_hz=clock, throttle_reasons=()), "gpu")) is found
 
 
 def test_recorded_cores_that_others_kept_busy() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.cli.summary import print_energy
 from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import MEASURED, OF_LIMIT, per_watt, predicted_energy_j
 from gpureport.measure import energy as measuring
@@ -106,11 +105,10 @@ def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monk
     steps = Steps()
     task = EnergyTask((Load("copy", copy, point, "B", 2.0),), LIMITS, load_s=0.3)
     found = measure_energy(backend, task, steps)
-
     assert [load.name for load in found.loads] == [IDLE, "copy"]
     assert (found.sensor, found.limit_w, found.missing) == ("toy", 300.0, "")
     loaded = found.load("copy")
-    assert loaded is not None
+    assert loaded
     assert loaded.by_counter
     assert loaded.duration_s >= 0.3
     assert loaded.work / (2 * point.work) == pytest.approx(round(loaded.work / (2 * point.work)))
@@ -122,7 +120,6 @@ def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monk
 
 @pytest.mark.parametrize("entry", ["nvidia/h200_sxm", "amd/mi300x", "intel/arc_b580", "apple/m1", "cpu/x86_64"])
 def test_loads_of_all_kinds_of_devices(entry: str) -> None:
-    """Memory, the caches that all compute units share, multiply-adds and cells."""
     device = load_database().device(entry)
     names = {load.name for load in energy_task(device, LIMITS, 0).loads}
     assert {"memory read", "fp32 FMA", "Game of Life"} <= names
@@ -159,29 +156,15 @@ def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:
     assert most_energy_j(device.model_copy(update={"board_power_w": None}), "memory read") is None
 
 
-def test_the_terminal_shows_power_or_why_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
-    print_energy(None)
-    assert not "".join(capsys.readouterr())
-    print_energy(_energy())
-    shown = capsys.readouterr().out
-    assert all(text in shown for text in ("memory read", "350 W", "117 pJ/B", "it did not build"))
-    print_energy(Energy(missing="There is no sensor."))
-    assert "There is no sensor." in capsys.readouterr().err
-
-
 def test_nvml_reports_what_the_driver_supports(monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
     with ExitStack() as stack:
         sensor = sensor_of(GPU, stack)
         assert not isinstance(sensor, str)
-        assert sensor.state() == {
-            "power_w": pytest.approx(118.4),
-            "clock_hz": pytest.approx(1.98e9),
-            "memory_clock_hz": pytest.approx(3.201e9),
-        }
-        assert sensor.energy_j() is None
-        assert sensor.limit_w() is None
+        read = {"power_w": 118.4, "clock_hz": 1.98e9, "memory_clock_hz": 3.201e9}
+        assert sensor.state() == pytest.approx(read)
+        assert sensor.energy_j() is sensor.limit_w() is None
     assert library.open == 0
 
 
@@ -189,7 +172,6 @@ def test_key_figures_and_the_chapter_contain_power_and_energy() -> None:
     report = make_report().model_copy(update={"device": load_database().device("nvidia/h200_sxm"), "energy": _energy()})
     figures = {figure.name: figure for figure in key_figures(report) if figure.at_most}
     table = whole_device.energy_table(report)
-
     assert figures["Power, idle"].measured.value == 100  # type: ignore[union-attr]
     assert figures["Energy of a byte from memory"].measured.value == pytest.approx(350 / 3e12)  # type: ignore[union-attr]
     assert len(figures) == 2

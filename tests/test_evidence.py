@@ -67,26 +67,27 @@ def evidence(
     return code_evidence(workload, TOY, (measured, measured))
 
 
-def test_code_that_moves_what_the_model_counts_agrees() -> None:
-    (one,) = evidence(compiled(COPY))
-    assert (one.loads_bytes_compiled, one.loads_bytes_model) == (4, 4)
-    assert (one.stores_bytes_compiled, one.stores_bytes_model) == (4, 4)
-    assert (one.workload, one.kernel, one.form, one.agrees, one.remark) == ("test/copy", "copy", "PTX", True, "")
-
-
 def test_loads_are_those_of_streams_that_are_read_and_stores_of_those_that_are_written() -> None:
     class Sum(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:
             base = super().demand(parameters, device)
             return replace(base, streams=(*base.streams, Stream("more", base.work_items, 4, 4)))
 
+    class Busy(Copies):
+        def demand(self, parameters: Parameters, device: Device) -> Demand:
+            return replace(super().demand(parameters, device), streams=())
+
+    (one,) = evidence(compiled(COPY))
+    assert (one.loads_bytes_compiled, one.loads_bytes_model) == (4, 4)
+    assert (one.stores_bytes_compiled, one.stores_bytes_model) == (4, 4)
+    assert (one.workload, one.kernel, one.form, one.agrees, one.remark) == ("test/copy", "copy", "PTX", True, "")
+    (one,) = evidence(compiled(COPY), workload=Busy())
+    assert (one.agrees, one.remark) == (None, "The model counts no accesses.")
     (one,) = evidence(compiled(COPY.model_copy(update={"loaded_bytes": (8, 8)})), workload=Sum())
     assert (one.loads_bytes_model, one.stores_bytes_model, one.agrees) == (8, 4, True)
 
 
 def test_idle_work_items_do_not_count() -> None:
-    """3596 words of a row in groups of 256 are 3840 work-items; counts are those of the path with accesses."""
-
     class Padded(Copies):
         def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
             base = super().demand({"items": 3596}, device)
@@ -159,15 +160,6 @@ def test_five_percent_still_agree(loaded: tuple[int, int], model: int, agrees: b
     assert one.agrees is agrees
 
 
-def test_a_kernel_whose_accesses_the_model_leaves_out_is_not_compared() -> None:
-    class Busy(Copies):
-        def demand(self, parameters: Parameters, device: Device) -> Demand:
-            return replace(super().demand(parameters, device), streams=())
-
-    (one,) = evidence(compiled(COPY), workload=Busy())
-    assert (one.agrees, one.remark) == (None, "The model counts no accesses.")
-
-
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
@@ -190,11 +182,7 @@ def test_static_counts_that_show_nothing_are_not_compared(change: dict[str, obje
 
 
 def test_each_build_is_compared_with_the_largest_point_that_ran_it() -> None:
-    points: tuple[Parameters, ...] = (
-        {"items": 64, "local": 1},
-        {"items": 512, "local": 16},
-        {"items": 128, "local": 1},
-    )
+    points = tuple({"items": items, "local": local} for items, local in ((64, 1), (512, 16), (128, 1)))
     found = evidence(compiled(COPY), compiled(COPY, "-DLOCAL=16 -w"), points=points)
     assert {e.options: e.point for e in found} == {"-DLOCAL=1 -w": "128", "-DLOCAL=16 -w": "512"}
 

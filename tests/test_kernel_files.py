@@ -23,8 +23,6 @@ from jsonschema import Draft202012Validator
 
 import gpureport
 from gpureport.cli import main
-from gpureport.compare import compare, reduced
-from gpureport.compare.summary import works
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import described, expressions, load_kernels
@@ -35,7 +33,6 @@ from gpureport.kernel_files.schema import kernel_schema
 from gpureport.kernel_files.signature import number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.backends.protocol import BuildError
 from gpureport.measure.checking import refuse_faulty
 from gpureport.measure.verify import verify
 from gpureport.predict import limits_of, model_inputs, predict
@@ -44,8 +41,6 @@ from gpureport.predict.model import point_time
 from gpureport.records.finding import Advice
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.records.report import save_report
-from gpureport.report.comparison.tables import standings_tables
-from gpureport.report.comparison.words import work_name
 from gpureport.report.text.words import family_name, kernel_name
 from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
@@ -59,22 +54,17 @@ CPU = TOY.model_copy(update={"kind": "cpu"})
 
 
 def example(name: str) -> KernelFileWorkload:
-    """Return an example."""
     (found,) = load_kernels([data_dir("kernels_cl") / "examples" / f"{name}.yaml"])
     return found
 
 
 def changed(folder: Path, old: str, new: str, source: str = "saxpy.cl") -> Path:
-    """Return SAXPY's description in *folder*, with a part of the text replaced."""
     text = SAXPY.read_text()
     assert old in text
     copy(SAXPY.with_name(source), folder / "saxpy.cl")
     file = folder / "saxpy.yaml"
     file.write_text(text.replace(old, new))
     return file
-
-
-# Expressions
 
 
 def test_expressions_compute_sizes_and_arrays() -> None:
@@ -91,32 +81,10 @@ def test_expressions_compute_sizes_and_arrays() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x.tofile('a')",
-        "x.size",
-        "__import__('os')",
-        "'a' * 10",
-        "2 ** 1000",
-        "1 << 100",
-        "x +",
-        "",
-        "[i for i in x]",
-        "lambda: 1",
-        "(lambda a: a)(2)",
-        "sum(x)(2)",
-        "f'{x}'",
-        "y",
-        "open(1)",
-        "arange(10 ** 12)",
-        "reshape(arange(20000), 20000, 1) * arange(20000)",
-        "x[9]",
-        "1 / 0",
-        "sum(x, axis=7)",
-        "n / 4",
-        "-n",
-        "n, n",
-        "n; n",
-        "(" * 300 + "n" + ")" * 300,
-        "n + " * 400 + "n",
+        *("x.tofile('a')", "x.size", "__import__('os')", "open(1)", "lambda: 1", "(lambda a: a)(2)", "sum(x)(2)"),
+        *("x +", "", "[i for i in x]", "f'{x}'", "n, n", "n; n", "y", "x[9]", "1 / 0", "sum(x, axis=7)", "n / 4", "-n"),
+        *("'a' * 10", "2 ** 1000", "1 << 100", "arange(10 ** 12)", "reshape(arange(20000), 20000, 1) * arange(20000)"),
+        *("(" * 300 + "n" + ")" * 300, "n + " * 400 + "n"),
     ],
 )
 def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
@@ -146,7 +114,6 @@ def test_expressions_refuse_what_they_do_not_support(text: str) -> None:
         ("cumsum(x, 0, None, x)", "cumsum(array, axis=None)"),
         ("sum(x, out=x)", "sum(array, axis=None)"),
         ("sqrt(x, x)", "sqrt(value)"),
-        ("where(x > 2)", "where(condition, a, b)"),
         ("sum(x, **x)", "sum(array, axis=None)"),
         ("9 ** 9 + 10000000000000000000000", "64 bits"),
         ("[None, 1]", "number"),
@@ -213,13 +180,16 @@ def test_indices_are_those_of_numpy(keys: list[str]) -> None:
             np.testing.assert_array_equal(evaluate(text, {"x": x}), expected)
 
 
+def test_a_power_written_like_that_of_a_range_is_refused() -> None:
+    for text in ("2^3", "n - 2^40"):
+        with pytest.raises(ExpressionError, match=re.escape("write **")):
+            number(text, {"n": 8})
+
+
 @given(st.text(alphabet="nx0123456789+-*/%()[],.: _'<>=&|^~@", max_size=40))
 def test_any_text_is_a_value_or_an_error(text: str) -> None:
     with suppress(ExpressionError):
         evaluate(text, {"x": np.arange(6), "n": 9})
-
-
-# Examples
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
@@ -269,7 +239,6 @@ def test_a_stencil_reads_its_neighbours_from_the_first_cache() -> None:
 
 
 def demand_of(name: str, device: Device = TOY, **others: object) -> Demand:
-    """Return the demand of an example at its largest size, with *others* as fields of all buffers."""
     workload = changed_fields(name, **others)
     return workload.demand(workload.sweeps(TOY, limits_of(TOY))[0].points[-1], device)
 
@@ -283,13 +252,12 @@ def test_patterns_of_access_touch_lines_and_sectors() -> None:
     assert uniform.streams[0].passes * lanes == plain.streams[0].passes
 
 
-@pytest.mark.parametrize(("local_x", "local_y"), [(1, 64), (64, 1)])
-def test_narrow_groups_touch_more_lines(local_x: int, local_y: int) -> None:
+def test_narrow_groups_touch_more_lines() -> None:
     workload = example("stencil_5_point")
-    demand = workload.demand({"n": 3072, "local_x": local_x, "local_y": local_y, "local_z": 1}, TOY)
-    written = next(stream for stream in demand.streams if stream.write)
-    assert (demand.lines_per_access > 2) is (local_x == 1)
-    assert (written.outer_passes > 2) is (local_x == 1)
+    for x, y in ((1, 64), (64, 1)):
+        demand = workload.demand({"n": 3072, "local_x": x, "local_y": y, "local_z": 1}, TOY)
+        (written,) = (stream for stream in demand.streams if stream.write)
+        assert (demand.lines_per_access > 2) == (written.outer_passes > 2) == (x == 1)
 
 
 def test_atomic_operations_wait_for_each_other() -> None:
@@ -300,11 +268,8 @@ def test_atomic_operations_wait_for_each_other() -> None:
 
 def test_an_array_that_fits_into_the_cache_is_read_once() -> None:
     workload = example("csr_spmv")
-    small, large = (
-        workload.demand({"rows": rows, "each": 16, "local_x": 256, "local_y": 1, "local_z": 1}, TOY).reused
-        for rows in (10**3, 10**8)
-    )
-    assert (small, large) == ("dispatch", "kernel")
+    groups = {"each": 16, "local_x": 256, "local_y": 1, "local_z": 1}
+    assert [workload.demand({"rows": rows, **groups}, TOY).reused for rows in (10**3, 10**8)] == ["dispatch", "kernel"]
 
 
 def test_one_condition_does_not_prevent_vectors() -> None:
@@ -317,19 +282,12 @@ def test_one_condition_does_not_prevent_vectors() -> None:
 def test_compiled_code_completes_the_demand(tmp_path: Path) -> None:
     """Operations of PTX without loops, unless the description declares them."""
     (bare,) = load_kernels([changed(tmp_path, "operations: {fp32: n}\n", "")])
-    code = MachineCode(
-        form="PTX",
-        counts={"fp32": 2, "int": 3, "logic": 1, "branch": 1},
-        global_loads={},
-        global_stores={},
-        loops=False,
-    )
+    counts = {"fp32": 2, "int": 3, "logic": 1, "branch": 1}
+    code = MachineCode(form="PTX", counts=counts, global_loads={}, global_stores={}, loops=False)
     looping = code.model_copy(update={"loops": True})
     point = bare.verification()[0]
     names = set(bare.demand(point, TOY).operations)
-
     completed = bare.completed(code).demand(point, TOY).operations
-
     assert (completed["fp32"], completed["int32"]) == (2 * point["n"], 4 * point["n"])
     assert completed["instruction"] == completed["memory"] + 6 * point["n"], "indices are part of the compiled code"
     assert set(bare.completed(looping).demand(point, TOY).operations) == names
@@ -354,9 +312,8 @@ def test_a_mistake_in_a_sequence_has_its_line(tmp_path: Path) -> None:
     text = (SAXPY.parent / "reduction_two_pass.yaml").read_text()
     copy(SAXPY.with_name("reduction.cl"), tmp_path / "reduction.cl")
     file = tmp_path / "two.yaml"
-    file.write_text(
-        text.replace("buffer: sums, type: uint, elements: groups", "buffer: sums, type: uint, elements: none")
-    )
+    old = "buffer: sums, type: uint, elements: groups"
+    file.write_text(text.replace(old, old.replace("groups", "none")))
     line = 1 + next(number for number, each in enumerate(text.splitlines()) if "buffer: sums" in each)
     with pytest.raises(InputError, match=rf":{line}: sequence.0.arguments.1.elements"):
         load_kernels([file])
@@ -387,29 +344,7 @@ def test_variants_are_workloads_of_one_family(tmp_path: Path) -> None:
     assert small.title != large.title
 
 
-def test_a_family_has_the_title_of_its_description(tmp_path: Path) -> None:
-    one = changed(tmp_path, "name: SAXPY", "name: 'SAXPY, a-x-plus-y'")
-    report = predicted_report(TOY, load_kernels([one]), quick=True)
-    assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
-    one.write_text(one.read_text().replace("guarded: true", "guarded: true\nvariants: {small: {}, very_large: {}}"))
-    report = predicted_report(TOY, load_kernels([one]), quick=True)
-    assert family_name(report, report.predictions[0].key.family) == "SAXPY, a-x-plus-y"
-
-
-@pytest.mark.slow
-def test_comparisons_have_the_titles_of_described_families(tmp_path: Path) -> None:
-    """In tables, captions and sentences; also without the descriptions."""
-    one = changed(tmp_path, "name: SAXPY", "name: BLAS level 1, a-x-plus-y")
-    fast = TOY.model_copy(update={"id": "fast", "name": "Fast", "clock_hz": 2 * TOY.clock_hz})
-    reports = {device.name: predicted_report(device, load_kernels([one]), quick=True) for device in (TOY, fast)}
-    found = compare({name: reduced(report) for name, report in reports.items()})
-    assert found.families == {"blas_level_1_a_x_plus_y": "BLAS level 1, a-x-plus-y"}
-    assert {table.columns[0] for table in standings_tables(found)} == {"BLAS level 1, a-x-plus-y"}
-    assert {work_name(work) for work in works(found)} == {"BLAS level 1, a-x-plus-y rate"}
-
-
 def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: Path) -> None:
-    """As in `naive: {kernel: naive}`."""
     file = changed(tmp_path, "work:", "variants: {saxpy: {}, other: {kernel: other}}\nwork:")
     source = tmp_path / "saxpy.cl"
     source.write_text(source.read_text() + source.read_text().replace("saxpy", "other"))
@@ -417,13 +352,13 @@ def test_variants_named_after_their_kernels_have_titles_of_their_own(tmp_path: P
     assert [each.title for each in workloads] == ["SAXPY, saxpy", "SAXPY, other"]
     report = predicted_report(TOY, workloads, quick=True)
     assert kernel_name(report, report.workloads["saxpy/other"]) == "SAXPY, other"
+    assert family_name(report, report.predictions[0].key.family) == "SAXPY"
     report = predicted_report(TOY, [example("saxpy")], quick=True)
     assert kernel_name(report, report.workloads["saxpy/saxpy"]) == "SAXPY (saxpy)"
 
 
 @pytest.mark.parametrize("array", [np.zeros(0), np.array(["a"]), np.zeros(4, complex)])
 def test_arrays_that_do_not_fit_are_refused(array: np.ndarray) -> None:
-    """Empty ones, text, complex numbers; and names that are no buffers."""
     fields = yaml.safe_load(SAXPY.read_text())
     with pytest.raises(InputError, match="arrays: 'x'"):
         described(fields, SAXPY.parent, {"x": array})
@@ -433,15 +368,11 @@ def test_arrays_that_do_not_fit_are_refused(array: np.ndarray) -> None:
 
 def test_fields_may_have_numbers_of_numpy() -> None:
     fields = yaml.safe_load(SAXPY.read_text())
-    (workload,) = described(
-        fields | {"sizes": {"n": np.array([1024, 4096])}, "work_groups": np.int64(64)}, SAXPY.parent
-    )
+    sizes = {"n": np.array([1024, 4096])}
+    (workload,) = described(fields | {"sizes": sizes, "work_groups": np.int64(64)}, SAXPY.parent)
     assert workload.verification()[0] == {"n": 1024, "local_x": 64}
     with pytest.raises(InputError, match=r"sizes\.n: must be"):
         described(fields | {"sizes": {"n": None}}, SAXPY.parent)
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(
@@ -483,9 +414,7 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("sizes: {n: auto}", "sizes: {n: 10..20}", 6, "sizes.n", "2^10..2^20"),
         ("sizes: {n: auto}", "sizes: {n: [2147483648]}", 6, "sizes", "smaller"),
         ("name: SAXPY", "name: ''", 2, "name", "empty"),
-        ("unit: elements", "unit: ' '", 14, "work.unit", "empty"),
         ("y + a * x", "(0 - 1) ** 0.5 * y", 16, "expect.y", "real"),
-        ("y + a * x", "None", 16, "expect.y", "real"),
         ("y + a * x", "y + sum(tile(x, 2 ** 40))", 16, "expect.y", "elements"),
         ("sizes: {n: auto}", "sizes: {lambda: auto}", 6, "sizes", "write lambda_"),
         ("sizes: {n: auto}", "sizes: {n: 2^12..2^10}", 6, "sizes.n", "write 2^10..2^12"),
@@ -495,8 +424,6 @@ def test_fields_may_have_numbers_of_numpy() -> None:
         ("source: saxpy.cl", "source: .", 4, "source", "is a folder"),
         ("value: n}", "value: 2.0 ** 900}", 11, "arguments.3.value", "uint"),
         ("guarded: true", "variants: {small: {sizes: {n: 64}}}", 13, "variants.small", "'sizes'"),
-        ("guarded: true", "variants: {small: {expect: {y: x}}}", 13, "variants.small", "'expect'"),
-        ("guarded: true", "variants: {small: {work: {amount: 1}}}", 13, "variants.small", "'work'"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path: Path, old: str, new: str, line: int, field: str, word: str) -> None:
@@ -521,7 +448,6 @@ def test_a_source_without_kernels_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    """A source, a missing file, a binary file, a family of gpureport, and one description twice."""
     for file, word in ((SAXPY.with_suffix(".cl"), "--new"), (tmp_path / "none.yaml", "no such file")):
         with pytest.raises(InputError, match=word):
             load_kernels([file])
@@ -535,26 +461,11 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.xdist_group("opencl")
-def test_a_kernel_that_does_not_build_names_its_file(backend: OpenCLBackend, tmp_path: Path) -> None:
-    (workload,) = load_kernels([changed(tmp_path, "name", "name")])
-    source = tmp_path / "saxpy.cl"
-    source.write_text(source.read_text().replace("y[i] +=", "z[i] +="))
-    with pytest.raises(BuildError) as error:
-        verify(backend, workload, np.random.default_rng(5))
-    assert str(error.value).startswith("saxpy.cl does not build")
-    assert str(tmp_path) not in str(error.value)
-
-
-@pytest.mark.xdist_group("opencl")
-def test_wrong_results_are_noticed(backend: OpenCLBackend, tmp_path: Path) -> None:
+def test_wrong_results_are_noticed_and_missing_ones_not_verified(backend: OpenCLBackend, tmp_path: Path) -> None:
     (workload,) = load_kernels([changed(tmp_path, "y + a * x", "y - a * x")])
     verification = verify(backend, workload, np.random.default_rng(5))
     assert not verification.passed
     assert "first at 0" in verification.message
-
-
-@pytest.mark.xdist_group("opencl")
-def test_results_without_expectation_are_not_verified(backend: OpenCLBackend, tmp_path: Path) -> None:
     (workload,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}\n', "")])
     assert verify(backend, workload, np.random.default_rng(5)).passed
     assert not workload.is_verified
@@ -570,10 +481,6 @@ def test_a_function_gives_expected_results(tmp_path: Path) -> None:
     (same,) = load_kernels([changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own:right")])
     assert set(same.expected(workload.verification()[0], job, 1)) == {"y"}
     file = changed(tmp_path, 'expect: {y: "y + a * x"}', "expect_from: own.py:right")
-
-    (tmp_path / "own.py").write_text("def right(**all):\n    raise ValueError('no')\n")
-    with pytest.raises(FieldError, match="expect_from"):
-        workload.expected(workload.verification()[0], job, 1)
     wrong = ("raise ValueError('no')", "return {'y_new': 1}", "return all['nope']", "return 3")
     for code, word in zip(wrong, ("ValueError: no", "y_new", "KeyError", "dict"), strict=True):
         (tmp_path / "own.py").write_text(f"def right(**all):\n    {code}\n")
@@ -613,11 +520,7 @@ def test_contents_that_are_computed_limit_all_sweeps(tmp_path: Path) -> None:
     assert max(point["n"] for point in sizes.points) == groups.points[0]["n"] == 2**25
 
 
-# Advice
-
-
 def changed_fields(name: str, **others: object) -> KernelFileWorkload:
-    """Return an example with other fields of all its buffers."""
     fields = yaml.safe_load((SAXPY.parent / f"{name}.yaml").read_text())
     for each in fields["arguments"]:
         each.update(others if "elements" in each else {})
@@ -626,7 +529,6 @@ def changed_fields(name: str, **others: object) -> KernelFileWorkload:
 
 
 def advice_on(workload: KernelFileWorkload, device: Device = TOY) -> tuple[Advice, ...]:
-    """Return the advice on a kernel, from its specification prediction."""
     return advice(workload, device, workload.sweeps(device, limits_of(device)))
 
 
@@ -652,12 +554,6 @@ def test_advice_on_a_layout_is_the_prediction_of_the_other_kernel() -> None:
 
     assert both.gain == pytest.approx(time_s(records) / time_s(pairs), rel=0.05)
     assert both.gain > max(each.gain for change, each in found.items() if "used 8 of 32 bytes" in change)
-
-
-def test_advice_on_work_groups_is_for_gpus() -> None:
-    """Predicted differences between loops over work-items are too uncertain."""
-    tiles = example("matrix_product")
-    assert not [each for each in advice_on(tiles, CPU) if "work-groups of" in each.change]
 
 
 def test_accesses_in_order_move_whole_sectors() -> None:
@@ -688,11 +584,9 @@ def test_advice_has_gains_of_at_least_five_percent() -> None:
         gains = [each.gain for each in advice_on(example(name))]
         assert gains == sorted(gains, reverse=True)
         assert all(gain >= 1.05 for gain in gains)
+    assert not [each for each in advice_on(example("matrix_product"), CPU) if "work-groups of" in each.change]
     (copy_,) = select(("memory/copy",))
     assert advice(copy_, TOY, copy_.sweeps(TOY, limits_of(TOY))) == ()
-
-
-# Signatures and drafts
 
 
 def test_signatures_survive_comments_macros_and_attributes() -> None:
@@ -709,8 +603,6 @@ def test_signatures_survive_comments_macros_and_attributes() -> None:
         { a["kernel void g()"]; get_global_id(1); }
         """
     )
-    assert found.parameters
-
     assert (found.name, found.line, found.dimensions) == ("f", 7, 2)
     assert [(each.name, each.type, each.kind, each.constant) for each in found.parameters] == [
         ("a", "uint", "buffer", True),
@@ -720,13 +612,6 @@ def test_signatures_survive_comments_macros_and_attributes() -> None:
         ("e", "float", "buffer", True),
         ("g", "image2d_t", "other", False),
     ]
-
-
-@pytest.mark.parametrize("source", sorted(data_dir("kernels_cl").rglob("*.cl")), ids=lambda file: file.stem)
-def test_all_shipped_kernels_can_be_read(source: Path) -> None:
-    for signature in signatures(source.read_text()):
-        assert signature.parameters
-        assert all(each.name for each in signature.parameters)
 
 
 @given(st.text(max_size=60) | st.text(alphabet="ab *,()[];:{}=.\"'\\#/\n0", max_size=40))
@@ -849,9 +734,6 @@ def test_the_schema_accepts_the_examples() -> None:
         assert [error.message for error in errors] == []
 
 
-# Python
-
-
 def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SAXPY.parent)
     fields = yaml.safe_load(SAXPY.read_text())
@@ -865,11 +747,7 @@ def test_a_kernel_is_described_in_python(monkeypatch: pytest.MonkeyPatch) -> Non
         gpureport.Kernel(**{name: value for name, value in fields.items() if name != "kernel"})
 
 
-# Commands
-
-
 def test_commands_take_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Predictions for one device and for two; documents; a draft, which is not overwritten."""
     kernel = ["--kernel", str(SAXPY), "--quick"]
     assert main(["predict", "nvidia/h200_sxm", *kernel]) == 0
     assert "saxpy/saxpy" in capsys.readouterr().out
@@ -894,14 +772,10 @@ def test_a_check_names_the_faulty_access(tmp_path: Path) -> None:
     assert "Invalid read" in found.stderr
 
 
-def test_the_readme_shows_the_example() -> None:
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
-    assert SAXPY.read_text().partition("\n")[2] in readme
-
-
-def test_the_readme_lists_all_functions_with_their_arguments() -> None:
+def test_the_readme_shows_the_example_and_lists_all_functions_with_their_arguments() -> None:
     """Those of the code, in its order; an error message has the same form."""
     readme = (Path(__file__).parents[1] / "README.md").read_text()
+    assert SAXPY.read_text().partition("\n")[2] in readme
     listed = readme.partition("These are the functions of expressions:\n\n")[2].partition("\n\n")[0]
     assert " ".join(listed.split()) == ", ".join(known_functions())
     with pytest.raises(ExpressionError, match=re.escape("write sum(array, axis=None)")):
@@ -913,9 +787,3 @@ def test_a_run_with_kernels_is_resumed_with_them(tmp_path: Path, capsys: pytest.
     save_report(report, tmp_path / "report.json")
     assert main(["--resume", str(tmp_path)]) == 2
     assert "saxpy/saxpy; add --kernel" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["2^3", "n - 2^40"])
-def test_a_power_written_like_that_of_a_range_is_refused(text: str) -> None:
-    with pytest.raises(ExpressionError, match=re.escape("write **")):
-        number(text, {"n": 8})

@@ -6,6 +6,7 @@ import pytest
 from gpureport import machine_code
 from gpureport.machine_code import aarch64, cpu, loops, x86
 from gpureport.machine_code.instructions import Decoder, Instruction
+from gpureport.records.measurement import MachineCode
 from tests.elf_files import AARCH64, STUBS_ADDRESS, TEXT_ADDRESS, X86_64, elf
 
 Expected = tuple[str, tuple[int, ...], tuple[int, ...], int]
@@ -70,20 +71,14 @@ ARM: dict[tuple[str, str], Expected] = {
 }
 
 
-def check(decode: Decoder, printed: tuple[str, str], expected: Expected) -> None:
+@pytest.mark.parametrize(
+    ("decode", "printed", "expected"),
+    [(decode, *each) for decode, cases in ((x86.decode, X86), (aarch64.decode, ARM)) for each in cases.items()],
+)
+def test_classes_and_accesses(decode: Decoder, printed: tuple[str, str], expected: Expected) -> None:
     made = decode(0, *printed)
-    assert made is not None
+    assert made
     assert (made.kind, made.loads, made.stores, made.vector_accesses) == expected
-
-
-@pytest.mark.parametrize("printed", X86, ids=" ".join)
-def test_x86(printed: tuple[str, str]) -> None:
-    check(x86.decode, printed, X86[printed])
-
-
-@pytest.mark.parametrize("printed", ARM, ids=" ".join)
-def test_aarch64(printed: tuple[str, str]) -> None:
-    check(aarch64.decode, printed, ARM[printed])
 
 
 @pytest.mark.parametrize(
@@ -106,14 +101,10 @@ def test_control(decode: Decoder, mnemonic: str, operands: str, kind: str, targe
     assert decode(0x1000, mnemonic, operands) == Instruction(0x1000, kind, target=target, falls=falls)
 
 
-def test_calls_have_the_address_of_the_callee() -> None:
+def test_calls_have_the_address_of_the_callee_and_padding_is_no_instruction() -> None:
     assert x86.decode(0, "call", "0x1040") == Instruction(0, "call", callee=0x1040)
     assert aarch64.decode(0, "bl", "#0x1040") == Instruction(0, "call", callee=0x1040)
-
-
-def test_padding_is_no_instruction() -> None:
-    assert x86.decode(0, "nop", "word ptr [rax + rax]") is None
-    assert aarch64.decode(0, "nop", "") is None
+    assert x86.decode(0, "nop", "word ptr [rax + rax]") is aarch64.decode(0, "nop", "") is None
 
 
 def graph(*targets: int | None, ends: tuple[int, ...] = ()) -> list[Instruction]:
@@ -126,23 +117,14 @@ def inner(*targets: int | None, ends: tuple[int, ...] = ()) -> list[list[int]]:
     return sorted([instruction.address for instruction in loop] for loop in found)
 
 
-def test_straight_and_forward_code_has_no_loop() -> None:
-    assert inner() == []
-    assert inner(None, 3, None, None) == []
-
-
-def test_loops_are_found() -> None:
+def test_innermost_loops_are_found() -> None:
+    assert inner() == inner(None, 3, None, None) == []
     assert inner(None, None, 1, None) == [[1, 2]]
     assert inner(None, 1, None) == [[1]]
     assert inner(None, 0, None, None, 2) == [[0, 1], [2, 3, 4]]
-
-
-def test_inner_loops_of_nested_loops_are_found() -> None:
     assert inner(None, None, 1, None, 0) == [[1, 2]]
     assert inner(None, None, 1, None, None, 4, 0) == [[1, 2], [4, 5]]
-
-
-def test_a_block_laid_out_behind_the_loop_belongs_to_it() -> None:
+    # A block laid out behind the loop belongs to it.
     # 0: enter; 1: test, to 4 or on; 2: back to 1 or out; 3: end; 4: the block; 5: back into 2.
     assert inner(None, 4, 1, None, None, 2, ends=(3, 5)) == [[1, 2, 4, 5]]
 
@@ -176,43 +158,32 @@ ARM_DOUBLE = b"".join(
 )
 
 
+def read(library: bytes, kernel: str = "copy") -> MachineCode:
+    made = machine_code.code(library, kernel)
+    assert made
+    return made
+
+
 def test_the_function_of_the_work_group_is_read() -> None:
-    library = elf(X86_64, {"_pocl_kernel_copy": b"\xc3", "_pocl_kernel_copy_workgroup": X86_COPY})
-    made = machine_code.code(library, "copy")
-    assert made is not None
+    made = read(elf(X86_64, {"_pocl_kernel_copy": b"\xc3", "_pocl_kernel_copy_workgroup": X86_COPY}))
     assert made.form == "x86-64"
     assert made.counts == {"branch": 1, "exit": 1, "int": 3, "vector move": 2}
     assert (made.global_loads, made.global_stores) == ({32: 1}, {32: 1})
     assert (made.loops, made.vectorised, made.vector_loops, made.scalar_loops) == (True, True, 1, 0)
 
 
-def test_called_functions_are_read() -> None:
-    # call the function 6 bytes on; ret
-    library = elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e801000000 c3"), "copy": X86_COPY})
-    made = machine_code.code(library, "copy")
-    assert made is not None
-    assert made.counts == {"branch": 1, "call": 1, "exit": 2, "int": 3, "vector move": 2}
-    assert (made.loops, made.vectorised, made.calls) == (True, True, ())
-
-
-def test_stubs_lead_to_functions() -> None:
+def test_called_functions_are_read_also_through_stubs() -> None:
     to_second_stub = (STUBS_ADDRESS + 32 - (TEXT_ADDRESS + 5)).to_bytes(4, "little", signed=True)
-    library = elf(X86_64, {"_pocl_kernel_copy_workgroup": b"\xe8" + to_second_stub + b"\xc3", "copy": X86_COPY})
-    made = machine_code.code(library, "copy")
-    assert made is not None
-    assert made.counts == {"branch": 1, "call": 1, "exit": 2, "int": 3, "vector move": 2}
-
-
-def test_functions_outside_the_library_are_listed() -> None:
-    library = elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e800100000 ffd0 c3")})
-    made = machine_code.code(library, "copy")
-    assert made is not None
+    for callee in (bytes.fromhex("01000000"), to_second_stub):  # the function 6 bytes on, or its stub
+        made = read(elf(X86_64, {"_pocl_kernel_copy_workgroup": b"\xe8" + callee + b"\xc3", "copy": X86_COPY}))
+        assert made.counts == {"branch": 1, "call": 1, "exit": 2, "int": 3, "vector move": 2}
+        assert (made.loops, made.vectorised, made.calls) == (True, True, ())
+    made = read(elf(X86_64, {"_pocl_kernel_copy_workgroup": bytes.fromhex("e800100000 ffd0 c3")}))
     assert made.calls == ("a function",)
 
 
 def test_aarch64_functions_are_read() -> None:
-    made = machine_code.code(elf(AARCH64, {"double": ARM_DOUBLE}), "double")
-    assert made is not None
+    made = read(elf(AARCH64, {"double": ARM_DOUBLE}), "double")
     assert made.form == "AArch64"
     assert made.counts == {"branch": 1, "exit": 1, "int": 1, "move": 2, "vector arithmetic": 1}
     assert (made.global_loads, made.global_stores, made.vectorised) == ({16: 1}, {16: 1}, True)

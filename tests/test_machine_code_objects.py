@@ -48,9 +48,7 @@ def test_amd_metadata() -> None:
     assert machine_code.usage(AMD, "step") == expected
     assert machine_code.usage(b"a bundle's header" + INTEL + AMD, "step") != expected
     assert machine_code.usage(b"a bundle's header" + AMD + INTEL, "step") == expected
-
-
-def test_amd_code_is_not_read_as_cpu_code() -> None:
+    assert machine_code.usage(AMD, "absent") is machine_code.usage(INTEL, "absent") is None
     assert machine_code.code(AMD, "step") is None
 
 
@@ -77,8 +75,3 @@ def test_intel_zebin() -> None:
 )
 def test_damaged_binaries_have_no_usage(binary: bytes) -> None:
     assert machine_code.usage(binary, "step") is None
-
-
-def test_missing_kernels_have_no_usage() -> None:
-    assert machine_code.usage(AMD, "absent") is None
-    assert machine_code.usage(INTEL, "absent") is None

@@ -16,7 +16,6 @@ BOTH_COPIES = f"@%p2 bra SLOW; {WIDE} bra.uni STORE; SLOW: {LOAD} {LOAD} STORE: 
 
 
 def bytes_of(body: str) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """Return the bytes loaded and stored by a kernel of PTX."""
     code = ptx.read(f".entry k()\n{{\n{body} END: ret;\n}}", "k")
     assert code is not None
     return code.loaded_bytes, code.stored_bytes
@@ -49,7 +48,4 @@ def test_least_and_most(body: str, loads: tuple[int, int] | None, stores: tuple[
 def test_many_branches_need_no_deep_recursion() -> None:
     body = " ".join(f"@%p{n} bra L{n}; {LOAD} L{n}: add.u32 %r1, %r1, %r1;" for n in range(3000))
     assert bytes_of(f"{STORE} {body}") == ((0, 12_000), (4, 4))
-
-
-def test_a_function_without_code_moves_nothing() -> None:
     assert moved([]) == Moved((0, 0), (0, 0), idle=True)

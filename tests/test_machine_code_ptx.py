@@ -5,6 +5,7 @@ import pytest
 
 from gpureport import machine_code
 from gpureport.machine_code import ptx
+from gpureport.records.measurement import MachineCode
 
 HEADER = ".version 8.3\n.target sm_90, texmode_independent\n.address_size 64\n"
 
@@ -104,9 +105,14 @@ CALLS = """
 MODULE = HEADER + STEP + LOOP + CALLS
 
 
+def read(module: str, kernel: str) -> MachineCode:
+    code = ptx.read(module, kernel)
+    assert code
+    return code
+
+
 def test_memory_is_counted_by_space_and_width_and_every_instruction_has_a_class() -> None:
-    code = ptx.read(MODULE, "step")
-    assert code is not None
+    code = read(MODULE, "step")
     assert code.form == "PTX"
     assert code.global_loads == {1: 1, 16: 2}
     assert code.global_stores == {1: 1, 16: 1}
@@ -117,18 +123,14 @@ def test_memory_is_counted_by_space_and_width_and_every_instruction_has_a_class(
 
 
 def test_only_branches_back_make_loops() -> None:
-    step, loop = ptx.read(MODULE, "step"), ptx.read(MODULE, "loop")
-    assert step is not None
-    assert loop is not None
-    assert not step.loops
-    assert loop.loops
+    step, loop = read(MODULE, "step"), read(MODULE, "loop")
+    assert (step.loops, loop.loops) == (False, True)
     assert step.loop is loop.loop is None  # a loop without loads is no main loop
     assert (loop.counts["local load"], loop.counts["local store"], loop.global_loads) == (1, 1, {})
 
 
 def test_called_functions_are_listed_and_not_counted() -> None:
-    code = ptx.read(MODULE, "calls")
-    assert code is not None
+    code = read(MODULE, "calls")
     assert code.calls == ("helper",)
     assert code.counts == {"parameter": 2, "call": 1, "global store": 1, "exit": 1}
     assert code.global_loads == {}
@@ -149,9 +151,7 @@ def test_called_functions_are_listed_and_not_counted() -> None:
     ],
 )
 def test_widths(instruction: str, width: int) -> None:
-    code = ptx.read(f".entry k()\n{{\n\t{instruction};\n\tret;\n}}", "k")
-    assert code is not None
-    assert code.global_loads == {width: 1}
+    assert read(f".entry k()\n{{\n\t{instruction};\n\tret;\n}}", "k").global_loads == {width: 1}
 
 
 GATHER = """
@@ -177,9 +177,8 @@ $L__BB0_1:
 
 @pytest.mark.parametrize(("end", "iterations"), [("16", 8), ("15", 8), ("%r10", None)])
 def test_the_main_loop_has_dependent_loads_and_iterations(end: str, iterations: int | None) -> None:
-    code = ptx.read(GATHER.replace("END", end), "gather")
-    assert code is not None
-    assert code.loop is not None
+    code = read(GATHER.replace("END", end), "gather")
+    assert code.loop
     assert (code.loop.loads, code.loop.rounds, code.loop.iterations) == (3, 2, iterations)
     assert code.loop.counts["fp32"] == 1
     assert code.loop.outside == {"exit": 1, "global store": 1, "move": 1, "parameter": 1}
@@ -187,8 +186,7 @@ def test_the_main_loop_has_dependent_loads_and_iterations(end: str, iterations: 
 
 def test_inline_assembly_in_one_line_is_read() -> None:
     body = "{ .reg .pred p; setp.ne.u32 p, %r1, 0; vote.sync.ballot.b32 %r2, p, -1; }\n\tret;"
-    code = ptx.read(f".entry k()\n{{\n\t// begin inline asm\n\t{body}\n}}", "k")
-    assert code is not None
+    code = read(f".entry k()\n{{\n\t// begin inline asm\n\t{body}\n}}", "k")
     assert code.counts == {"compare": 1, "exit": 1, "vote": 1}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -34,11 +35,6 @@ intr 12345 0 0
 """
 
 
-def test_ticks_are_summed_over_the_usable_cores() -> None:
-    assert core_ticks(STAT, {0, 1}) == (100 + 10 + 20 + 1 + 2 + 200 + 30 + 1, 34)
-    assert core_ticks(STAT, {1}) == (231, 4)
-
-
 @pytest.mark.parametrize(
     "stat",
     [
@@ -54,7 +50,9 @@ def test_ticks_are_summed_over_the_usable_cores() -> None:
         "\0\ufffd\n\ncpu0",
     ],
 )
-def test_ticks_that_cannot_be_read_are_missing(stat: str) -> None:
+def test_ticks_are_summed_over_the_usable_cores_and_unreadable_ones_are_missing(stat: str) -> None:
+    assert core_ticks(STAT, {0, 1}) == (100 + 10 + 20 + 1 + 2 + 200 + 30 + 1, 34)
+    assert core_ticks(STAT, {1}) == (231, 4)
     assert core_ticks(stat, {0}) is None
     assert core_ticks(STAT, {0, 7}) is None
 
@@ -67,31 +65,26 @@ def test_no_text_breaks_a_parser(text: str) -> None:
         assert value is None or 0 <= value < float("inf")
 
 
-def test_frequency_and_utilisation_are_read() -> None:
+def test_frequency_and_utilisation_are_read_and_the_clock_of_amdgpu_is_the_marked_state() -> None:
     assert frequency("2400000\n") == 2.4e9
     assert (frequency("0"), frequency("<unknown>"), frequency("-1")) == (None,) * 3
     assert frequency("1150\n", 1e6) == 1.15e9
     assert [readers.share(whole(text)) for text in ("0\n", "100\n", "101", "", "-5")] == [0.0, 1.0, None, None, None]
-
-
-def test_the_clock_of_amdgpu_is_the_marked_state() -> None:
     assert current_clock("0: 500Mhz\n1: 2124Mhz *\n2: 2500Mhz\n") == 2.124e9
     assert current_clock("S: 19Mhz *\n0: 500Mhz\n") is None  # asleep
     assert (current_clock("0: 500Mhz *\n1: 600Mhz *"), current_clock("0: 0Mhz *")) == (None, None)
 
 
-def test_an_amd_device_is_read_from_its_folder(tmp_path: Path) -> None:
+def test_amd_and_intel_devices_are_read_from_their_folders(tmp_path: Path) -> None:
     folder = tmp_path / "0000:03:00.0"
     folder.mkdir()
     assert Sysfs(folder.name, tmp_path)() == {}
     (folder / "gpu_busy_percent").write_text("37\n")
     (folder / "pp_dpm_sclk").write_bytes(b"0: 500Mhz\n1: 2124Mhz *\n\xff")
     assert Sysfs(folder.name, tmp_path)() == {"utilisation": 0.37, "clock_hz": 2.124e9}
-
-
-def test_the_clock_of_an_intel_device_is_read(tmp_path: Path) -> None:
-    (tmp_path / "0000:00:02.0" / "drm" / "card0").mkdir(parents=True)
-    (tmp_path / "0000:00:02.0" / "drm" / "card0" / "gt_act_freq_mhz").write_text("1150\n")
+    card = tmp_path / "0000:00:02.0" / "drm" / "card0"
+    card.mkdir(parents=True)
+    (card / "gt_act_freq_mhz").write_text("1150\n")
     assert Sysfs("0000:00:02.0", tmp_path)() == {"clock_hz": 1.15e9}
 
 
@@ -105,6 +98,11 @@ def test_totals_of_the_processor_count_from_the_first_reading(tmp_path: Path) ->
     assert processor()["cpu_busy_total_s"] == 0.0
     per_s = os.sysconf("SC_CLK_TCK")
     (tmp_path / "stat").write_text(stat_of(7000 + 3 * per_s, 40 + per_s))
+    for core in usable_cores():
+        folder = tmp_path / f"cpu{core}" / "cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_cur_freq").write_text("3100000\n")
+    assert processor.clock() == {"clock_hz": 3.1e9}
     state = processor()
     assert (state["cpu_busy_total_s"], state["cpu_steal_total_s"]) == (pytest.approx(3.0), pytest.approx(1.0))
 
@@ -113,14 +111,6 @@ def test_without_proc_the_processor_is_missing_and_not_idle(tmp_path: Path, monk
     monkeypatch.setattr(os, "getloadavg", MagicMock(side_effect=OSError))
     assert set(Processor(tmp_path, tmp_path)()) == {"cpu_own_total_s", "context_switches"}
     assert Processor(tmp_path, tmp_path).clock() == {}
-
-
-def test_the_frequency_is_the_median_of_some_cores(tmp_path: Path) -> None:
-    for core in usable_cores():
-        folder = tmp_path / f"cpu{core}" / "cpufreq"
-        folder.mkdir(parents=True)
-        (folder / "scaling_cur_freq").write_text("3100000\n")
-    assert Processor(tmp_path, tmp_path).clock() == {"clock_hz": 3.1e9}
 
 
 def test_the_machine_at_hand_is_read() -> None:
@@ -132,28 +122,18 @@ def test_the_machine_at_hand_is_read() -> None:
 class Nvml(FakeNvml):
     """Returns the given values; other queries are not supported."""
 
-    NVML_CLOCK_SM = 1
-
     def __init__(self, **values: object) -> None:
         super().__init__()
         self.values = values
+        self.nvmlDeviceGetComputeRunningProcesses = lambda _: [SimpleNamespace(pid=pid) for pid in self.value("pids")]
+        self.nvmlDeviceGetProcessUtilization = lambda *_: [use(*entry) for entry in self.value("uses")]
+        self.nvmlDeviceGetUtilizationRates = lambda _: SimpleNamespace(gpu=self.value("percent"))
+        self.nvmlDeviceGetCurrentClocksThrottleReasons = lambda _: self.value("mask")
 
-    def _value(self, name: str) -> object:
+    def value(self, name: str) -> Any:
         if name not in self.values:
             raise self.NVMLError
         return self.values[name]
-
-    def nvmlDeviceGetComputeRunningProcesses(self, handle: object) -> object:  # noqa: ARG002, N802
-        return [SimpleNamespace(pid=pid) for pid in self._value("pids")]  # type: ignore[attr-defined]
-
-    def nvmlDeviceGetProcessUtilization(self, handle: object, since_us: int) -> object:  # noqa: ARG002, N802
-        return [use(*entry) for entry in self._value("uses")]  # type: ignore[attr-defined]
-
-    def nvmlDeviceGetUtilizationRates(self, handle: object) -> object:  # noqa: ARG002, N802
-        return SimpleNamespace(gpu=self._value("percent"))
-
-    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: object) -> object:  # noqa: ARG002, N802
-        return self._value("mask")
 
 
 def use(pid: int, percent: int, stamp: int = 1) -> SimpleNamespace:
@@ -175,6 +155,9 @@ def test_utilisation_and_reasons_are_read() -> None:
     assert found["throttle_reasons"] == ("idle", "power cap")
     assert found["other_processes"] == 1
     assert found["others_utilisation"] == 0.3
+    assert readers.reasons(0x8 | 0x40 | 0x1000) == ("hardware slowdown", "hardware thermal slowdown", "reason 0x1000")
+    assert readers.reasons(0) == ()
+    assert [readers.share(percent) for percent in (0, 100, 101, -1, None)] == [0.0, 1.0, None, None, None]
 
 
 @pytest.mark.parametrize(
@@ -206,12 +189,6 @@ def test_own_pid_is_known_once_the_process_was_the_only_one() -> None:
 )
 def test_use_by_others_excludes_this_process(uses: list[tuple[int, ...]], own: int | None, share: float | None) -> None:
     assert readers.others_share([use(*entry) for entry in uses], own) == share
-
-
-def test_reasons_have_names_and_unknown_ones_numbers() -> None:
-    assert readers.reasons(0) == ()
-    assert readers.reasons(0x8 | 0x40 | 0x1000) == ("hardware slowdown", "hardware thermal slowdown", "reason 0x1000")
-    assert [readers.share(percent) for percent in (0, 100, 101, -1, None)] == [0.0, 1.0, None, None, None]
 
 
 def test_sources_depend_on_kind_and_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,27 +239,14 @@ def test_only_calls_that_may_run_kernels_occupy_the_device() -> None:
             backend.clock_s += 3.0
             assert watch.reading().occupied_total_s == 3.0  # a call that has not ended
         assert watch.reading().at_s == 10.0
-        assert watch.reading().occupied_total_s == 3.0
-
-
-def test_calls_are_forwarded_and_counted() -> None:
-    backend = FakeBackend()
-    with Watch(backend, [], period_s=60) as watch:
-        counted = watch.counted(backend)
         backend.run = lambda launches: setattr(backend, "clock_s", backend.clock_s + len(launches))  # type: ignore[method-assign]
         counted.run([1, 2, 3])  # type: ignore[list-item]
-        assert watch.reading().occupied_total_s == 3.0
         with pytest.raises(KeyError):
             counted.free(7)  # type: ignore[arg-type]
-
-
-def test_a_failed_call_ends_its_occupation() -> None:
-    backend = FakeBackend()
-    with Watch(backend, [], period_s=60) as watch:
         with pytest.raises(KeyError):
-            watch.counted(backend).read(7, 1)  # type: ignore[arg-type]
+            counted.read(7, 1)  # type: ignore[arg-type]
         backend.clock_s += 1.0
-        assert watch.reading().occupied_total_s == 0.0
+        assert watch.reading().occupied_total_s == 6.0  # a failed call has ended
 
 
 def test_spans_are_in_the_clock_of_the_backend() -> None:

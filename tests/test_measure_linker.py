@@ -34,7 +34,6 @@ np.testing.assert_allclose(found, np.sqrt(values) + np.sin(values), rtol=1e-6)
 
 
 def path_with(folder: Path, *programs: str) -> str:
-    """Return a PATH that contains only empty programs with these names."""
     for name in programs:
         (folder / name).touch(0o755)
     return str(folder)
@@ -82,7 +81,6 @@ def test_neither_compiler_nor_tcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 def test_pocl_runs_kernels_without_a_compiler(tmp_path: Path) -> None:
-    """A kernel that calls the mathematics library runs with an empty PATH."""
     pytest.importorskip("pocl_binary_distribution")
     (problem,) = kernel_problems([of_wheel()])
     if problem:

@@ -6,14 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pyopencl as cl
 import pytest
 
-from gpureport.errors import DeviceError
 from gpureport.measure.backends import opencl
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import AllocationError, BuildError, LaunchError
-from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.sweep import Task, measure_workload
 from gpureport.records.measurement import Measurement
@@ -37,11 +34,6 @@ kernel void local_sum(global uint *out, local uint *mine) {
 
 
 @pytest.fixture(scope="module")
-def device() -> PresentDevice:
-    return working().device
-
-
-@pytest.fixture(scope="module")
 def shared() -> OpenCLBackend:
     return OpenCLBackend(working())
 
@@ -59,7 +51,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def test_a_rest_ends_when_the_clocks_have_fallen(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rest_ends_when_clocks_or_time_say_so(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     queried: list[PresentDevice] = []
 
     def idle(device: PresentDevice) -> bool:
@@ -71,11 +63,6 @@ def test_a_rest_ends_when_the_clocks_have_fallen(backend: OpenCLBackend, monkeyp
     backend.rest(60.0)
     assert backend.now() - began < 30
     assert queried == [backend.device] * 3
-
-
-def test_without_known_clocks_a_rest_takes_the_whole_time(
-    backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr("gpureport.measure.backends.nvidia.is_idle", lambda _: False)
     began = backend.now()
     backend.rest(0.12)
@@ -88,22 +75,6 @@ def test_the_loader_of_this_process_finds_one_runtime(shared: OpenCLBackend) -> 
     assert [d.index for d in listed] == list(range(len(listed)))
     assert listed[candidate.position].name == shared.device.name
     assert {d.platform for d in listed} == {shared.device.platform}
-
-
-def test_a_process_loads_no_second_runtime(shared: OpenCLBackend) -> None:
-    other = RuntimeDevice(shared.device, Runtime("/another/library.so"), 0)
-    with pytest.raises(DeviceError, match="this process has loaded another OpenCL runtime"):
-        OpenCLBackend(other)
-
-
-def test_a_loader_without_platforms_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none() -> None:
-        raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
-
-    for answer in (none, list):
-        monkeypatch.setattr(cl, "get_platforms", answer)
-        with pytest.raises(DeviceError, match="it lists no device"):
-            opencl.list_devices()
 
 
 @pytest.mark.parametrize("nbytes", [4, 40, 4096, 100_003])
@@ -176,10 +147,8 @@ def test_local_memory_comes_from_the_compiler(backend: OpenCLBackend, source: st
     made = backend.compilation(launch)
     assert made.kernel == "local_sum"
     assert made.options.startswith("-DUNUSED")
-    assert made.local_memory_bytes is not None
-    assert made.local_memory_bytes >= 128
-    assert made.max_work_group is not None
-    assert made.max_work_group >= 32
+    assert (made.local_memory_bytes or 0) >= 128
+    assert (made.max_work_group or 0) >= 32
     backend.run([launch])
     assert backend.read(out, 8).view(np.uint32).tolist() == [1, 1]
 
@@ -190,7 +159,7 @@ def test_a_workload_from_verification_to_samples(backend: OpenCLBackend, source:
     settings = SweepSettings(Limits(2**26, 2**25, 64, quick=True), budget_s=20.0)
     task = Task(workload, (workload.sweep(64, 2**16, local=8),), settings)
     (measured,) = measure_workload(backend, task, Steps())
-    assert measured.verification is not None
+    assert measured.verification
     assert measured.verification.passed, measured.verification.message
     assert measured.skipped is None
     assert all(len(p.samples_s) >= 3 and min(p.samples_s) > 0 for p in measured.points)

@@ -88,18 +88,13 @@ def test_the_newest_of_several_libraries_of_a_size_is_read(process: Process) -> 
     assert libraries.read("a", "step", (64, 1, 1)) == b"AA/X 64-1-1-goffs0-smallgrid"
 
 
-def test_an_ambiguous_library_is_not_read(process: Process) -> None:
+def test_an_ambiguous_library_is_not_read_and_a_system_without_maps_has_none(process: Process) -> None:
     process.load("AA/X", "step", "64-1-1")
     process.load("BB/Y", "step", "64-1-1")
-    libraries = KernelLibraries(process.maps)
-    libraries.note("a", "step", (64,))
-    assert libraries.read("a", "step", (64,)) == b""
-
-
-def test_a_system_without_maps_has_no_libraries(process: Process) -> None:
-    libraries = KernelLibraries(process.maps.with_name("absent"))
-    libraries.note("a", "step", (64,))
-    assert libraries.read("a", "step", (64,)) == b""
+    for maps in (process.maps, process.maps.with_name("absent")):
+        libraries = KernelLibraries(maps)
+        libraries.note("a", "step", (64,))
+        assert libraries.read("a", "step", (64,)) == b""
 
 
 pytestmark = pytest.mark.xdist_group("opencl")

@@ -3,21 +3,18 @@
 
 import json
 import re
-import resource
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.measure import presence
-from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
+from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child
 from gpureport.measure.presence import ChosenDevice, choose_working, find_devices, kernel_problems
 from gpureport.measure.selection import named
@@ -68,13 +65,11 @@ def install(vendors: Path, library: object, name: str = "a.icd") -> Path:
 
 @pytest.fixture
 def isolated(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The faulty runtime is the only one."""
     monkeypatch.setenv("OCL_ICD_VENDORS", str(faulty))
 
 
 @pytest.fixture
 def nothing_else(monkeypatch: pytest.MonkeyPatch, vendors: Path) -> Path:
-    """No runtime of this Python environment is found."""
     monkeypatch.setattr(presence, "installed_runtimes", lambda: _of(vendors))
     return vendors
 
@@ -106,17 +101,6 @@ def test_a_device_whose_kernels_do_not_build_is_listed_with_the_compilers_error(
     assert main(["devices", "--json"]) == 0
     (device,) = json.loads(capsys.readouterr().out)
     assert (device["runs_kernels"], device["problem"]) == (False, BUILD_FAILS)
-
-
-def test_no_runtime_is_recommended_if_another_runtime_of_the_cpu_works(
-    vendors: Path, faulty: Path, capsys: Captured
-) -> None:
-    install(vendors, faulty)
-    assert main(["devices"]) == 0
-    (remark,) = (
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("0: This device runs no kernels")
-    )
-    assert remark.endswith(f"{BUILD_FAILS}.")
 
 
 @pytest.mark.usefixtures("isolated")
@@ -200,14 +184,6 @@ def test_nothing_installed_has_its_own_error(nothing_else: Path, capsys: Capture
     assert last_line(capsys).startswith("gpureport: no OpenCL runtime is installed; install the device's OpenCL driver")
 
 
-def test_a_broken_runtime_is_a_note_if_others_work(vendors: Path, capsys: Captured) -> None:
-    path = install(vendors, "/nowhere/libnone.so")
-    assert main(["devices", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert f"Note: {path}: its library cannot be loaded" in captured.err
-    assert any(device["runs_kernels"] for device in json.loads(captured.out))
-
-
 def test_one_driver_that_is_registered_twice_is_listed_once(vendors: Path, faulty: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.so"
     shutil.copy(faulty, copy)
@@ -218,30 +194,16 @@ def test_one_driver_that_is_registered_twice_is_listed_once(vendors: Path, fault
     assert [device.name for device in devices].count("Faulty CPU") == 1
 
 
-def test_other_runtimes_of_the_cpu_are_remarks(vendors: Path, faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The better one is used: PoCL before others, the newer before the older."""
-    install(vendors, faulty)
-    found = find_devices()
-    versions = {"Faulty CPU": "PoCL 9.0"}
-
-    def renamed(each: RuntimeDevice) -> RuntimeDevice:
-        driver = versions.get(each.device.name, "PoCL 1.0").removeprefix("PoCL ")
-        pocl = {"kind": "cpu", "platform": "Portable Computing Language", "driver": driver}
-        return replace(each, device=each.device.model_copy(update=pocl))
-
-    two = replace(found, candidates=tuple(renamed(each) for each in (found.candidates[0], working())))
-    two = replace(
-        two,
-        candidates=tuple(
-            replace(each, device=each.device.model_copy(update={"index": n})) for n, each in enumerate(two.candidates)
-        ),
-    )
-    stand_in(monkeypatch, *two.devices)
+def test_other_runtimes_of_the_cpu_are_remarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The better one is used: the newer PoCL before the older."""
+    pocl = PRESENT.model_copy(update={"kind": "cpu", "platform": "Portable Computing Language", "driver": "9.0"})
+    older = pocl.model_copy(update={"index": 1, "driver": "1.0"})
+    stand_in(monkeypatch, pocl, older)
     choice = chosen("auto")
-    assert choice.candidate.device.name == "Faulty CPU"
+    assert choice.candidate.device == pocl
     (remark,) = choice.remarks
     assert remark.startswith("PoCL 9.0 is used for this CPU")
-    assert remark.endswith(f": 1 = {named(two.devices[1])}")
+    assert remark.endswith(f": 1 = {named(older)}")
 
 
 def test_a_gpu_that_runs_no_kernels_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,21 +211,11 @@ def test_a_gpu_that_runs_no_kernels_is_skipped(monkeypatch: pytest.MonkeyPatch) 
     stand_in(monkeypatch, PRESENT, cpu, problems={0: "it is on fire"})
     choice = chosen("auto")
     assert choice.candidate.device == cpu
-    (remark,) = choice.remarks
-    assert remark.startswith("Fake Device (Fake Platform, driver 1.0) is skipped")
-    assert remark.endswith("it is on fire")
-    with pytest.raises(
-        DeviceError, match=r"^Fake Device .* runs no kernels: it is on fire; install its current driver"
-    ):
+    assert [remark.endswith("it is on fire") for remark in choice.remarks] == [True]
+    with pytest.raises(DeviceError, match=r"^Fake Device .* runs no kernels: it is on fire; install its current"):
         choose_working("Fake Device")
-
-
-def test_if_no_device_runs_kernels_the_error_contains_each_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu = PRESENT.model_copy(update={"index": 1, "kind": "cpu", "name": "Some CPU"})
     stand_in(monkeypatch, PRESENT, cpu, problems={0: "it is on fire", 1: "it is flooded"})
-    with pytest.raises(
-        DeviceError, match=r"^no device of this machine runs kernels; .* on fire; .* flooded; install another OpenCL"
-    ):
+    with pytest.raises(DeviceError, match=r"^no device of this machine runs kernels; .* on fire; .* flooded; install"):
         choose_working("auto")
 
 
@@ -294,42 +246,6 @@ def test_a_selected_runtime_without_devices_is_a_failure(
     for name, code in (("broken", 1), ("Radeon", 2)):
         assert main(["measure", "--device", name]) == code
         assert "broken.icd: its driver crashed (SIGABRT)" in last_line(capsys)
-
-
-def test_a_process_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(subprocess, "Popen", refuse)
-    assert main(["devices"]) == 1
-    assert last_line(capsys).endswith("(Resource temporarily unavailable)")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null"])
-def test_all_devices_are_found_without_a_writable_home(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = find_devices().devices
-    monkeypatch.setenv("HOME", home)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("POCL_CACHE_DIR", raising=False)
-    found = find_devices()
-    assert [each.name for each in found.devices] == [each.name for each in before]
-    assert kernel_problems(found.candidates)[working().device.index] is None
-
-
-def test_the_error_contains_a_limit_of_memory(vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    large = tmp_path / "large.c"
-    large.write_text("char large[1L << 31];")
-    path = install(vendors, compiled(large, tmp_path))
-    popen, limits = subprocess.Popen, (3 * 2**29, resource.getrlimit(resource.RLIMIT_AS)[1])
-
-    def limited(*line: Any, **options: Any) -> Any:
-        return popen(*line, **options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits))
-
-    monkeypatch.setattr(subprocess, "Popen", limited)
-    (told,) = (each for each in find_devices().failures if each.startswith(str(path)))
-    assert told.startswith(f"{path}: its library cannot be loaded (")
-    assert told.endswith("; memory is limited to 1536 MiB (ulimit -v)")
 
 
 def test_an_interrupt_ends_the_processes(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:

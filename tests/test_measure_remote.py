@@ -1,7 +1,6 @@
 """Measuring in a separate process: if it ends for any reason, only one workload is lost."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-import html
 import os
 import re
 import signal
@@ -31,7 +30,7 @@ from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Limits
 from tests.fake_backend import Steps
-from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Huge, Slow, Sound, Unbuildable, Wrong
+from tests.faulty_workloads import After, Crashing, CrashingOnce, Endless, Huge, Sound, Unbuildable, Wrong
 from tests.present import working
 
 pytestmark = [
@@ -47,7 +46,6 @@ on_a_cpu = pytest.mark.skipif("working().device.kind != 'cpu'", reason="no such 
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The process finds the workloads of these tests."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     monkeypatch.chdir(tmp_path)
 
@@ -82,7 +80,6 @@ def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None =
 
 
 def children() -> set[str]:
-    """The processes that this one started."""
     tasks = Path("/proc/self/task").iterdir()
     return {pid for task in tasks for pid in (task / "children").read_text().split()}
 
@@ -119,14 +116,6 @@ def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
     assert all(point.samples_s for each in measured(measurer, After()).measurements for point in each.points)
 
 
-@pytest.mark.slow
-@on_a_cpu
-def test_a_workload_is_retried_after_a_crash_during_builds_ahead(measurer: RemoteMeasurer) -> None:
-    measurer.build_ahead([])
-    os.kill(measurer._child._process.pid, signal.SIGKILL)
-    assert not any(each.failed for each in measured(measurer, Sound()).measurements)
-
-
 def test_a_retry_is_recorded_and_keeps_the_completed_sweeps(measurer: RemoteMeasurer) -> None:
     measurer.build_ahead([])
     steps = Steps()
@@ -159,11 +148,6 @@ def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer
     assert all(each.failed for each in measured(measurer, Unbuildable()).measurements)
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
     assert measurer._child._process.pid != first
-
-
-@pytest.mark.slow
-def test_slow_checks_do_not_exceed_the_limit(measurer: RemoteMeasurer) -> None:
-    assert not any(each.failed for each in measured(measurer, Slow()).measurements)
 
 
 def test_wrong_results_and_too_little_memory_affect_only_their_own_points(measurer: RemoteMeasurer) -> None:
@@ -303,24 +287,6 @@ def test_a_run_continues_after_a_crash_and_a_hang(monkeypatch: pytest.MonkeyPatc
     assert {m.key.variant for m in report.measurements if m.failed} == {"crashing", "endless"}
     complete = {m.key.variant for m in report.measurements if all(point.samples_s for point in m.points) and m.points}
     assert complete == {"sound", "crashing", "endless", "after"}  # the faulty ones with their first sweep
-
-
-@pytest.mark.slow
-def test_a_crash_without_loss_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    install(monkeypatch, CrashingOnce(), After())
-    assert main(["measure", "--quick", "-o", "r.json"]) == 0
-    reason = "its driver crashed (SIGKILL) (while measuring test/crashing_once: many)"
-    (note,) = (line for line in capsys.readouterr().err.splitlines() if reason in line)
-    report = load_report(Path("r.json"))
-    assert {name: info.restarted for name, info in report.workloads.items()} == {
-        "test/crashing_once": reason,
-        "test/after": "",
-    }
-    assert not report.failed_variants
-    assert main(["render", "r.json", "--no-pdf"]) == 0
-    sentence = note.removeprefix("gpureport: the ")
-    page = html.unescape(Path("r.html").read_text())
-    assert sentence in page[: page.index('class="contents"')]
 
 
 def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -4,6 +4,7 @@
 import os
 import sys
 from pathlib import Path
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -59,30 +60,25 @@ def test_an_icd_file_without_a_library_is_a_problem(vendors: Path, content: str,
     assert installed_runtimes() == (Runtime("", str(path), problem),)
 
 
-def test_other_than_regular_files_are_not_opened(vendors: Path) -> None:
+def test_other_than_regular_files_are_not_opened(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(vendors / "fifo.icd")
     (vendors / "folder.icd").mkdir()
     (vendors / "loop.icd").symlink_to("loop.icd")
     assert [each.problem for each in installed_runtimes()] == ["the file cannot be read"] * 3
+    path = icd(vendors.parent / "other", "x.icd", "libx.so")
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(path))
+    monkeypatch.setattr(os, "stat", Mock(side_effect=PermissionError(13, "Permission denied")))
+    assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
 
 
-@pytest.mark.parametrize("variable", ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"])
-def test_a_folder_in_the_environment_replaces_the_systems(
-    vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
-) -> None:
-    icd(vendors, "system.icd", "libsystem.so")
-    mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
-    monkeypatch.setenv(variable, str(mine.parent))
-    assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)
-
-
-def test_a_file_or_a_library_in_the_environment_is_the_only_runtime(
+def test_a_folder_a_file_or_a_library_in_the_environment_is_the_only_runtime(
     vendors: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     icd(vendors, "system.icd", "libsystem.so")
     mine = icd(tmp_path / "mine", "mine.icd", "libmine.so")
-    monkeypatch.setenv("OCL_ICD_VENDORS", str(mine))
-    assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)
+    for variables in ({"OCL_ICD_VENDORS": mine.parent}, {"OPENCL_VENDOR_PATH": mine.parent}, {"OCL_ICD_VENDORS": mine}):
+        with patch.dict(os.environ, {name: str(path) for name, path in variables.items()}):
+            assert installed_runtimes() == (Runtime("libmine.so", str(mine)),)
     monkeypatch.setenv("OCL_ICD_VENDORS", "libmine.so")
     assert installed_runtimes() == (Runtime("libmine.so", "OCL_ICD_VENDORS=libmine.so"),)
 
@@ -124,15 +120,3 @@ def test_a_loaded_runtime_leaves_the_environment_as_it_was(monkeypatch: pytest.M
         pass
     with pytest.raises(DeviceError, match=r"has loaded another OpenCL runtime \(liba.so\)"), Runtime("b").loading():
         pass
-
-
-def test_a_path_without_permission_is_a_problem(vendors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = icd(vendors, "x.icd", "libx.so")
-
-    def refuse(*_: object, **__: object) -> os.stat_result:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "stat", refuse)
-    assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)
-    monkeypatch.setenv("OCL_ICD_VENDORS", str(path))
-    assert installed_runtimes() == (Runtime("", str(path), "the file cannot be read"),)

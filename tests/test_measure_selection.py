@@ -19,7 +19,6 @@ Named = tuple[str, str, Kind]
 
 
 def present(*named: Named) -> tuple[PresentDevice, ...]:
-    """Return devices with these platforms and names; the first is the largest."""
     return tuple(
         PRESENT.model_copy(
             update={"index": n, "platform": platform, "name": name, "kind": kind, "compute_units": 1000 - n}

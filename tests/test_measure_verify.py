@@ -10,14 +10,11 @@ from gpureport.measure.verify import difference, verify
 from tests.fake_backend import CopyWorkload, FakeBackend
 
 
-def test_right_results_pass() -> None:
+def test_right_results_pass_and_wrong_ones_are_reported() -> None:
     result = verify(FakeBackend(), CopyWorkload(), np.random.default_rng(0))
     assert result.passed
     assert result.cases == ("items = 7; 1 dispatch", "items = 187; 1 dispatch")
     assert result.message == ""
-
-
-def test_wrong_results_are_reported() -> None:
     backend = FakeBackend(wrong=True)
     result = verify(backend, CopyWorkload(), np.random.default_rng(0))
     assert not result.passed

@@ -25,13 +25,12 @@ WORKLOADS = (Copy(), Wide(), Again(), Missing())
 
 
 def states(earlier: Report | None = None, backend: FakeBackend | None = None) -> list[Report]:
-    """Every state that a run saves."""
     saved: list[Report] = []
     run(plan(*WORKLOADS), LocalMeasurer(backend or FakeBackend()), saved.append, Steps(), earlier)
     return saved
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     monkeypatch.chdir(tmp_path)
     install(monkeypatch, FakeBackend, WORKLOADS)
@@ -45,16 +44,7 @@ def test_a_run_that_is_continued_ends_with_the_measurements_of_one_that_was_not(
     assert [report.status for report in whole] == ["partial"] * 5 + ["complete"]
     continued = states(whole[at])[-1]
     assert continued.status == "complete"
-    assert [m.key for m in continued.measurements] == [m.key for m in whole[-1].measurements]
-    for mine, other in zip(continued.measurements, whole[-1].measurements, strict=True):
-        assert [p.point for p in mine.points] == [p.point for p in other.points]
-        assert [p.samples_s for p in mine.points] == [pytest.approx(p.samples_s) for p in other.points]
-    for name in ("predictions", "observations", "findings", "evidence", "explanations"):
-        mine, other = getattr(continued, name), getattr(whole[-1], name)
-        assert {repr(getattr(each, "key", None)) for each in mine} == {
-            repr(getattr(each, "key", None)) for each in other
-        }
-        assert len(mine) == len(other)
+    assert_equal(continued, whole[-1])
     assert continued.workloads == whole[-1].workloads
     assert continued.created_at == whole[-1].created_at
     assert len(continued.resumed_at) == 1
@@ -95,7 +85,7 @@ def test_a_workload_that_failed_is_measured_again() -> None:
     assert len(continued.measurements) == 4
 
 
-def test_the_command_continues_with_the_settings_of_the_run(fake: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+def test_the_command_continues_with_the_settings_of_the_run() -> None:
     assert main(["measure", "--quick", "--seed", "5", "-o", f"out/{FILE_NAME}"]) == 0
     report = load_report(Path("out"))
     save_report(
@@ -120,9 +110,7 @@ def test_of_a_complete_run_only_the_documents_are_written(fake: pytest.MonkeyPat
     assert Path("out", FILE_NAME).read_bytes() == before
 
 
-def test_documents_of_a_run_that_is_continued_are_named_after_its_report(
-    fake: pytest.MonkeyPatch,  # noqa: ARG001
-) -> None:
+def test_documents_of_a_run_that_is_continued_are_named_after_its_report() -> None:
     assert main(["measure", "-o", "m2.json"]) == 0
     Path("m1.html").write_text("of another report")
     Path("report.html").write_text("of another report")
@@ -131,26 +119,14 @@ def test_documents_of_a_run_that_is_continued_are_named_after_its_report(
     assert Path("report.html").read_text() == "of another report"
 
 
-def test_a_new_measurement_leaves_no_documents_of_an_earlier_one(
-    fake: pytest.MonkeyPatch,  # noqa: ARG001
-    capsys: Captured,
-) -> None:
-    assert main(["measure", "-o", "m1.json"]) == 0
-    assert main(["render", "m1.json", "--no-pdf"]) == 0
-    assert main(["measure", "-o", "m1.json"]) == 2
-    assert "m1.json: already exists" in capsys.readouterr().err
-    assert main(["measure", "-o", "m1.json", "--force"]) == 0
-    assert [path.name for path in Path().iterdir()] == ["m1.json"]
-
-
 @pytest.mark.parametrize("options", [["--quick"], ["-o", "other"], ["--seed", "1", "--runs", "2"]])
-def test_settings_beside_it_are_refused(fake: pytest.MonkeyPatch, capsys: Captured, options: list[str]) -> None:  # noqa: ARG001
+def test_settings_beside_it_are_refused(capsys: Captured, options: list[str]) -> None:
     for command in ([], ["measure"]):
         assert main([*command, "--resume", "out", *options]) == 2
         assert "cannot be combined with --resume" in capsys.readouterr().err
 
 
-def test_another_device_does_not_continue_it(fake: pytest.MonkeyPatch, capsys: Captured) -> None:  # noqa: ARG001
+def test_another_device_does_not_continue_it(capsys: Captured) -> None:
     assert main(["measure", "-o", "r.json"]) == 0
     report = load_report(Path("r.json"))
     assert report.machine
@@ -210,7 +186,7 @@ def _present(report: Report, **values: object) -> Report:
     return report.model_copy(update={"machine": report.machine.model_copy(update={"opencl": opencl})})
 
 
-def test_a_run_that_has_not_ended_is_not_continued(fake: pytest.MonkeyPatch, capsys: Captured) -> None:  # noqa: ARG001
+def test_a_run_that_has_not_ended_is_not_continued(capsys: Captured) -> None:
     assert main(["measure", "-o", "r.json"]) == 0
     before = Path("r.json").read_bytes()
     with reserved(Path("r.lock")):
@@ -228,8 +204,7 @@ class Stopped(Steps):
         super().__init__()
         self._label = label
 
-    def advance(self, label: str, done: float) -> None:
-        """Raise there."""
+    def advance(self, label: str, done: float) -> None:  # noqa: D102 - see the protocol
         if label == self._label:
             raise KeyboardInterrupt
         super().advance(label, done)
@@ -252,9 +227,8 @@ def resumed(earlier: Report, saved: list[Report] | None = None) -> tuple[Report,
     return report, list(dict.fromkeys(label for label, _ in steps.seen))
 
 
-def assert_whole(report: Report) -> None:
+def assert_equal(report: Report, whole: Report) -> None:
     """Nothing is missing, nothing is there twice, and specification predictions are those made before measuring."""
-    whole = run(plan(Copy(), Two()), LocalMeasurer(FakeBackend()), lambda _: None, Steps())
     assert [m.key for m in report.measurements] == [m.key for m in whole.measurements]
     for mine, other in zip(report.measurements, whole.measurements, strict=True):
         assert [p.point for p in mine.points] == [p.point for p in other.points]
@@ -266,11 +240,15 @@ def assert_whole(report: Report) -> None:
     )
     assert len(report.findings) == len(whole.findings)
     assert len(report.evidence) == len(whole.evidence)
+
+
+def assert_whole(report: Report) -> None:
+    assert_equal(report, run(plan(Copy(), Two()), LocalMeasurer(FakeBackend()), lambda _: None, Steps()))
     times = [reading.at_s for each in report.conditions for reading in each.readings]
     assert times == sorted(times)
 
 
-def test_sweeps_of_an_interrupted_workload_are_saved_and_not_measured_again() -> None:
+def test_sweeps_of_a_workload_that_is_interrupted_once_or_twice_are_saved_and_not_measured_again() -> None:
     report = interrupted(Stopped("test/two: many"))
     assert (report.status, report.unfinished) == ("partial", ("test/two",))
     assert [str(m.key) for m in report.measurements] == ["test/copy/size", "test/two/size"]
@@ -285,12 +263,8 @@ def test_sweeps_of_an_interrupted_workload_are_saved_and_not_measured_again() ->
     made = {p.key: p for p in report.predictions if p.kind == "specification"}
     assert made[continued.measurements[1].key] in continued.predictions
     assert_whole(continued)
-
-
-def test_a_continued_run_that_is_interrupted_as_well_loses_nothing() -> None:
-    once = interrupted(Stopped("test/two: many"))
-    twice = interrupted(Stopped("test/two: many"), earlier=once)
-    assert twice.measurements == once.measurements
+    twice = interrupted(Stopped("test/two: many"), earlier=report)
+    assert twice.measurements == report.measurements
     continued, _ = resumed(twice)
     assert len(continued.resumed_at) == 2
     assert_whole(continued)
@@ -312,8 +286,11 @@ def test_a_workload_that_was_measured_and_not_looked_into_is_looked_into(monkeyp
     assert_whole(continued)
 
 
-def test_sweeps_are_measured_again_if_their_points_have_changed() -> None:
+def test_sweeps_are_measured_again_if_they_failed_or_their_points_have_changed() -> None:
     report = interrupted(Stopped("test/two: many"))
+    failed = report.measurements[1].model_copy(update={"failed": True})
+    continued, _ = resumed(report.model_copy(update={"measurements": (report.measurements[0], failed)}))
+    assert_whole(continued)
     shorter = [p.model_copy(update={"points": p.points[1:]}) for p in report.predictions]
     continued, done = resumed(report.model_copy(update={"predictions": tuple(shorter)}))
     assert done == ["test/two: checking results", "test/two: size", "test/two: many"]
@@ -321,13 +298,6 @@ def test_sweeps_are_measured_again_if_their_points_have_changed() -> None:
     assert all(
         p.points == points[p.key] for p in continued.predictions if p.kind == "specification" and p.key.variant == "two"
     )
-
-
-def test_sweeps_that_a_failure_has_cost_are_measured_again() -> None:
-    report = interrupted(Stopped("test/two: many"))
-    failed = report.measurements[1].model_copy(update={"failed": True})
-    continued, _ = resumed(report.model_copy(update={"measurements": (report.measurements[0], failed)}))
-    assert_whole(continued)
 
 
 def test_the_end_of_a_process_is_recorded_though_the_run_is_interrupted() -> None:

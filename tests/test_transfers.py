@@ -63,13 +63,16 @@ def test_a_transfer_takes_its_latency_and_the_time_of_the_link() -> None:
     assert found.time_s < both.time_s < 2 * found.time_s
 
 
-def test_ordinary_memory_is_also_copied_by_the_host() -> None:
+def test_ordinary_memory_is_also_copied_by_the_host_and_shared_memory_only() -> None:
     device = TOY.model_copy(update={"link": Link.pcie(5, 16)})
-    times = [
-        transfer_time(device, HostTraffic(2.0**28, 0.0, memory)).time_s for memory in ("pinned", "pageable", "mapped")
-    ]
+    kinds: tuple[Memory, ...] = ("pinned", "pageable", "mapped")
+    times = [transfer_time(device, HostTraffic(2.0**28, 0.0, memory)).time_s for memory in kinds]
     assert times[0] + 2.0**28 / device.host_link.host_copy_bytes_per_s == pytest.approx(times[1])
     assert times[2] - times[1] == pytest.approx(device.host_link.call_s)
+    shared = TOY.model_copy(update={"link": Link(kind="shared")})
+    found = transfer_time(shared, HostTraffic(1e9, 0.0, "pinned"))
+    assert found.time_s == pytest.approx(shared.host_link.call_s + 1e9 / shared.host_link.host_copy_bytes_per_s)
+    assert "link" not in found.ceilings_s
 
 
 def test_the_smallest_transfers_take_calls_or_the_latency_of_the_device() -> None:
@@ -85,13 +88,6 @@ def test_the_smallest_transfers_take_calls_or_the_latency_of_the_device() -> Non
     assert time_s(0, 4, "mapped") == pytest.approx(2 * link.call_s, rel=1e-3)
     assert time_s(0, 4, "pinned", by_host=False) == pytest.approx(link.latency_s, rel=1e-3)
     assert time_s(4, 4, "pinned", by_host=False) == pytest.approx(link.call_s, rel=1e-3)
-
-
-def test_shared_memory_needs_only_a_copy() -> None:
-    device = TOY.model_copy(update={"link": Link(kind="shared")})
-    found = transfer_time(device, HostTraffic(1e9, 0.0, "pinned"))
-    assert found.time_s == pytest.approx(device.host_link.call_s + 1e9 / device.host_link.host_copy_bytes_per_s)
-    assert "link" not in found.ceilings_s
 
 
 @pytest.mark.parametrize("latency_s", [1e-6, 2e-5])
@@ -166,7 +162,7 @@ def _present(generation: int | None, lanes: int | None) -> PresentDevice:
     ("generation", "lanes", "expected"),
     [(4, 16, None), (None, None, None), (5, 16, None), (3, 16, 15.754e9), (4, 4, 7.877e9)],
 )
-def test_a_narrower_or_slower_link_replaces_the_listed_one(
+def test_a_narrower_or_slower_link_replaces_the_listed_one_and_that_of_a_draft(
     generation: int | None, lanes: int | None, expected: float | None
 ) -> None:
     found = corrected(DATABASE.device("nvidia/rtx_4090"), _present(generation, lanes))
@@ -174,6 +170,9 @@ def test_a_narrower_or_slower_link_replaces_the_listed_one(
     if expected is not None:
         device = DATABASE.device("nvidia/rtx_4090", found.values)
         assert device.host_link.bandwidth_bytes_per_s == pytest.approx(expected, rel=1e-3)
+    draft = DATABASE.match(_present(generation, lanes).model_copy(update={"name": "Unheard-of 9000"}))
+    assert draft.draft
+    assert draft.device.link == (Link.pcie(generation, lanes) if generation and lanes else None)
 
 
 def test_the_link_counts_while_data_are_transferred() -> None:
@@ -181,28 +180,11 @@ def test_the_link_counts_while_data_are_transferred() -> None:
     device = DATABASE.device("nvidia/h200_sxm")
     idle = Reading(at_s=0.0, link_generation=1, link_lanes=16)
     busy = Reading(at_s=1.0, measuring=True, link_generation=3, link_lanes=16)
-    report = make_report().model_copy(
-        update={
-            "device": device,
-            "conditions": (
-                Conditions(workload="memory/read", readings=(busy.model_copy(update={"link_generation": 5}),)),
-                Conditions(workload="transfer/pinned", readings=(idle, busy)),
-            ),
-        }
-    )
-    fast = report.model_copy(
-        update={"conditions": (report.conditions[0].model_copy(update={"workload": "transfer/pinned"}),)}
-    )
-
+    read = Conditions(workload="memory/read", readings=(busy.model_copy(update={"link_generation": 5}),))
+    conditions = (read, Conditions(workload="transfer/pinned", readings=(idle, busy)))
+    report = make_report().model_copy(update={"device": device, "conditions": conditions})
+    fast = report.model_copy(update={"conditions": (read.model_copy(update={"workload": "transfer/pinned"}),)})
     assert link_under_load(report) == Link.pcie(3, 16)
     assert "PCIe 3.0 x16" in link_problem(report)
     assert not link_problem(fast)
     assert not link_problem(report.model_copy(update={"conditions": ()}))
-
-
-def test_a_draft_has_the_link_that_the_system_reports() -> None:
-    there = PRESENT.model_copy(update={"name": "Unheard-of 9000", "link_generation": 3, "link_lanes": 8})
-    drafts = [DATABASE.match(there), DATABASE.match(there.model_copy(update={"link_lanes": None}))]
-    assert all(found.draft for found in drafts)
-    assert drafts[0].device.link == Link.pcie(3, 8)
-    assert drafts[1].device.link is None

@@ -59,13 +59,11 @@ def on_pocl(devices: str, cache: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The result of a run on two equal devices."""
     return on_pocl("basic basic", tmp_path_factory.mktemp("pocl"))
 
 
 @pytest.fixture(scope="module")
 def measured(found: dict[str, Any]) -> Report:
-    """The report of this run."""
     return Report.model_validate(found["report"])
 
 
@@ -100,18 +98,9 @@ def test_only_equal_devices_count(found: dict[str, Any], tmp_path: Path) -> None
     assert found["like"] == [1, 1]
     assert other["like"] == [0, 0]
     assert not any(found["peers of CPUs"])
-
-
-def test_devices_of_a_gpu_are_counted() -> None:
     answers = {"TYPE": 4, "NAME": "Two"}
     assert describe(0, "p", "v", answers.get, 3).peers == 3
     assert describe(0, "p", "v", {**answers, "TYPE": 2}.get, 3).peers == 0
-
-
-def test_without_a_second_device_buffers_of_two_are_refused() -> None:
-    backend = OpenCLBackend(working())
-    with pytest.raises(AllocationError, match="no second device"):
-        backend.allocate(Buffer(4, place="peer"))
 
 
 @pytest.mark.parametrize("sweep", DEVICES.sweeps(H200, limits_of(H200)), ids=lambda sweep: sweep.name)
@@ -142,14 +131,10 @@ def test_data_pass_through_both_links_at_once() -> None:
 @pytest.mark.parametrize(
     ("entry", "direct"),
     [
-        ("nvidia/h100_sxm", 450e9),
-        ("nvidia/h200_sxm", 450e9),
-        ("nvidia/a100_sxm_40", 300e9),
-        ("nvidia/a100_sxm_80", 300e9),
-        ("nvidia/v100_sxm2_16", 150e9),
-        ("nvidia/v100_sxm2_32", 150e9),
-        ("amd/mi250", 200e9),
-        ("amd/mi250x", 200e9),
+        *((f"nvidia/{name}", 450e9) for name in ("h100_sxm", "h200_sxm")),
+        *((f"nvidia/{name}", 300e9) for name in ("a100_sxm_40", "a100_sxm_80")),
+        *((f"nvidia/{name}", 150e9) for name in ("v100_sxm2_16", "v100_sxm2_32")),
+        *((f"amd/{name}", 200e9) for name in ("mi250", "mi250x")),
         ("amd/mi300x", 64e9),
     ],
 )
@@ -164,8 +149,7 @@ def test_the_interval_contains_both_ways(entry: str, direct: float) -> None:
     )
     assert device.host_link.peer_bandwidth_bytes_per_s == direct
     assert plateau.value == pytest.approx(staged, rel=0.01)
-    assert plateau.ci_low is not None
-    assert plateau.ci_high is not None
+    assert plateau.ci_low and plateau.ci_high  # noqa: PT018 - for the types
     assert plateau.ci_low < slow.value < fast.value < plateau.ci_high
 
 
@@ -198,10 +182,12 @@ def test_the_rate_suggests_a_way(measured: Report, rate: float, direct: float | 
 def test_the_workload_needs_a_second_device() -> None:
     assert "second GPU" in (DEVICES.missing(features(PRESENT)) or "")
     assert DEVICES.missing(features(PRESENT.model_copy(update={"peers": 1}))) is None
+    backend = OpenCLBackend(working())
+    with pytest.raises(AllocationError, match="no second device"):
+        backend.allocate(Buffer(4, place="peer"))
 
 
 def planned(monkeypatch: pytest.MonkeyPatch, device: PresentDevice, request: Request) -> Sequence[str]:
-    """Return the names of the workloads in the plan of a run."""
     stand_in(monkeypatch, device, make=FakeBackend)
     with measuring._planned(request, None) as (plan, _):
         assert isinstance(plan, Plan)
@@ -237,7 +223,6 @@ def test_a_skipped_workload_is_no_failure() -> None:
 def test_key_figures_and_table_have_both_directions(measured: Report) -> None:
     figures = {figure.name: figure for figure in key_figures(measured)}
     rows = transfer_table(curves(measured)).rows
-
     for name in ("Device to second device", "Second device to device"):
         assert figures[name].measured
         assert figures[name].predicted

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import Residual
 from gpureport.validate.tables import table_residuals
 from gpureport.validate.targets import TARGETS, judge
-from gpureport.validate.transfers import CLASS, TRANSFERS, transfer_residuals
+from gpureport.validate.transfers import TRANSFERS, transfer_residuals
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published" / "transfers"
+
+
+COLUMNS = "machine,device,to_device,to_host,to_device_while_both,to_host_while_both"
 
 
 @pytest.fixture(scope="module")
@@ -39,22 +41,21 @@ def test_targets_are_reached(found: list[Residual]) -> None:
 
 
 def test_narrower_links_are_named_and_apply_to_both_directions(tmp_path: Path) -> None:
-    rows = ("machine,device,to_device,to_host,to_device_while_both,to_host_while_both", "slow,nvidia/l4,13,13,12,12")
-    (tmp_path / TRANSFERS).write_bytes(lzma.compress("\n".join(rows).encode()))
+    (tmp_path / TRANSFERS).write_bytes(lzma.compress(f"{COLUMNS}\nslow,nvidia/l4,13,13,12,12".encode()))
     found = list(transfer_residuals(tmp_path, load_database()))
     assert {each.label for each in found} == {"0.5 of the link"}
     assert all(0.9 < (each.ratio or 0.0) < 1.1 for each in found)
 
 
-def test_validate_reads_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(FOLDER)]) == 0
-    assert CLASS in capsys.readouterr().out
-
-
-def test_a_damaged_table_is_named(tmp_path: Path) -> None:
-    (tmp_path / TRANSFERS).write_bytes(b"machine,device\n")
-    with pytest.raises(InputError, match=TRANSFERS):
-        list(transfer_residuals(tmp_path, load_database()))
+@pytest.mark.parametrize("rate", ["0", "nan", "-3"])
+def test_rates_are_positive_and_a_damaged_table_is_named(rate: str, tmp_path: Path) -> None:
+    for content, residuals, wrong in (
+        (b"machine,device\n", transfer_residuals, TRANSFERS),
+        (lzma.compress(f"{COLUMNS}\nm,nvidia/l4,13,{rate},12,12".encode()), table_residuals, "rates of m must be pos"),
+    ):
+        (tmp_path / TRANSFERS).write_bytes(content)
+        with pytest.raises(InputError, match=wrong):
+            list(residuals(tmp_path, load_database()))
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,4 @@ def test_a_damaged_table_is_named(tmp_path: Path) -> None:
 def test_a_mistake_in_a_table_gets_one_sentence(row: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / TRANSFERS).write_bytes(lzma.compress(f"machine,device,to_device\n{row}\n".encode()))
     with pytest.raises(InputError, match=wrong):
-        list(table_residuals(tmp_path, load_database()))
-
-
-@pytest.mark.parametrize("rate", ["0", "nan", "-3"])
-def test_rates_are_positive(rate: str, tmp_path: Path) -> None:
-    rows = f"machine,device,to_device,to_host,to_device_while_both,to_host_while_both\nm,nvidia/l4,13,{rate},12,12\n"
-    (tmp_path / TRANSFERS).write_bytes(lzma.compress(rows.encode()))
-    with pytest.raises(InputError, match="rates of m must be positive"):
         list(table_residuals(tmp_path, load_database()))
