@@ -73,13 +73,6 @@ def test_every_measured_value_names_the_devices_that_were_measured() -> None:
             assert leaf.kind != "measured" or leaf.source, f"{name}, {path}: a measured value needs a source"
 
 
-def test_sources_may_name_one_device_or_several() -> None:
-    one, several = (Provenance(kind="measured", source="", measured_on=on) for on in ("a/b", ("a/b", "a/c")))
-
-    assert (one.measured_on, several.measured_on) == (("a/b",), ("a/b", "a/c"))
-    assert Provenance.model_validate({"kind": "spec", "source": "", "measured_on": None}).measured_on == ()
-
-
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [

@@ -111,12 +111,6 @@ def test_two_hypotheses_together_explain_a_curve_that_none_explains_alone() -> N
     assert all(f"the time is {name}" in found.sentence for name in ("left", "right"))
 
 
-def test_hypotheses_of_one_curve_are_one_and_those_that_change_nothing_none() -> None:
-    found = _explained((9.0,), _slower(1), _slower(8), _slower(8, name="eight-fold"), _slower(1, name="once"))
-
-    assert (found.hypothesis, found.next_best) == ("8 times", None)
-
-
 def test_two_hypotheses_that_are_right_at_every_other_point_are_ambiguous() -> None:
     """Each leaves half of the squared error: neither is closer in most draws."""
     found = _explained((8.0, 8.0), _slower(8, 6), _slower(6, 8))

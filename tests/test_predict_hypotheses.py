@@ -149,25 +149,6 @@ def test_near_enough_is_five_percent() -> None:
     assert _explained(points, above) is not None
 
 
-def test_hypotheses_change_nothing_of_the_case_itself() -> None:
-    """They are pure: the point stays as it was."""
-    for hypothesis in HYPOTHESES:
-        points = SWEEPS[hypothesis.name]
-        before = [(point.device.model_copy(deep=True), point.demand, point.resources) for point in points[:2]]
-        for point in points[:2]:
-            hypothesis.vary(point)
-        assert [(point.device, point.demand, point.resources) for point in points[:2]] == before
-
-
-def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
-    """Other dispatches do not affect it."""
-    point = SWEEPS["no overlap"][-1]
-    isolated = replace(point, demand=replace(point.demand, isolated=True))
-
-    single, batched = (sum(part.time_s for part in vary.no_overlap(each)) for each in (isolated, point))
-    assert single - batched == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
-
-
 def test_parts_of_a_dispatch_follow_each_other() -> None:
     """Loads, instructions and stores; a part without content is omitted, and a single part changes nothing."""
     (mixed,) = _over(TOY, [2**20], _mixed)

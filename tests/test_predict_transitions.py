@@ -62,7 +62,6 @@ class _Shares:
     """What happened to the lines that a pass touched, as shares of them."""
 
     missed: float = 0.0
-    written_back: float = 0.0
     crossed: float = 0.0
 
 
@@ -81,7 +80,7 @@ class _Partitions:
         self.ways = ways
         self.homes: list[int] = chance.integers(2, size=count).tolist()
         self.places: list[int] = chance.integers(sets, size=count).tolist()
-        self.held: list[list[OrderedDict[int, bool]]] = [[OrderedDict() for _ in range(sets)] for _ in range(2)]
+        self.held: list[list[OrderedDict[int, None]]] = [[OrderedDict() for _ in range(sets)] for _ in range(2)]
         self.shares = _Shares()
 
     def read(self, side: int, line: int) -> None:
@@ -96,20 +95,20 @@ class _Partitions:
         """Change *line* at its home."""
         home = self.homes[line]
         self.shares.crossed += side != home
-        self._touch(home, line, changed=True)
+        self._touch(home, line)
         if side != home:
             self._touch(side, line)
         else:
             self._set(1 - home, line).pop(line, None)
 
-    def _set(self, side: int, line: int) -> OrderedDict[int, bool]:
+    def _set(self, side: int, line: int) -> OrderedDict[int, None]:
         return self.held[side][self.places[line]]
 
-    def _touch(self, side: int, line: int, *, changed: bool = False) -> None:
+    def _touch(self, side: int, line: int) -> None:
         held = self._set(side, line)
         if line not in held and len(held) == self.ways:
-            self.shares.written_back += held.popitem(last=False)[1]
-        held[line] = held.get(line, False) or changed
+            held.popitem(last=False)
+        held[line] = None
         held.move_to_end(line)
 
 
