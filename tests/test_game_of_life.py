@@ -173,13 +173,6 @@ def test_columns_waste_sectors() -> None:
     assert read.outer_passes == pytest.approx(258 / 256 * 3 * 32)
 
 
-@pytest.mark.parametrize(("width", "conflicts"), [(2**14, 32), (2**14 + 64, 16), (2**14 + 96, 8)])
-def test_rows_with_equal_offsets_in_a_line_access_the_same_banks(width: int, conflicts: int) -> None:
-    """All rows of whole lines; every second with half a line more; every fourth with a quarter."""
-    shape = {"width": width, "local_x": 1, "local_y": 256}
-    assert Bytes().demand(SQUARE | shape, TOY).line_conflicts == conflicts
-
-
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])
 def test_sweeps_fit_the_smallest_devices(device: Device) -> None:
     """Work-groups of 64 and little memory."""

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from gpureport.predict import limits_of
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
@@ -11,14 +10,10 @@ from gpureport.spec.models import Device
 from gpureport.workloads.atomics.family import Atomics, busiest_share, resident_groups
 from gpureport.workloads.atomics.grouped import ByGroup, Reduced
 from gpureport.workloads.atomics.spread import Spread
-from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Limits, Parameters
 from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES
 
 ATOMICS = (Spread(), ByGroup(), Reduced())
-
-
-def _sweeps(workload: Workload, device: Device = TOY, limits: Limits | None = None) -> dict[str, Sweep]:
-    return {sweep.name: sweep for sweep in workload.sweeps(device, limits or limits_of(device))}
 
 
 def _ruled(rules: object) -> Device:
@@ -36,7 +31,7 @@ def test_the_whole_grid_is_resident(device: Device, workload: Atomics) -> None:
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256)
     rules = device.architecture.occupancy
     shared_by = getattr(rules, "units_per_subslice", 1)
-    for sweep in _sweeps(workload, device, limits).values():
+    for sweep in workload.sweeps(device, limits):
         for parameters in sweep.points:
             demand = workload.demand(parameters, device)
             resident = occupancy(device.architecture, demand.work_group, Resources(16, demand.local_memory_bytes))

@@ -8,12 +8,11 @@ import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
-from gpureport.workloads.memory import access, latency, read, stream
+from gpureport.workloads.memory import access, latency
 from tests.toy import TOY
 
 FULL = limits_of(TOY)
 CPU = TOY.model_copy(update={"kind": "cpu"})
-WORKLOADS = (*access.WORKLOADS, *latency.WORKLOADS, *read.WORKLOADS, *stream.WORKLOADS)
 
 
 def test_the_chase_visits_every_line_once() -> None:

@@ -1,4 +1,5 @@
 """Hypotheses: each explains an observation simulated under it, and none explains one that is as predicted."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -134,14 +135,12 @@ def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
-    """Noise needs no explanation."""
     points = SWEEPS[name]
 
     assert _explained(points, _noisy([point.time_s for point in points])) is None
 
 
 def test_near_enough_is_five_percent() -> None:
-    """There is an explanation just above it, and none just below it."""
     points = SWEEPS["cold caches"]
     below, above = ([point.time_s * exp(NOTHING_TO_EXPLAIN * share) for point in points] for share in (0.99, 1.01))
 

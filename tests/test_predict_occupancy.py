@@ -112,19 +112,18 @@ def test_more_resources_never_raise_occupancy(registers: int, local: int, size: 
     assert 0 <= more.fraction <= less.fraction <= 1
 
 
-@pytest.mark.parametrize(("local", "taken"), [(0, 8), (4096, 64), (48 * 1024, 196)])
-def test_local_memory_takes_a_whole_carveout(local: int, taken: int) -> None:
-    """Eight groups' reserves take 8 KiB, with 4 KiB each 40 KiB round up to 64; four of 49 KiB take 196 KiB."""
-    resident = occupancy(ARCHITECTURE, (256,), Resources(32, local))
+@pytest.mark.parametrize(
+    ("size", "local", "groups", "taken"),
+    [(256, 0, 100, 8), (256, 4096, 100, 64), (256, 48 * 1024, 100, 196), (1, 0, 0.01, 8)],
+)
+def test_local_memory_takes_a_whole_carveout(size: int, local: int, groups: float, taken: int) -> None:
+    """Eight groups' reserves take 8 KiB, with 4 KiB each 40 KiB round up to 64; four of 49 KiB take 196 KiB.
 
-    assert local_memory_in_use_bytes(ARCHITECTURE, resident, groups=100) == taken * KIB
+    Of a single group the reserve of one KiB counts, however many would fit.
+    """
+    resident = occupancy(ARCHITECTURE, (size,), Resources(32, local))
 
-
-def test_groups_that_do_not_run_take_nothing() -> None:
-    """A single group reserves one KiB, for which the smallest carve-out is enough, however many would fit."""
-    resident = occupancy(ARCHITECTURE, (1,), Resources(32))
-
-    assert local_memory_in_use_bytes(ARCHITECTURE, resident, groups=0.01) == 8 * KIB
+    assert local_memory_in_use_bytes(ARCHITECTURE, resident, groups=groups) == taken * KIB
 
 
 def test_a_compiler_that_reports_no_local_memory_uses_none() -> None:

@@ -18,7 +18,7 @@ from gpureport.predict.model import (
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.predict.residency import Misses, ServingLevel, staircase
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Device, Transition
+from gpureport.spec.models import Transition
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
 from tests.toy import L1, L2, TOY, toy
@@ -156,7 +156,8 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
     """Reads take as long as the cache needs for all or memory for what it serves, whichever is longer."""
     device = load_database().device(entry)
     cache = device.caches[-1]
-    longer = device.level_bandwidth_bytes_per_s(cache) / _memory_bytes_per_s(device)
+    memory = device.memory
+    longer = device.level_bandwidth_bytes_per_s(cache) / (memory.bandwidth_bytes_per_s * memory.efficiency)
     sizes = [0.5 + 0.02 * i for i in range(26)]
     times = [_shares(size).missed * longer for size in sizes]
 
@@ -185,10 +186,6 @@ def test_a_cache_is_busy_with_hits_and_fills_and_memory_with_misses(fraction: fl
     near = ServingLevel("L2", 1.0, step, 10.0, (Misses(step, 0.75, 6.0), Misses(step, 0.25, 0.0)))
 
     assert staircase(size, (near, ServingLevel("DRAM", math.inf, step, 20.0)))[0] == pytest.approx(cost)
-
-
-def _memory_bytes_per_s(device: Device) -> float:
-    return device.memory.bandwidth_bytes_per_s * device.memory.efficiency
 
 
 def test_half_of_the_writes_cross_and_a_quarter_of_the_reads_of_what_was_written() -> None:
