@@ -61,6 +61,7 @@ def test_quantiles_are_of_errors_and_the_ratio_keeps_its_sign() -> None:
 
     assert summary.median == pytest.approx(0.05)
     assert summary.p90 == pytest.approx(0.09)
+    assert summary.mean == pytest.approx(0.05)
     assert summary.ratio == pytest.approx(0.95)
 
 
