@@ -231,6 +231,15 @@ def test_sectors_and_lines_that_are_written_take_the_shared_cache_a_time(
     assert _written(toy(**rates), demand) == pytest.approx(expected_ns * 1e-9)
 
 
+def test_slices_write_in_parallel() -> None:
+    """50 slices take twice as long as the 100 compute units for which the rate would count without slices."""
+    first, shared = TOY.caches
+    sliced = altered(shared, slice_bytes=int(shared.capacity_bytes / 50))
+    device = altered(toy(**WRITES), caches=(first, sliced))
+
+    assert _written(device, of_groups(100, streams=(SECTORS,))) == pytest.approx(2 * 81.92e-9)
+
+
 def test_writes_share_the_cache_with_its_other_traffic() -> None:
     """8 MiB written within L2: as bytes at 3.2 TB/s, as sectors of 32 bytes at half of that; a smooth maximum."""
     size = 8 * MIB
