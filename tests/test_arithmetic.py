@@ -60,18 +60,6 @@ def test_a_formula_uses_only_earlier_steps(name: str) -> None:
     assert used == above - {"time"}
 
 
-def test_a_copy_is_bytes_over_bandwidth() -> None:
-    (workload,) = select(("memory/copy",))
-    sweep = workload.sweeps(TOY, LIMITS)[0]
-    point = workload.point(sweep.points[-1], sweep)
-    steps = {s.name: s for s in arithmetic(*model_inputs(TOY, workload, sweep, sweep.points[-1], None), point).steps}
-    assert steps["t(DRAM)"].formula.startswith("(from.elements \N{MULTIPLICATION SIGN} 16 + to.elements")
-    assert steps["work_groups"].formula == "work_items / 256"
-    assert steps["t(DRAM)"].formula.endswith("/ (memory.bandwidth \N{MULTIPLICATION SIGN} memory.efficiency)")
-    assert steps["t(DRAM)"].numbers.endswith("/ (1e12 \N{MULTIPLICATION SIGN} 0.9)")
-    assert steps["t(DRAM)"].value == pytest.approx(point.working_set_bytes / 0.9e12, rel=1e-3)
-
-
 def test_examples_are_those_of_essential_workloads() -> None:
     (copy,), (write,) = select(("memory/copy",)), select(("memory/write",))
     found = predict(TOY, copy, LIMITS)

@@ -73,18 +73,6 @@ def test_a_device_says_where_each_value_came_from(database: Database, entry: str
         assert provenance.source or provenance.note, path
 
 
-def test_the_peak_of_an_hd_630_is_that_of_its_highest_clock(database: Database) -> None:
-    """TechPowerUp lists 1 GHz; processors with 1.15 GHz exist."""
-    assert 2 * database.device("intel/hd_630").rate_per_s("fp32") / 1e12 == pytest.approx(0.4416, rel=2e-3)
-
-
-def test_nvidia_launches_as_many_groups_a_second_as_was_measured(database: Database) -> None:
-    """1.4549e9 groups/s on an A40 (BorisTheBrave/gol)."""
-    a40 = database.device("nvidia/a40")
-
-    assert a40.launch.groups_per_cycle * a40.clock_hz == pytest.approx(1.4549e9, rel=2e-3)
-
-
 def test_nvidia_rules_are_the_vendor_s(database: Database) -> None:
     """Limits of the occupancy calculator that are easily confused."""
     expected = {
@@ -110,8 +98,3 @@ def test_neighbouring_words_are_read_at_the_full_rate(database: Database) -> Non
     for device in map(database.device, ENTRIES):
         line, architecture = device.caches[0].line_bytes, device.architecture
         assert architecture.lines_per_access * line >= 4 * architecture.wave_size, architecture.id
-
-
-def test_pascal_has_no_first_level(database: Database) -> None:
-    """OpenCL global loads bypass it."""
-    assert [cache.name for cache in database.device("nvidia/gtx_1060_6gb").caches] == ["L2"]

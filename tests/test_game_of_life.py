@@ -1,7 +1,6 @@
 """The Game of Life: rule, layouts, kernels that write only changes, demands."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -17,7 +16,6 @@ from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, Byt
 from gpureport.workloads.game_of_life.interleaved import Interleaved
 from gpureport.workloads.game_of_life.packed import Packed
 from gpureport.workloads.game_of_life.rules import cells_of, generations, random_cells, stored_of
-from gpureport.workloads.game_of_life.strips import BytesStrips
 from gpureport.workloads.game_of_life.words import (
     Words,
     WordsBlocks,
@@ -26,16 +24,12 @@ from gpureport.workloads.game_of_life.words import (
     WordsGlider,
     changed,
 )
-from gpureport.workloads.model import Buffer, Limits
+from gpureport.workloads.model import Limits
 from tests.toy import TOY
 
 CPU = TOY.model_copy(update={"kind": "cpu"})
 GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.bool_)
 SQUARE = {"width": 1024, "height": 1024, "local_x": 256, "local_y": 1}
-
-
-def _ids(workload: Board) -> str:
-    return workload.variant
 
 
 def _board(height: int, width: int, cells: NDArray[np.bool_], y: int, x: int) -> NDArray[np.bool_]:
@@ -58,11 +52,6 @@ def test_borders_are_dead_or_wrapped() -> None:
     np.testing.assert_array_equal(generations(board, 4 * 9 * 7, wrapped=True), board)
     assert generations(edge, 1, wrapped=False)[3:, 4].tolist() == [True, True]
     assert generations(edge, 1, wrapped=True)[[3, 4, 0], 4].tolist() == [True, True, True]
-
-
-def test_on_a_tiny_torus_a_cell_is_its_own_neighbour() -> None:
-    """One row of three living cells: each has itself twice and the others three times as neighbours, and dies."""
-    assert not generations(np.ones((1, 3), dtype=np.bool_), 1, wrapped=True).any()
 
 
 @given(st.integers(1, 70), st.integers(1, 5), st.sampled_from([1, 8, 32]), st.integers(0, 8), st.integers(0, 2**32 - 1))
@@ -101,13 +90,6 @@ def test_writing_only_changes_changes_nothing(height: int, width: int, dispatche
         np.testing.assert_array_equal((source & 1).astype(np.bool_), plain)
 
 
-def test_still_life_is_not_written() -> None:
-    block = _board(6, 6, np.ones((2, 2), dtype=np.bool_), 2, 2)
-    still, stale = block.astype(np.uint32) * 3, block.astype(np.uint32)
-    np.testing.assert_array_equal(changed(still, stale), stale)
-    np.testing.assert_array_equal(changed(stale, np.zeros_like(stale)), still)
-
-
 def test_as_many_cells_change_as_the_model_says() -> None:
     """The share written in the second generation of a random board; almost every sector is written."""
     workload = WordsChangedRandom()
@@ -132,28 +114,6 @@ def test_glider_boards_start_with_one_glider() -> None:
     assert set(np.unique(start)) == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("workload", [Bytes(), BytesWide(), Packed(8), Packed(32), Packed(64), Words()], ids=_ids)
-def test_the_check_follows_a_glider(workload: Board) -> None:
-    """Across words, in the workload's own layout, on the board written last."""
-    size = {"width": 70, "height": 70, "local_x": 8, "local_y": 8}
-    board = _board(70, 70, GLIDER, 60, 61)
-    job = workload.job(size, np.random.default_rng(0))
-    contents = workload.stored(board, size)
-    given_board = replace(job, buffers={name: Buffer(contents.size, contents) for name in ("a", "b")})
-    (name, result), *rest = workload.expected(size, given_board, 4 // workload.generations).items()
-    assert (name, rest) == ("a", [])
-    after = workload.cells_in(np.asarray(result).view(np.uint8).reshape(70, -1), size)
-    np.testing.assert_array_equal(after, np.roll(board, (1, 1), (0, 1)))
-
-
-@pytest.mark.parametrize(("width", "mask"), [(64, 2**64 - 1), (65, 1), (127, 2**63 - 1)])
-def test_the_last_word_is_masked(width: int, mask: int) -> None:
-    words, height, last = Packed(64).word_scalars({"width": width, "height": 5})
-    assert (int(words), int(height), int(last)) == (-(-width // 64), 5, mask)
-    assert last.dtype == np.uint64
-    assert int(BytesWide().word_scalars({"width": 7, "height": 1})[2]) == 0x00FFFFFF
-
-
 def test_padding_work_items_count() -> None:
     """A 100 x 10 board in groups of 64 x 4 launches 128 x 12 work-items in six groups."""
     board = {"width": 100, "height": 10, "local_x": 64, "local_y": 4}
@@ -162,29 +122,6 @@ def test_padding_work_items_count() -> None:
     assert demand.groups == 6
     # A wave is 32 x 1 items: four of them cross a row, and the rows beyond the board return at once.
     assert demand.operations["instruction"] == Bytes.operations["instruction"] * 4 * 32 * 10
-
-
-def test_idle_lanes_of_a_wave_count() -> None:
-    """Groups of 8 x 1 use a quarter of a wave of 32 lanes; a CPU has no idle lanes."""
-    board = {"width": 100, "height": 10, "local_x": 8, "local_y": 1}
-    assert Bytes().tiling(board, TOY).busy_items == 13 * 10 * 32
-    assert Bytes().tiling(board, CPU).busy_items == 1000
-
-
-def test_interleaved_strips_occupy_the_device_for_four_rounds() -> None:
-    """586 strips across: 132 compute units with 384 work-items each process 344 blocks of rows in four rounds."""
-    workload, board = Interleaved(8, "eight"), {"width": 2**16, "height": 2**16, "local_x": 64, "local_y": 1}
-    units = TOY.model_copy(update={"compute_units": 132})
-    board["rows"] = workload.strip_rows(board, units)
-    demand = workload.demand(board, units)
-    assert board["rows"] == 191  # with the 16 rows above and below, 69 passes of three rows
-    assert workload.geometry(board) == ((3150 * 64, 1), (64, 1))
-    assert demand.idle_items == 3150 * 64 - 586 * 344
-    assert demand.groups <= 4 * 132 * 6
-    assert demand.registers == 155
-    assert demand.operations["int32"] == (32 * 9 + 16) * (1 + 0.2 * workload.at_border(board)) * 3150 * 64 * 207
-    assert workload.strip_rows({**board, "local_x": 256}, units) == 287  # a second group of 256 would not be resident
-    assert workload.strip_rows(board, CPU.model_copy(update={"compute_units": 64})) == 2429
 
 
 def test_interleaved_cells_are_in_the_middle_of_a_word() -> None:
@@ -201,22 +138,6 @@ def test_interleaved_cells_are_in_the_middle_of_a_word() -> None:
     np.testing.assert_array_equal(workload.cells_in(together, {**board, "lanes": 8}), cells)
     drawn = workload.drawn(np.random.default_rng(0), 2**10).view("<u4")
     assert np.bitwise_or.reduce(drawn) == 0x3FFFFFFC
-
-
-@pytest.mark.parametrize(
-    ("width", "rows", "share"),
-    [
-        (112 * 64, 16, 1.0),  # two waves per block of rows: each has the first or the last strip
-        (112 * 128, 16, 1 - 2 * 2 / 16),  # four waves, four blocks: those inside have no border
-        (112 * 129, 16, 1 - 2 * 3 / 17),  # waves start at another strip in each block
-        (112 * 128, 18, 1 - 2 / 16),  # the third block ends ten rows above the border: two more than the generations
-        (112 * 128, 64, 1.0),
-    ],
-)
-def test_only_waves_at_the_border_check_for_it(width: int, rows: int, share: float) -> None:
-    """Waves of 32 strips of a board with 64 rows, whatever the size of the work-groups."""
-    board = {"width": width, "height": 64, "local_x": 8, "local_y": 1, "rows": rows}
-    assert Interleaved(8, "eight").at_border(board) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
@@ -243,12 +164,6 @@ def test_what_a_stencil_reads(workload: Board, first: float, outer: float) -> No
     assert read.elements * read.record_bytes == workload.board_bytes({"width": 2**16, "height": 64})
 
 
-@pytest.mark.parametrize(("words", "width", "nbytes"), [(8, 8192, 8256), (8, 8128, 8128), (4, 8192, 8192)])
-def test_rows_of_whole_pages_are_a_line_longer_on_a_cpu(words: int, width: int, nbytes: int) -> None:
-    """So that the rows of a strip do not compete for the same set of the first cache."""
-    assert BytesStrips().row_bytes({"width": width, "height": 4, "words": words}) == nbytes
-
-
 def test_columns_waste_sectors() -> None:
     """A column of work-items touches one line per lane; it reads and writes whole sectors for single bytes."""
     demand = Bytes().demand(SQUARE | {"local_x": 1, "local_y": 256}, TOY)
@@ -256,13 +171,6 @@ def test_columns_waste_sectors() -> None:
     assert demand.lines_per_access == pytest.approx(32 * (1 + 0.6 / 128))
     assert written.outer_passes == 32
     assert read.outer_passes == pytest.approx(258 / 256 * 3 * 32)
-
-
-@pytest.mark.parametrize(("width", "conflicts"), [(2**14, 32), (2**14 + 64, 16), (2**14 + 96, 8)])
-def test_rows_with_equal_offsets_in_a_line_access_the_same_banks(width: int, conflicts: int) -> None:
-    """All rows of whole lines; every second with half a line more; every fourth with a quarter."""
-    shape = {"width": width, "local_x": 1, "local_y": 256}
-    assert Bytes().demand(SQUARE | shape, TOY).line_conflicts == conflicts
 
 
 @pytest.mark.parametrize("device", [TOY, CPU], ids=["gpu", "cpu"])

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gpureport.predict import limits_of, predict
 from gpureport.workloads import sub_group
 from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation, Words, fma
 from gpureport.workloads.instructions.latency import InstructionLatency, SubGroupLatency
@@ -17,7 +16,6 @@ from gpureport.workloads.model import Features, Limits, Workload
 from tests.toy import MIB, TOY
 
 CPU = TOY.model_copy(update={"kind": "cpu"})
-FULL = limits_of(TOY)
 WORKLOADS = (Rate(), SubGroupRate(), InstructionLatency(), SubGroupLatency())
 SINGLES = st.floats(-(2.0**40), 2.0**40, width=32).filter(lambda x: x == 0 or abs(x) > 2.0**-40)
 
@@ -110,27 +108,6 @@ def test_cases_are_labelled_by_their_class(workload: Workload, device: object) -
     items = [p["groups"] * p["local"] for p in sweep.points]
     assert [key.work_items for key in keys] == items
     assert all(key.work > 0 for key in keys)
-
-
-def test_predicted_rates_are_those_of_the_architecture() -> None:
-    """Instructions times lanes: 128 multiply-adds a cycle and compute unit are 12.8e12 a second on the toy."""
-    (prediction,) = predict(TOY, Rate(), FULL)
-    rates = {point.point.label: point.value for point in prediction.points}
-    assert rates["fp32"] == pytest.approx(12.8e12, rel=0.02)
-    assert rates["add"] == pytest.approx(6.4e12, rel=0.02)
-    assert rates["ternary"] == rates["add"]
-    assert rates["local"] == pytest.approx(3.2e12, rel=0.05)
-    assert [str(f.level) for f in prediction.features] == [c.name for c in ARITHMETIC]
-
-
-def test_predicted_latencies_are_those_of_the_architecture() -> None:
-    """Seconds at 1 GHz; a ballot comes with an AND."""
-    (plain,), (exchanges,) = predict(TOY, InstructionLatency(), FULL), predict(TOY, SubGroupLatency(), FULL)
-    latencies = {point.point.label: point.value for point in (*plain.points, *exchanges.points)}
-    assert latencies["add"] == pytest.approx(4e-9, rel=0.05)
-    assert latencies["local"] == pytest.approx(29e-9, rel=0.05)
-    assert latencies["barrier"] == pytest.approx(20e-9, rel=0.05)
-    assert latencies["ballot"] == pytest.approx((24 + 4) * 1e-9, rel=0.05)
 
 
 def test_exchanges_are_skipped_with_the_reason() -> None:

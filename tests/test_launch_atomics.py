@@ -1,39 +1,23 @@
-"""Launch microbenchmarks and atomic adds: points, demands, kernels."""
+"""Atomic adds: points and demands."""
 
 import numpy as np
 import pytest
 
-from gpureport.predict import limits_of, predict
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
-from gpureport.workloads.atomics.family import Atomics, busiest_share, resident_groups, waiting_cycles
+from gpureport.workloads.atomics.family import Atomics, busiest_share, resident_groups
 from gpureport.workloads.atomics.grouped import ByGroup, Reduced
 from gpureport.workloads.atomics.spread import Spread
-from gpureport.workloads.launch import Queued
-from gpureport.workloads.model import Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Limits, Parameters
 from tests.toy import ARCHITECTURE, GEN9_RULES, MIB, RDNA3_RULES, TOY, TURING_RULES
 
 ATOMICS = (Spread(), ByGroup(), Reduced())
-CPU = TOY.model_copy(update={"kind": "cpu"})
-
-
-def _sweeps(workload: Workload, device: Device = TOY, limits: Limits | None = None) -> dict[str, Sweep]:
-    return {sweep.name: sweep for sweep in workload.sweeps(device, limits or limits_of(device))}
 
 
 def _ruled(rules: object) -> Device:
     return TOY.model_copy(update={"architecture": ARCHITECTURE.model_copy(update={"occupancy": rules})})
-
-
-def test_a_lone_dispatch_is_predicted_to_cost_what_a_lone_one_does() -> None:
-    """Dispatches of a trace are isolated; back-to-back ones have the batched launch cost."""
-    launch = TOY.launch.model_copy(update={"single_s": 1e-6, "batched_s": 3e-6})
-    device = TOY.model_copy(update={"launch": launch})
-    isolated, row = predict(device, Queued(), limits_of(device))
-    assert isolated.points[0].ceilings_s["launch"] == 1e-6
-    assert row.points[0].ceilings_s["launch"] == 3e-6
 
 
 @pytest.mark.parametrize(
@@ -47,7 +31,7 @@ def test_the_whole_grid_is_resident(device: Device, workload: Atomics) -> None:
     limits = Limits(max_bytes=256 * MIB, max_buffer_bytes=128 * MIB, max_work_group=256)
     rules = device.architecture.occupancy
     shared_by = getattr(rules, "units_per_subslice", 1)
-    for sweep in _sweeps(workload, device, limits).values():
+    for sweep in workload.sweeps(device, limits):
         for parameters in sweep.points:
             demand = workload.demand(parameters, device)
             resident = occupancy(device.architecture, demand.work_group, Resources(16, demand.local_memory_bytes))
@@ -81,12 +65,6 @@ def test_addresses_of_one_slice_do_not_add_up() -> None:
     assert rates[256] == pytest.approx(16e9, rel=0.01)
 
 
-def test_counters_of_groups_share_a_slice_in_fours() -> None:
-    """They are one line apart: eight of them are in two slices, each with one add per cycle."""
-    assert waiting_cycles(TOY, 800, 8, apart=32) == 400
-    assert waiting_cycles(TOY, 800, 1, apart=32) == 800
-
-
 @pytest.mark.parametrize(("parts", "slices"), [(2, 96), (8, 96), (32, 96), (512, 96), (8192, 80)])
 def test_the_busiest_slice_has_more_than_its_share(parts: int, slices: int) -> None:
     """The median of the largest number of parts in a slice, if a generator draws the slices."""
@@ -94,17 +72,6 @@ def test_the_busiest_slice_has_more_than_its_share(parts: int, slices: int) -> N
     most = np.median([np.bincount(each, minlength=slices).max() for each in drawn])
     assert busiest_share(parts, slices) * parts == pytest.approx(most, rel=0.2)
     assert busiest_share(parts, None) == 1 / parts
-
-
-def test_a_processors_locked_adds_are_counted() -> None:
-    """20 cycles each if no other core owns the line: four groups in turn per core of the shipped entry."""
-    device = load_database().device("cpu/x86_64")
-    grid = {"passes": 256, "local": 256, "groups": resident_groups(device, 256)}
-    adds_of_a_core = 4 * 256 * 256
-    free = _time_s(ByGroup(), grid, device)[0]
-    contended = _time_s(Spread(), {"addresses": 1, **grid}, device)[0]
-    assert free == pytest.approx(adds_of_a_core * 20 / device.clock_hz, rel=0.05)
-    assert contended > 2 * free
 
 
 @pytest.mark.parametrize(("addresses", "lines"), [(1, 1), (16, 1), (32, 2), (64, 4)])
@@ -116,17 +83,3 @@ def test_cores_take_turns_at_each_cache_line(addresses: int, lines: int) -> None
     found = _time_s(Spread(), {"addresses": addresses, **grid}, device)[0]
     handed_over_s = 0.3 * device.cycles(device.caches[-1].latency_cycles)
     assert found == pytest.approx(handed_over_s * adds / lines, rel=0.1)
-
-
-@pytest.mark.parametrize("workload", ATOMICS, ids=lambda workload: workload.variant)
-def test_every_add_arrives_somewhere(workload: Atomics) -> None:
-    """The sum of all counters grows by the sum of all numbers, modulo 2^32."""
-    for parameters in workload.verification():
-        job = workload.job(parameters, np.random.default_rng(2))
-        items = parameters["groups"] * parameters["local"]
-        numbers = sum(
-            (item * 2654435761) % 2**32 + turn for item in range(items) for turn in range(parameters["passes"])
-        )
-        before = int(job.buffers["counters"].filled().astype(np.uint64).sum())
-        after = int(workload.expected(parameters, job, 3)["counters"].astype(np.uint64).sum())
-        assert (after - before - 3 * numbers) % 2**32 == 0

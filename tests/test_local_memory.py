@@ -11,20 +11,11 @@ from gpureport.workloads.local_memory import Bandwidth
 from tests.toy import TOY
 
 WORKLOAD = Bandwidth()
-CPU = TOY.model_copy(
-    update={"kind": "cpu", "architecture": TOY.architecture.model_copy(update={"local_memory_banks": 1})}
-)
 
 
 def _conflicts(stride: int) -> float:
     parameters = {"width": 4, "stride": stride, "groups": 1, "local": 32, "chains": 1, "steps": 1, "rounds": 1}
     return WORKLOAD.demand(parameters, TOY).local_conflicts
-
-
-@pytest.mark.parametrize(("stride", "factor"), [(1, 1), (2, 2), (3, 1), (8, 8), (24, 8), (32, 32), (33, 1), (64, 32)])
-def test_a_bank_is_shared_by_as_many_as_the_stride_has_in_common_with_the_banks(stride: int, factor: int) -> None:
-    """With 32 banks odd strides have no conflicts; with a stride of 32 words all lanes access one bank."""
-    assert _conflicts(stride) == factor
 
 
 @given(st.integers(1, 100))

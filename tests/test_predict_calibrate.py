@@ -114,17 +114,6 @@ def test_on_a_cpu_own_data_also_calibrate_the_shared_cache() -> None:
     assert share(flat) == 1
 
 
-def test_data_of_few_threads_do_not_calibrate_the_shared_cache() -> None:
-    """Its own data must leave the other caches: where these are large, only some of the threads take part."""
-    cpu = load_database().device("cpu/xeon_platinum_8480")
-    private = _predicted(ReadPrivate(), cpu)[0]
-    assert {point.point.parameters["groups"] for point in private.points} != {cpu.compute_units}
-
-    device = calibrated(cpu, [private], [_observed(private, {"L2": 2.0, "L3": 2.0})])
-    assert device.caches[1].bandwidth_bytes_per_cycle > cpu.caches[1].bandwidth_bytes_per_cycle
-    assert device.caches[2].bandwidth_bytes_per_cycle == cpu.caches[2].bandwidth_bytes_per_cycle
-
-
 def test_a_lone_dispatch_and_one_in_a_row_are_two_figures() -> None:
     """Traces are predicted by the one, everything else by the other."""
     isolated, row = _predicted(Queued())
@@ -133,13 +122,6 @@ def test_a_lone_dispatch_and_one_in_a_row_are_two_figures() -> None:
     assert device.launch.single_s == pytest.approx(1.5 * TOY.launch.single_s)
     assert device.launch.batched_s == TOY.launch.batched_s
     assert device.provenance["launch.single"].kind == "measured"
-
-
-def test_observations_that_were_not_predicted_change_nothing() -> None:
-    """There is nothing to hold them against."""
-    observation = _observed(_predicted(Rate())[0], {"fp32": 0.5})
-
-    assert calibrated(TOY, [], [observation]) == TOY
 
 
 def _timed(prediction: Prediction, times_s: list[float]) -> Observation:

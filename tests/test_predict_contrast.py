@@ -70,19 +70,12 @@ def test_a_ratio_ends_at_that_of_the_memories() -> None:
     assert by_size(copy).endswith(" beyond")
 
 
-def _beside(factor: float, *names: str) -> tuple[Side, Beside]:
-    """The toy device, and the same with faster memory."""
-    other = _faster_memory(factor)
-    first, second = (_all(device, *names) for device in (TOY, other))
-    a = Side("A", TOY, [each.prediction for each in first])
-    found = contrasts((TOY, other), first, second)
-    return a, Beside(Side("B", other, [each.prediction for each in second]), found)
-
-
 def test_effects_belong_to_bottlenecks() -> None:
     """Kernels that memory limits gain; the others do not change. Both have their values."""
-    a, b = _beside(1.4, "memory/copy", "memory/latency", "instructions/rate")
-    found = {effect.bottleneck: effect for effect in effects(b.contrasts)}
+    other = _faster_memory(1.4)
+    first, second = (_all(device, "memory/copy", "memory/latency", "instructions/rate") for device in (TOY, other))
+    found_contrasts = contrasts((TOY, other), first, second)
+    found = {effect.bottleneck: effect for effect in effects(found_contrasts)}
 
     memory = found["DRAM"]
     assert memory.kernels == ("memory/copy",)
@@ -91,7 +84,8 @@ def test_effects_belong_to_bottlenecks() -> None:
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert not memory.is_equal
     assert found["fp32"].is_equal
-    table = effects_table(a, b)
+    a, b = (Side(s, d, [p.prediction for p in each]) for s, d, each in (("A", TOY, first), ("B", other, second)))
+    table = effects_table(a, Beside(b, found_contrasts))
     assert {row[0] for row in table.rows} == set(map(ceiling_text, found))
 
 

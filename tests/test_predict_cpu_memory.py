@@ -103,17 +103,6 @@ def test_memory_saturates_at_the_traffic_of_the_socket() -> None:
     assert bandwidth_bytes_per_s(CORE, PLACE, size, "write", write_allocate=False)[0] == pytest.approx(160e9, rel=1e-3)
 
 
-def test_hardware_threads_share_the_private_caches() -> None:
-    """Two threads with 512 KiB each fill the L2 of 1 MiB, one does not."""
-    size = np.array([512.0 * KIB])
-    alone, threads = (
-        bandwidth_bytes_per_s(CORE, replace(PLACE, processors=p), size, "read", write_allocate=True)
-        for p in (64.0, 128.0)
-    )
-
-    assert threads < 0.8 * alone
-
-
 @given(
     part=st.floats(0.01, 1),
     listing=st.sampled_from(list(SPREADS)),

@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 from math import log
+from typing import Any
 
 import pytest
 
@@ -40,11 +41,6 @@ def _with_masks(device: Device, masked_lanes: float) -> Device:
     return altered(device, architecture=architecture)
 
 
-def _with_loops(device: Device, barrier_lanes: float) -> Device:
-    architecture = altered(device.architecture, barrier_lanes=barrier_lanes)
-    return altered(device, architecture=architecture)
-
-
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
     one, many, most = (Demand(64 * groups, (64,)) for groups in (1, ALL_AWAKE * cpu.compute_units, 100_000))
 
@@ -66,13 +62,44 @@ def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
     assert waking_s(late, demand, 1e-3) == waking_s(late, demand, 0.0)  # all are awake when the first one starts
 
 
-def test_code_without_vectors_runs_work_items_one_by_one(cpu: Device) -> None:
-    straight = Demand(64, (64,), operations={"memory": 64.0})
+MASKS, LOOPS = {"masked_lanes": 8.0}, {"barrier_lanes": 8.0}
+MASKABLE = {"branches": True, "maskable": True}
+BYTES = {**MASKABLE, "lane_bytes": 1}
+MEETING = {"operations": {"barrier": 64.0}}
+PAIRS = {"operations": {"fp32": 64.0}, "vector_words": 2}
 
-    assert lanes(cpu, replace(straight, vectorised=False)) == 1
-    assert lanes(cpu, replace(straight, vectorised=True)) == lanes(cpu, straight) == cpu.architecture.wave_size
-    shuffling = replace(straight, operations={"shuffle": 64.0}, vectorised=False)
-    assert lanes(cpu, shuffling) == cpu.architecture.wave_size  # emulated; its rate contains that
+
+@pytest.mark.parametrize(
+    ("architecture", "changes", "expected"),
+    [
+        ({}, {}, 8),
+        ({}, {"vectorised": False}, 1),
+        ({}, {"vectorised": False, "operations": {"shuffle": 64.0}}, 8),  # emulated; its rate contains that
+        # Conditions run one by one unless they become masks, along the first dimension.
+        ({}, MASKABLE, 1),
+        (MASKS, {"branches": True}, 1),
+        (MASKS, MASKABLE, 8 / MASKED),
+        (MASKS, {**MASKABLE, "work_group": (1, 64)}, 1),
+        # More lanes of shorter integers, up to the width of the work-group.
+        (MASKS, BYTES, 32 / MASKED),
+        (MASKS, {**BYTES, "work_group": (16, 4)}, 16 / MASKED),
+        # Some compilers vectorise loops between barriers; masks are for conditions.
+        (MASKS, MEETING, 1),
+        (LOOPS, MEETING, 8),
+        (LOOPS, {**MEETING, "vectorised": False}, 8),
+        (LOOPS, {**MEETING, "branches": True}, 1),
+        # Code with vector types has no vectors of work-items.
+        ({}, PAIRS, 2),
+        ({}, {**PAIRS, "vector_words": 64}, 8),
+        ({}, {**PAIRS, "branches": True}, 1),
+    ],
+)
+def test_lanes_of_vectors(
+    cpu: Device, architecture: dict[str, float], changes: dict[str, Any], expected: float
+) -> None:
+    device = altered(cpu, architecture=altered(cpu.architecture, **architecture))
+
+    assert lanes(device, replace(Demand(64, (64,)), **changes)) == expected
 
 
 def test_idle_work_items_take_time_in_code_with_masks_only(cpu: Device) -> None:
@@ -89,27 +116,6 @@ def test_idle_work_items_take_time_in_code_with_masks_only(cpu: Device) -> None:
     assert factors["int32"] == pytest.approx(without["int32"] * 64 / 48)
 
 
-def test_conditions_run_one_by_one_unless_they_become_masks(cpu: Device) -> None:
-    wave = cpu.architecture.wave_size
-    straight, branched = Demand(64, (64,)), Demand(64, (64,), branches=True)
-    maskable = replace(branched, maskable=True)
-    masked = _with_masks(cpu, wave)
-
-    assert [lanes(cpu, demand) for demand in (straight, branched, maskable)] == [wave, 1, 1]
-    assert [lanes(masked, demand) for demand in (straight, branched, maskable)] == [wave, 1, wave / MASKED]
-    assert lanes(masked, replace(maskable, work_group=(1, 64))) == 1  # vectors run along the first dimension
-
-
-def test_a_vector_has_more_lanes_of_shorter_integers(cpu: Device) -> None:
-    """Up to the width of the work-group; without masks there are no vectors."""
-    wave = cpu.architecture.wave_size
-    masked, bytewise = _with_masks(cpu, wave), Demand(64, (64,), branches=True, maskable=True, lane_bytes=1)
-
-    assert lanes(masked, bytewise) == min(4 * wave, 64) / MASKED
-    assert lanes(masked, replace(bytewise, work_group=(16, 4))) == 16 / MASKED
-    assert lanes(cpu, bytewise) == lanes(masked, replace(bytewise, maskable=False)) == 1
-
-
 def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: Device) -> None:
     """At 1 / SCALAR of the rate at which a core issues instructions; idle work-items take no time."""
     issued_per_s = cpu.rate_per_s("instruction") / cpu.architecture.wave_size
@@ -122,26 +128,6 @@ def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: De
     assert scalar_time_s(masked, counted) is None
     assert scalar_time_s(masked, replace(counted, vectorised=False)) == scalar_time_s(cpu, counted)
     assert scalar_time_s(cpu, replace(counted, scalar_instructions=0.0)) is None
-
-
-def test_loops_between_barriers_are_vectorised_by_some_compilers_only(cpu: Device) -> None:
-    meeting = Demand(64, (64,), operations={"barrier": 64.0})
-    vectorising = _with_loops(cpu, 8.0)
-
-    assert lanes(cpu, meeting) == 1
-    assert lanes(_with_masks(cpu, 8.0), meeting) == 1  # masks are for conditions
-    assert lanes(vectorising, meeting) == cpu.architecture.wave_size
-    assert lanes(vectorising, replace(meeting, vectorised=False)) == cpu.architecture.wave_size  # narrow local accesses
-    assert lanes(vectorising, replace(meeting, work_group=(2, 32))) == cpu.architecture.wave_size
-    assert lanes(vectorising, replace(meeting, branches=True)) == 1
-
-
-def test_code_with_vector_types_has_no_vectors_of_work_items(cpu: Device) -> None:
-    pairs = Demand(64, (64,), operations={"fp32": 64.0}, vector_words=2)
-
-    assert lanes(cpu, pairs) == lanes(cpu, replace(pairs, vectorised=False)) == 2
-    assert lanes(cpu, replace(pairs, vector_words=64)) == cpu.architecture.wave_size
-    assert lanes(cpu, replace(pairs, branches=True)) == 1
 
 
 def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None:

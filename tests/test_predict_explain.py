@@ -95,9 +95,7 @@ def test_the_sentence_contains_the_next_best_with_its_error() -> None:
     assert (found.hypothesis, found.next_best) == ("8 times", "5 times")
     assert (found.error, found.next_error) == pytest.approx((log(9 / 8), log(9 / 5)))
     assert (found.better_than_base, found.better_than_next) == (1.0, 1.0)
-    assert found.outcome == "explained"
-    first, following = found.sentence.split(" The next hypothesis")
-    assert all(text in first for text in (": the time is 8 times", "12 %", "a factor of 9.0"))
+    following = found.sentence.split(" The next hypothesis")[1]
     assert all(text in following for text in (": the time is 5 times", "80 %"))
 
 
@@ -111,12 +109,6 @@ def test_two_hypotheses_together_explain_a_curve_that_none_explains_alone() -> N
     assert all(f"the time is {name}" in found.sentence for name in ("left", "right"))
 
 
-def test_hypotheses_of_one_curve_are_one_and_those_that_change_nothing_none() -> None:
-    found = _explained((9.0,), _slower(1), _slower(8), _slower(8, name="eight-fold"), _slower(1, name="once"))
-
-    assert (found.hypothesis, found.next_best) == ("8 times", None)
-
-
 def test_two_hypotheses_that_are_right_at_every_other_point_are_ambiguous() -> None:
     """Each leaves half of the squared error: neither is closer in most draws."""
     found = _explained((8.0, 8.0), _slower(8, 6), _slower(6, 8))
@@ -124,18 +116,7 @@ def test_two_hypotheses_that_are_right_at_every_other_point_are_ambiguous() -> N
     assert found.outcome == "ambiguous"
     assert 0.05 < found.better_than_next < 0.95
     assert found.sentence.startswith("Two hypotheses explain the curve")
-    first, following = found.sentence.split(" The other ")
-    assert all(text in first for text in (": the time is 8/6 times", "23 %", "a factor of 8.0"))
-    assert all(text in following for text in (": the time is 6/8 times", "23 %"))
-
-
-def test_a_rival_that_leaves_more_than_half_of_the_error_makes_nothing_ambiguous() -> None:
-    """Two points of twenty decide between them."""
-    near, far = _slower(*[3] * 20), _slower(*[2] * 9, 16, *[2] * 10)
-    found = _explained((4.0,), near, far)
-
-    assert found.hypothesis == "/".join(["3"] * 20) + " times"
-    assert found.outcome == "explained"
+    assert ": the time is 6/8 times" in found.sentence.split(" The other ")[1]
 
 
 def test_few_points_that_are_much_closer_are_not_significant() -> None:

@@ -77,13 +77,6 @@ def test_a_cache_without_loads_is_named() -> None:
     assert any("`L1: null` removes the level" in remark for remark in further(DRAFT, seen).remarks)
 
 
-def test_levels_that_cannot_be_told_apart_show_nothing() -> None:
-    same = _with_l1(latency_cycles=L2.latency_cycles)
-
-    assert cache_details(same, [one.observation for one in shown(same, DRAFT, FURTHER)]).sector_bytes is None
-    assert cache_details(altered(same, caches=()), []).ways(DRAFT) is None
-
-
 def test_reaches_of_listed_translation_buffers_are_measured() -> None:
     draft = altered(DRAFT, tlb=(_tlb("L1", 64 * MIB, 60), _tlb("L2", 4096 * MIB, 500)))
     real = altered(DRAFT, tlb=(_tlb("L1", 32 * MIB, 80), _tlb("L2", 8192 * MIB, 600)))

@@ -1,4 +1,5 @@
 """Hypotheses: each explains an observation simulated under it, and none explains one that is as predicted."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -134,38 +135,17 @@ def test_what_a_hypothesis_makes_is_explained_by_it(hypothesis: Hypothesis) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_as_predicted_needs_no_explanation(name: str) -> None:
-    """Noise needs no explanation."""
     points = SWEEPS[name]
 
     assert _explained(points, _noisy([point.time_s for point in points])) is None
 
 
 def test_near_enough_is_five_percent() -> None:
-    """There is an explanation just above it, and none just below it."""
     points = SWEEPS["cold caches"]
     below, above = ([point.time_s * exp(NOTHING_TO_EXPLAIN * share) for point in points] for share in (0.99, 1.01))
 
     assert _explained(points, below) is None
     assert _explained(points, above) is not None
-
-
-def test_hypotheses_change_nothing_of_the_case_itself() -> None:
-    """They are pure: the point stays as it was."""
-    for hypothesis in HYPOTHESES:
-        points = SWEEPS[hypothesis.name]
-        before = [(point.device.model_copy(deep=True), point.demand, point.resources) for point in points[:2]]
-        for point in points[:2]:
-            hypothesis.vary(point)
-        assert [(point.device, point.demand, point.resources) for point in points[:2]] == before
-
-
-def test_an_isolated_dispatch_stays_isolated_and_pays_its_launch_once() -> None:
-    """Other dispatches do not affect it."""
-    point = SWEEPS["no overlap"][-1]
-    isolated = replace(point, demand=replace(point.demand, isolated=True))
-
-    single, batched = (sum(part.time_s for part in vary.no_overlap(each)) for each in (isolated, point))
-    assert single - batched == pytest.approx(TOY.launch.single_s - TOY.launch.batched_s)
 
 
 def test_parts_of_a_dispatch_follow_each_other() -> None:

@@ -34,11 +34,6 @@ def _learned(real: Device, names: tuple[str, ...] = CHASE, draft: Device = DRAFT
     return learned(draft, shown(real, draft, names))
 
 
-def _documented(kind: str = "spec") -> Device:
-    known = {"caches.L1.capacity": ASSUMED, "caches.L2.capacity": altered(SPEC, kind=kind)}
-    return altered(DRAFT, provenance=known)
-
-
 def test_every_figure_of_another_device_is_learned() -> None:
     fast = altered(L1, latency_cycles=40, bandwidth_bytes_per_cycle=96)
     large = altered(
@@ -92,8 +87,8 @@ def test_an_interval_of_a_step_becomes_that_of_the_capacity() -> None:
 
 @pytest.mark.parametrize(("factor", "agrees"), [(0.78, False), (0.88, True), (1.13, True), (1.35, False)])
 def test_a_documented_capacity_stays_unless_it_is_off_by_a_fifth(factor: float, agrees: bool) -> None:
-    draft = _documented()
-    draft = _with_l2(draft, partitions=1, far_latency_cycles=None)
+    documented = altered(DRAFT, provenance={"caches.L1.capacity": ASSUMED, "caches.L2.capacity": SPEC})
+    draft = _with_l2(documented, partitions=1, far_latency_cycles=None)
     real = _with_l2(draft, capacity_bytes=factor * 64 * MIB)
     found = _learned(real, CHASE, draft)
 

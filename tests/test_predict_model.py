@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict, traffic
 from gpureport.predict.corner import WRITES_EXPONENT
-from gpureport.predict.model import SEVERAL_LOADS, point_time, smooth_maximum
+from gpureport.predict.model import point_time, smooth_maximum
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import ServingLevel, fraction_beyond, staircase
 from gpureport.spec.models import Transition
 from gpureport.workloads import all_workloads
-from gpureport.workloads.model import Demand, Stream, Workload
+from gpureport.workloads.model import Demand, Stream
 from gpureport.workloads.particles.arrays import Arrays
 from gpureport.workloads.particles.structs import Structs
 from tests.builders import altered
-from tests.toy import KIB, L1, L2, MIB, STEP, TOY, TOY_WITH_FORMATS, of_groups, toy
+from tests.toy import KIB, L1, L2, MIB, STEP, TOY, of_groups, toy
 
 FREE = Resources(32)
 
@@ -121,18 +121,6 @@ def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> Non
     )
 
 
-def test_a_group_waits_for_the_last_of_several_loads() -> None:
-    """Loads of two streams take longer than those of one; stores make no difference."""
-    reads, written = (Stream(name, 2**10, 16, 16) for name in "ac"), Stream("b", 2**10, 16, 16, write=True)
-    first, second = reads
-    one, two = (
-        point_time(TOY, _copy(1, streams=(*loaded, written), chain={}, work_items=64), FREE).ceilings_s["latency"]
-        for loaded in ((first,), (first, second))
-    )
-
-    assert two == pytest.approx(SEVERAL_LOADS * one)
-
-
 def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> None:
     """The roofline's axes: neither loads and stores nor overhead are operations."""
     operations = {"int32": 3e9, "fp32": 5e9, "memory": 1e8, "instruction": 7e8}
@@ -140,13 +128,6 @@ def test_a_point_counts_arithmetic_operations_and_the_bytes_beside_them() -> Non
 
     assert found.operations == 8e9
     assert found.memory_bytes == 1024 * MIB
-
-
-def test_a_chain_of_instructions_without_a_known_latency_takes_no_time() -> None:
-    """The toy's architecture lists none of ``fp32``: its entry would otherwise predict a number that nobody gave."""
-    demand = Demand(work_items=32, work_group=(32,), chain={"fp32": 1000}, reused="never")
-
-    assert point_time(TOY, demand, FREE).ceilings_s["latency"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -160,18 +141,6 @@ def test_groups_are_bound_by_their_start_or_that_of_their_waves(
     found = point_time(toy(wave_starts_per_cycle=wave_starts), demand, FREE)
 
     assert (found.bottleneck, found.ceilings_s["groups"]) == ("groups", pytest.approx(expected_s))
-
-
-@pytest.mark.parametrize("workload", all_workloads(), ids=lambda workload: workload.name)
-def test_every_workload_is_predicted(workload: Workload) -> None:
-    """Times are positive and finite, no dispatch is faster than its largest ceiling, features have names."""
-    predictions = predict(TOY_WITH_FORMATS, workload, limits_of(TOY), intervals=False)
-
-    assert predictions
-    for prediction in predictions:
-        for point in prediction.points:
-            assert 0 < max(point.ceilings_s.values()) <= point.time_s < 100
-        assert not any(str(feature.level).startswith("level ") for feature in prediction.features)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from gpureport.predict.model import (
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.predict.residency import Misses, ServingLevel, staircase
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Device, Transition
+from gpureport.spec.models import Transition
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
 from tests.toy import L1, L2, TOY, toy
@@ -62,7 +62,6 @@ class _Shares:
     """What happened to the lines that a pass touched, as shares of them."""
 
     missed: float = 0.0
-    written_back: float = 0.0
     crossed: float = 0.0
 
 
@@ -81,7 +80,7 @@ class _Partitions:
         self.ways = ways
         self.homes: list[int] = chance.integers(2, size=count).tolist()
         self.places: list[int] = chance.integers(sets, size=count).tolist()
-        self.held: list[list[OrderedDict[int, bool]]] = [[OrderedDict() for _ in range(sets)] for _ in range(2)]
+        self.held: list[list[OrderedDict[int, None]]] = [[OrderedDict() for _ in range(sets)] for _ in range(2)]
         self.shares = _Shares()
 
     def read(self, side: int, line: int) -> None:
@@ -96,20 +95,20 @@ class _Partitions:
         """Change *line* at its home."""
         home = self.homes[line]
         self.shares.crossed += side != home
-        self._touch(home, line, changed=True)
+        self._touch(home, line)
         if side != home:
             self._touch(side, line)
         else:
             self._set(1 - home, line).pop(line, None)
 
-    def _set(self, side: int, line: int) -> OrderedDict[int, bool]:
+    def _set(self, side: int, line: int) -> OrderedDict[int, None]:
         return self.held[side][self.places[line]]
 
-    def _touch(self, side: int, line: int, *, changed: bool = False) -> None:
+    def _touch(self, side: int, line: int) -> None:
         held = self._set(side, line)
         if line not in held and len(held) == self.ways:
-            self.shares.written_back += held.popitem(last=False)[1]
-        held[line] = held.get(line, False) or changed
+            held.popitem(last=False)
+        held[line] = None
         held.move_to_end(line)
 
 
@@ -157,7 +156,8 @@ def test_the_transition_of_cyclic_sweeps_is_that_of_the_simulation(entry: str) -
     """Reads take as long as the cache needs for all or memory for what it serves, whichever is longer."""
     device = load_database().device(entry)
     cache = device.caches[-1]
-    longer = device.level_bandwidth_bytes_per_s(cache) / _memory_bytes_per_s(device)
+    memory = device.memory
+    longer = device.level_bandwidth_bytes_per_s(cache) / (memory.bandwidth_bytes_per_s * memory.efficiency)
     sizes = [0.5 + 0.02 * i for i in range(26)]
     times = [_shares(size).missed * longer for size in sizes]
 
@@ -186,10 +186,6 @@ def test_a_cache_is_busy_with_hits_and_fills_and_memory_with_misses(fraction: fl
     near = ServingLevel("L2", 1.0, step, 10.0, (Misses(step, 0.75, 6.0), Misses(step, 0.25, 0.0)))
 
     assert staircase(size, (near, ServingLevel("DRAM", math.inf, step, 20.0)))[0] == pytest.approx(cost)
-
-
-def _memory_bytes_per_s(device: Device) -> float:
-    return device.memory.bandwidth_bytes_per_s * device.memory.efficiency
 
 
 def test_half_of_the_writes_cross_and_a_quarter_of_the_reads_of_what_was_written() -> None:

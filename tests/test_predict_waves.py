@@ -77,26 +77,6 @@ def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> Non
     assert isolated.time_s == pytest.approx(2e-6 + 4 * 64e-6)
 
 
-@given(st.floats(1, 1e5), st.floats(1, 4), st.floats(0.1, 1e3), st.floats(0, 1e5), st.booleans())
-def test_more_instructions_never_make_a_lone_group_faster(
-    operations: float, more: float, loads: float, chain: float, barrier: bool
-) -> None:
-    """Nor does it jump where computing begins to take longer than memory."""
-    demand = of_groups(
-        400,
-        1024,
-        streams=(Stream("data", 400 * 1024 * loads, 16, 16),),
-        chain={"int32": chain, **({"barrier": 1.0} if barrier else {})},
-        reused="never",
-    )
-
-    def time_s(each: float) -> float:
-        work = {"int32": 400 * 1024 * each}
-        return point_time(NO_LAUNCH_RATE, replace(demand, operations=work), LARGE).time_s
-
-    assert time_s(operations) <= time_s(operations * more) * (1 + 1e-9) <= time_s(operations) * more * (1 + 1e-6)
-
-
 # The last waves
 
 

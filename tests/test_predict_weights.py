@@ -6,7 +6,7 @@ from math import log
 import pytest
 
 from gpureport.predict.calibration.weights import UNLIKE, combined, noise
-from gpureport.predict.uncertainty.sensitivity import mapped_facts, specified_deviation
+from gpureport.predict.uncertainty.sensitivity import specified_deviation
 from gpureport.records.observation import Observation
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
@@ -43,20 +43,6 @@ def test_values_that_no_microbenchmark_measured_stay(cpu: Device) -> None:
     assert combined(cpu, cpu, {"rates.fp32": 0.1}).architecture.rates_per_cycle == pytest.approx(
         cpu.architecture.rates_per_cycle
     )
-    changed = _with_fp32(cpu, 1.0)
-    assert _facts(combined(cpu, changed, {})) == _facts(mapped_facts(changed, lambda _, value: value))
-
-
-def _facts(device: Device) -> dict[str, float]:
-    """Return all uncertain values by path."""
-    found: dict[str, float] = {}
-
-    def remember(path: str, value: float) -> float:
-        found[path] = value
-        return value
-
-    mapped_facts(device, remember)
-    return found
 
 
 def _observation(width: float) -> Observation:

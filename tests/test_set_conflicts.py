@@ -3,14 +3,13 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from gpureport.predict import limits_of, predict
+from gpureport.predict import limits_of
 from gpureport.predict.residency import with_conflicts
 from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
 from gpureport.spec.lscpu import ProcessorFacts
-from gpureport.spec.models import Cache, Device, Tlb, Transition
+from gpureport.spec.models import Device, Tlb, Transition
 from gpureport.workloads import select
 from tests.toy import KIB, L1, L2, MIB, TOY
 
@@ -51,18 +50,6 @@ def test_an_outer_cache_is_worth_as_much_as_an_inner_one() -> None:
     assert with_conflicts(device, [L1.capacity_bytes, outer.capacity_bytes], 2 * MIB) == (L1.capacity_bytes,) * 2
 
 
-def test_a_single_set_ends_suddenly() -> None:
-    """Eight lines stay, the ninth replaces all; where a stride selects several sets, the end is that of the cache."""
-    cycles = {}
-    for ways in (8, 256):
-        for prediction in predict(_with_ways(ways), WORKLOAD, limits_of(TOY), intervals=False):
-            for point in prediction.points:
-                cycles[ways, point.point.label] = point.value * TOY.clock_hz
-    assert cycles[8, "8 x 128 KiB"] == pytest.approx(44, rel=0.1)
-    assert cycles[8, "9 x 128 KiB"] > 200
-    assert cycles[256, "235 x 128 KiB"] < 44 * 2
-
-
 def test_first_loads_of_an_empty_cache_take_longer() -> None:
     """A cache that is empty when a dispatch starts misses each line once."""
     kept = L1.model_copy(update={"persistent": True})
@@ -72,12 +59,6 @@ def test_first_loads_of_an_empty_cache_take_longer() -> None:
     assert demand.cached_chain == point["lines"]
     assert demand.memory_chain + demand.cached_chain == point["steps"]
     assert WORKLOAD.demand(point, TOY.model_copy(update={"caches": (kept, L2)})).cached_chain == 0
-
-
-def test_a_cycle_visits_each_line_once() -> None:
-    job = WORKLOAD.job(WORKLOAD.verification()[0], np.random.default_rng(1))
-    (order,) = (buffer.filled() for name, buffer in job.buffers.items() if name.startswith("order"))
-    assert sorted(order) == list(range(37))
 
 
 def _described(root: Path, number: int, **facts: str) -> None:
@@ -109,14 +90,3 @@ def test_a_system_may_report_no_ways(ways: str | None, tmp_path: Path) -> None:
     _described(tmp_path, 0, level="1", type="Data", size="32K", shared_cpu_list="0", **listed)
     assert [cache.ways for cache in read_host(caches=tmp_path, cpuinfo=tmp_path / "none").caches] == [None]
     assert "caches.L1.ways" not in host_values(HostProcessor("x", 8, 1 << 34, caches=(HostCache(1, 32 << 10, 1),)))
-
-
-def test_every_processor_lists_ways_that_fit_its_cache() -> None:
-    from gpureport.spec.database import load_database
-
-    database = load_database()
-    devices = [database.device(entry) for entry in database.entries]
-    caches: list[Cache] = [cache for device in devices for cache in device.caches if cache.ways]
-    assert caches
-    assert all(2 <= (cache.ways or 0) < cache.capacity_bytes / cache.line_bytes for cache in caches)
-    assert not [cache for device in devices if not device.is_cpu for cache in device.caches if cache.ways]

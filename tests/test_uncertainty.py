@@ -164,25 +164,6 @@ def test_devices_keep_their_uncertain_numbers_on_the_way_through_predict(monkeyp
         assert {type(point.time_s) for prediction in predictions for point in prediction.points} == {float}
 
 
-def test_copies_of_records_keep_uncertain_numbers_and_validation_makes_them_plain() -> None:
-    """The rule that :mod:`gpureport.predict.uncertainty.propagation` states."""
-    device, _, _ = uncertain(TOY)
-    copied = altered(device, launch=altered(device.launch, groups_per_cycle=2.0))
-    around = Device(**dict(device))
-
-    assert _plain_figures(TOY) == [path for path in _figures(TOY) if not path.endswith("_transition")] + [
-        f"{cache.name}.{name}.{position}"
-        for cache in TOY.caches
-        for name in TRANSITIONS
-        if getattr(cache, name)
-        for position in ("onset", "midpoint", "end")
-    ]
-    assert _plain_figures(device) == []
-    assert _plain_figures(copied) == ["launch.groups_per_cycle"]
-    assert _plain_figures(around) == ["clock"]  # nested records are kept, its own number is validated
-    assert _plain_figures(Device.model_validate(device.model_dump())) == _plain_figures(TOY)
-
-
 def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
     def given_by(kind: str, path: str, *, here: bool = False) -> float:
         origin = Provenance.model_validate({"kind": kind, "source": "", "here": here})
@@ -237,21 +218,9 @@ def _prediction(name: str, device: Device = TOY) -> Prediction:
     return predict_sweep(device, workload, sweep, "specification")
 
 
-def _known(path: str) -> Device:
-    """Return the toy with one uncertain fact; the run has measured all others."""
-    paths = [known.path for known in uncertain(TOY)[1]]
-    sure = dict.fromkeys(paths, Provenance(kind="measured", source="", here=True))
-    return altered(TOY, provenance={p: origin for p, origin in sure.items() if p != path})
-
-
 def _factor(feature: CurveFeature) -> float:
     assert feature.ci_high / feature.value == pytest.approx(feature.value / feature.ci_low, rel=1e-3)
     return feature.ci_high / feature.value
-
-
-def test_a_plateau_is_as_uncertain_as_its_bandwidth() -> None:
-    (last,) = [f for f in _prediction("memory/copy", _known("memory.efficiency")).features if str(f.level) == "DRAM"]
-    assert math.log(_factor(last)) == pytest.approx(NORMAL_95 * math.hypot(0.15, MODEL), rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Properties of all workloads, and NumPy references against known results."""
+"""Properties of all workloads."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
 import re
@@ -14,7 +14,7 @@ from gpureport.errors import InputError
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
-from gpureport.workloads.model import Buffer, Calibration, Limits, Transfer, Workload
+from gpureport.workloads.model import Calibration, Limits, Transfer, Workload
 from tests.toy import MIB, TOY
 
 WORKLOADS = all_workloads()
@@ -115,15 +115,11 @@ def test_every_calibrated_quantity_has_a_microbenchmark() -> None:
 
 
 def test_select_takes_families_and_variants() -> None:
-    """Microbenchmarks come first; unknown names are refused with the list of names."""
+    """Microbenchmarks come first."""
     names = [w.name for w in select(("bit_transpose", "memory/copy"))]
     assert names[0] == "memory/copy"
     assert {"bit_transpose/local", "bit_transpose/shuffle"} < set(names[1:])
     assert all(name.startswith("bit_transpose/") for name in names[1:])
-    with pytest.raises(
-        InputError, match=r"no workload is called 'gol'; there are: atomics, bit_transpose, game_of_life, "
-    ):
-        select(("gol",))
 
 
 @pytest.mark.parametrize(
@@ -132,16 +128,10 @@ def test_select_takes_families_and_variants() -> None:
         ("ping_pong", "did you mean 'memory/ping_pong'?"),
         ("memory/pingpong", "did you mean 'memory/ping_pong'?"),
         ("memori", "did you mean 'memory'?"),
+        ("gol", "there are: atomics, bit_transpose, game_of_life, "),
         ("launch/zzz", "there are: launch/group_size, launch/groups, launch/queued"),
     ],
 )
 def test_a_wrong_name_gets_a_suggestion(name: str, suggestion: str) -> None:
-    """A variant without its family, a misspelling of either, or the list if no name is similar."""
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError, match=re.escape(suggestion)):
         select((name,))
-    assert str(raised.value) == f"no workload is called '{name}'; {suggestion}"
-
-
-def test_a_buffer_repeats_its_contents() -> None:
-    filled = Buffer(20, np.array([1, 2, 3], dtype=np.uint32)).filled()
-    assert filled.tolist() == [1, 2, 3, 1, 2]
