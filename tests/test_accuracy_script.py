@@ -26,23 +26,15 @@ def test_the_readme_has_a_row_for_each_target() -> None:
     assert named == [target.data for target in TARGETS]
 
 
-def test_the_table_is_replaced_and_nothing_else() -> None:
+def test_tables_are_replaced_at_their_places_and_nothing_else() -> None:
     begin, end = script.marks("times")
-    text = f"before\n{begin}\nold\n{end}\nafter\n"
-
-    once = script.with_table(text, "times", r"| new \1 |")
+    once = script.with_table(f"before\n{begin}\nold\n{end}\nafter\n", "times", r"| new \1 |")
 
     assert once == f"before\n{begin}\n\n| new \\1 |\n\n{end}\nafter\n"
     assert script.with_table(once, "times", r"| new \1 |") == once
-
-
-def test_every_table_has_its_place() -> None:
     for name, document in script.PLACES.items():
         text = (ROOT / document).read_text(encoding="utf-8")
         assert script.with_table(text, name, "new") != text
-
-
-def test_a_document_without_marks_is_refused() -> None:
     with pytest.raises(GpuReportError, match="lacks the lines"):
         script.with_table("nothing", "times", "table")
 
@@ -79,14 +71,6 @@ def test_an_architecture_has_a_row_for_both_days_and_all_have_one() -> None:
 
     assert own == ("hopper_90", "ampere_80", "2", "20.0 % / 20.0 % / 28.0 %", "50.0 % / 50.0 % / 50.0 %")
     assert every == ("all", "", *own[2:])
-
-
-def test_a_result_has_a_row_with_the_origin_of_its_constants() -> None:
-    found = [residual("nvidia/h200_sxm", "unseen device", 1.1), residual("nvidia/h200_sxm", "unseen device", 1.3)]
-
-    assert list(script.times_by_result(found)) == [
-        ("run", "unseen device", "2", "20.0 % / 20.0 % / 28.0 %", "", "", "")
-    ]
 
 
 def test_cells_combine_error_limit_and_result() -> None:

@@ -1,6 +1,5 @@
 """What the command imports, how fast it starts, and how it behaves in terminals and pipes."""
 # ruff: noqa: D103 - the names of the tests say what they check
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import pty
@@ -25,18 +24,6 @@ COLOUR = re.compile(r"\x1b\[[\d;]*(?:3[0-7]|9[0-7])[\d;]*m")
 SLOW_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "pyopencl", "rich", "scipy", "seaborn", "weasyprint")
 
 
-LIBRARIES = (sys.executable, "-c", "import typer.main; from pydantic import TypeAdapter; TypeAdapter(int)")
-"""What typer needs to parse a command: it validates each option with an adapter, and the first imports plug-ins."""
-
-
-def seconds(*command: str) -> float:
-    """Return the processor's time that a command takes, which other work on the machine disturbs less."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def imported(*arguments: str) -> set[str]:
     """Return the top-level modules that a command imports."""
     ended = subprocess.run(
@@ -46,25 +33,21 @@ def imported(*arguments: str) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [(), ("predict",)], ids=["gpureport", "predict"])
-def test_help_takes_little_longer_than_its_libraries(command: tuple[str, ...]) -> None:
-    """0.2 to 0.5 s where this was written; as a ratio within one run, since machines' speeds differ and change."""
-    taken = [(seconds(*COMMAND, *command, "--help"), seconds(*LIBRARIES)) for _ in range(7)]
-    assert min(ours for ours, _ in taken) < 1.5 * min(libraries for _, libraries in taken)
+RENDERING = {"pyopencl", "weasyprint", "matplotlib", "seaborn", "pandas"}
 
 
-@pytest.mark.parametrize("arguments", [("--version",), ("predict", "--help")], ids=" ".join)
-def test_help_imports_nothing_slow(arguments: tuple[str, ...]) -> None:
-    modules = imported(*arguments)
-    assert "typer" in modules
-    assert not modules & {*SLOW_LIBRARIES, "yaml"}
-
-
-def test_predicting_needs_neither_opencl_nor_what_renders() -> None:
-    modules = imported("predict", "h200", "--json", "-w", "launch")
-    assert "pydantic" in modules
-    assert not modules & {"pyopencl", "weasyprint", "matplotlib", "seaborn", "pandas"}
+@pytest.mark.parametrize(
+    ("arguments", "needed", "others"),
+    [
+        ("--version", "typer", {*SLOW_LIBRARIES, "yaml"}),
+        ("predict --help", "typer", {*SLOW_LIBRARIES, "yaml"}),
+        ("predict h200 --json -w launch", "pydantic", RENDERING),
+    ],
+)
+def test_commands_import_no_more_than_they_need(arguments: str, needed: str, others: set[str]) -> None:
+    modules = imported(*arguments.split())
+    assert needed in modules
+    assert not modules & others
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("predict", "h200", "--json", "-w", "launch")], ids=" ".join)
@@ -212,6 +195,9 @@ def test_a_terminal_shows_progress_and_takes_it_away(report: Path) -> None:
     assert "writing the report" in shown
     assert COLOUR.search(shown)
     assert "Written: " in shown.rpartition("\x1b[2K")[2]
+    plain = in_terminal("render", str(report), "--no-pdf", "--force", columns=50, no_colour=True)
+    assert "writing the report" in plain
+    assert not COLOUR.search(plain)
 
 
 def test_narrow_terminals_cut_the_label_and_not_the_time() -> None:
@@ -222,12 +208,6 @@ def test_narrow_terminals_cut_the_label_and_not_the_time() -> None:
     assert "0:00:00 a label" in line
     assert line.rstrip().endswith("…")
     assert len(line) <= 40
-
-
-def test_no_color_is_respected(report: Path) -> None:
-    shown = in_terminal("render", str(report), "--no-pdf", columns=50, no_colour=True)
-    assert "writing the report" in shown
-    assert not COLOUR.search(shown)
 
 
 @pytest.mark.slow

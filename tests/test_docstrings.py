@@ -23,19 +23,11 @@ class _Model(_Base):
     """
 
 
-def test_fields_have_their_docstrings() -> None:
-    """Of a base first; a class's own docstring belongs to no field."""
-    assert field_docs(_Model) == {"size": "How large.", "count": "How many,\nin all."}
-
-
-def test_schemas_describe_fields() -> None:
-    """Those that have a docstring."""
+def test_fields_have_their_docstrings_also_in_schemas() -> None:
+    """Those of a base first; a class's own docstring belongs to no field; generic models have those of their origin."""
     properties = _Model.model_json_schema(schema_generator=Documented)["properties"]
 
+    assert field_docs(_Model) == {"size": "How large.", "count": "How many,\nin all."}
     assert properties["size"]["description"] == "How large."
     assert "description" not in properties["plain"]
-
-
-def test_generic_models_have_the_docstrings_of_their_origin() -> None:
-    """Values of files are such."""
     assert field_docs(Leaf[int])["source"] == "A key of the file's `sources`."

@@ -1,4 +1,5 @@
 """Data flows one way: each package imports only from those before it, and one module imports pyopencl."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import ast
 from collections.abc import Iterator
@@ -8,37 +9,11 @@ import gpureport
 
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
-    "errors",
-    "text",
-    "memory",
-    "docstrings",
-    "data",
-    "units",
-    "files",
-    "inputs",
-    "glossary",
-    "records",
-    "spec",
-    "records.report",
-    "workloads",
-    "kernel_files",
-    "machine_code",
-    "observe",
-    "matching",
-    "predict",
-    "explain",
-    "findings",
-    "measure.backends",
-    "measure.conditions",
-    "measure",
-    "run",
-    "compare",
-    "report",
-    "results",
-    "fleet",
-    "validate",
-    "notebook",
-    "cli",
+    *("errors", "text", "memory", "docstrings", "data", "units", "files", "inputs", "glossary"),
+    *("records", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
+    *("observe", "matching", "predict", "explain", "findings"),
+    *("measure.backends", "measure.conditions", "measure", "run"),
+    *("compare", "report", "results", "fleet", "validate", "notebook", "cli"),
 )
 """Packages and modules, from the first to the last. The report contains devices, which contain records."""
 
@@ -65,14 +40,12 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def test_every_module_is_in_the_order() -> None:
-    """A new one must find its place."""
     inside = {Path(path.parts[0]).stem for path in MODULES}
 
     assert inside == {part.split(".")[0] for part in ORDER}
 
 
 def test_a_module_imports_only_what_comes_before_it() -> None:
-    """Or what is of the same package."""
     for path in MODULES:
         here = ORDER.index(place(".".join(path.with_suffix("").parts)))
         later = [name for name in imported(path) if place(name) and ORDER.index(place(name)) > here]
@@ -80,7 +53,6 @@ def test_a_module_imports_only_what_comes_before_it() -> None:
 
 
 def test_one_module_imports_pyopencl() -> None:
-    """All else reaches a device through it."""
     naming = [path for path in MODULES if "import pyopencl" in (PACKAGE / path).read_text()]
 
     assert naming == [Path("measure/backends/opencl.py")]

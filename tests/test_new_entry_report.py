@@ -89,21 +89,18 @@ def test_a_draft_has_the_values_of_the_run(draft: Path) -> None:
     assert device.link.call_s == pytest.approx(30e-6, rel=0.05)
 
 
-def test_values_name_the_run(draft: Path, report: Report) -> None:
-    written = yaml.safe_load(draft.read_text())
+def test_values_name_the_run_and_results_without_a_field_are_comments(draft: Path, report: Report) -> None:
+    text = draft.read_text()
+    written = yaml.safe_load(text)
+    comments = "\n".join(line for line in text.splitlines() if line.startswith("# "))
 
     assert written["sources"]["run"]["text"].startswith(f"gpureport run {report.created_at[:10]}, ")
     assert written["caches"]["L1"]["sector"]["source"] == written["rates"]["fp64"]["source"] == "run"
     assert "conflict: " in written["rates"]["fp64"]["note"]
     assert written["board_power"]["kind"] == written["link"]["lanes"]["kind"] == "queried"
     assert "75 W" in written["board_power"]["note"]
-
-
-def test_results_without_a_field_are_comments(draft: Path) -> None:
-    comments = "\n".join(line for line in draft.read_text().splitlines() if line.startswith("# "))
-
     assert "copies of pinned memory reach" in comments
-    assert "resident work-groups as counted and by the architecture's rules differ: groups of 64: 7 instead" in comments
+    assert "rules differ: groups of 64: 7 instead" in comments
     assert "rates measured as in the architecture's file: " in comments
 
 

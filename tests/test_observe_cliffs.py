@@ -1,4 +1,5 @@
 """Cliffs of synthetic curves whose truth is known."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import dataclass
 from typing import Any
@@ -86,7 +87,6 @@ def test_onset_and_end_are_where_the_curve_leaves_and_reaches_its_plateaus() -> 
 
 
 def test_a_step_between_two_points_is_known_no_better_than_their_distance() -> None:
-    """However little noise there is."""
     u = np.arange(0.0, 12.0, 0.25)
     z = np.where(u < 6.1, 0.0, -1.0)
     noise = np.full(len(u), 1e-4)
@@ -101,7 +101,6 @@ def test_a_step_between_two_points_is_known_no_better_than_their_distance() -> N
 @pytest.mark.parametrize("noise", [0.005, 0.03, 0.08])
 @pytest.mark.parametrize("samples", [1, 7])
 def test_a_flat_noisy_curve_has_no_cliff(noise: float, samples: int) -> None:
-    """At most one false cliff in a hundred curves."""
     rng = np.random.default_rng(9)
     flat = Truth(np.zeros(0), np.zeros(0), np.ones(0))
 
@@ -111,20 +110,15 @@ def test_a_flat_noisy_curve_has_no_cliff(noise: float, samples: int) -> None:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.03])
-def test_a_curve_that_only_rises_has_no_cliff(noise: float) -> None:
+def test_a_curve_that_only_rises_or_falls_gently_has_no_cliff(noise: float) -> None:
     """Launch cost and peak rate: rate = w / (1 + w)."""
     rng = np.random.default_rng(10)
     u = np.arange(-6.0, 6.0, 0.3)
     for _ in range(20):
         z = u - np.log1p(np.exp(u)) + noise * rng.standard_normal(len(u))
         assert len(staircase(u, z, np.full(len(u), noise))) == 1
-
-
-def test_a_gentle_slope_is_not_a_cliff() -> None:
-    """A fall of 5 % an octave over ten octaves leaves no two plateaus."""
-    u = np.arange(0.0, 10.0 * OCTAVE, 0.2)
-
-    assert len(staircase(u, -0.07 * u, np.zeros(len(u)))) == 1
+    gentle = np.arange(0.0, 10.0 * OCTAVE, 0.2)  # a fall of 5 % an octave
+    assert len(staircase(gentle, -0.07 * gentle, np.zeros(len(gentle)))) == 1
 
 
 def test_the_interval_of_a_plateau_covers_how_its_points_scatter() -> None:
@@ -147,7 +141,6 @@ def test_the_interval_of_a_plateau_covers_how_its_points_scatter() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=30), st.integers(0, 1000))
 def test_the_falling_fit_is_the_isotonic_regression(values: list[float], seed: int) -> None:
-    """The same as SciPy's, which takes one curve at a time."""
     from scipy.optimize import isotonic_regression
 
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(values))
@@ -173,7 +166,6 @@ def test_the_range_of_a_crossing_is_that_of_the_neighbouring_stretches() -> None
 
 @pytest.mark.parametrize("step", [0, 1])
 def test_a_plateau_that_is_a_part_of_a_ramp_is_left_to_it(step: int) -> None:
-    """Whether the step before it or the one behind it is undone."""
     z: Any = np.concatenate([np.zeros(10), [-0.3, -0.6, -0.9, -1.2], np.full(10, -1.5)])
     u: Any = OCTAVE / 4 * np.arange(len(z))
     costs = price(u, z, np.full(len(z), 0.02))

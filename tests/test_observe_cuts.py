@@ -1,22 +1,12 @@
 """Cuts of a curve into plateaus: their lengths, and the cheapest of all that are allowed."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpureport.observe.cuts import LEAST_SPAN, Plateau, cheapest_cut, price
-
-
-@given(st.integers(0, 20), st.integers(1, 20))
-def test_a_plateau_has_as_many_points_as_its_part_of_a_curve(start: int, length: int) -> None:
-    """From its first point to the one before its end."""
-    plateau = Plateau(start, start + length)
-
-    assert len(plateau) == len(plateau.of(np.arange(50.0))) == length
-    assert plateau.of(np.arange(50.0))[0] == start
 
 
 def _cut(values: list[float], spacing: float) -> list[tuple[int, int]]:
@@ -25,40 +15,35 @@ def _cut(values: list[float], spacing: float) -> list[tuple[int, int]]:
     return [(p.start, p.stop) for p in cheapest_cut(u, price(u, z, np.full(len(z), 1e-3)))]
 
 
-@pytest.mark.parametrize("points", [3, 4, 5])
-def test_a_plateau_between_two_cliffs_has_three_points(points: int) -> None:
-    """At three points an octave."""
-    curve = [0.0] * 6 + [-1.0] * points + [-2.0] * 6
-
-    assert _cut(curve, np.log(2) / 3) == [(0, 6), (6, 6 + points), (6 + points, 12 + points)]
+THIRD = float(np.log(2)) / 3  # three points an octave
 
 
-def test_two_points_between_two_cliffs_are_no_plateau() -> None:
-    """They belong to the ramp, even if they are half an octave apart and the second is a little higher."""
-    assert _cut([0.0] * 6 + [-1.0, -0.99] + [-2.0] * 6, np.log(2) / 2) == [(0, 6), (8, 14)]
+@pytest.mark.parametrize(
+    ("curve", "spacing", "expected"),
+    [
+        # A plateau between two cliffs has three points; two belong to the ramp, even if the second is a little higher.
+        *(([0.0] * 6 + [-1.0] * n + [-2.0] * 6, THIRD, [(0, 6), (6, 6 + n), (6 + n, 12 + n)]) for n in (3, 4, 5)),
+        ([0.0] * 6 + [-1.0, -0.99] + [-2.0] * 6, 1.5 * THIRD, [(0, 6), (8, 14)]),
+        # It is four tenths of an octave long, however many points it has.
+        ([0.0] * 6 + [-1.0] * 5 + [-2.0] * 6, 1.01 * LEAST_SPAN / 4, [(0, 6), (6, 11), (11, 17)]),
+        # The last plateau has two points: a sweep may end soon after a cliff, but a single low point is none.
+        ([0.0] * 6 + [-1.0], THIRD, [(0, 6)]),
+        ([0.0] * 6 + [-1.0, -0.99], THIRD, [(0, 6), (6, 8)]),
+        # The first is one point only as a peak: after a rise a curve may fall at once.
+        ([-1.5, -0.7, 0.0] + [-1.0] * 6, THIRD, [(2, 3), (3, 9)]),
+    ],
+)
+def test_plateaus_are_as_long_as_allowed(curve: list[float], spacing: float, expected: list[tuple[int, int]]) -> None:
+    assert _cut(curve, spacing) == expected
 
 
-@pytest.mark.parametrize(("share", "plateaus"), [(0.99, 2), (1.01, 3)])
-def test_a_plateau_between_two_cliffs_is_four_tenths_of_an_octave_long(share: float, plateaus: int) -> None:
-    """However many points it has: here five."""
-    assert len(_cut([0.0] * 6 + [-1.0] * 5 + [-2.0] * 6, share * LEAST_SPAN / 4)) == plateaus
-
-
-@pytest.mark.parametrize(("points", "expected"), [(1, [(0, 6)]), (2, [(0, 6), (6, 8)])])
-def test_the_last_plateau_has_two_points(points: int, expected: list[tuple[int, int]]) -> None:
-    """A sweep may end soon after a cliff; a single low point is none."""
-    assert _cut([0.0] * 6 + [-1.0, -0.99][:points], np.log(2) / 3) == expected
-
-
-def test_the_first_plateau_is_one_point_only_as_a_peak() -> None:
-    """After a rise a curve may fall at once."""
-    assert _cut([-1.5, -0.7, 0.0] + [-1.0] * 6, np.log(2) / 3) == [(2, 3), (3, 9)]
-    assert (0, 1) not in _cut([0.0] + [-1.0] * 6, np.log(2) / 3)
+def test_short_plateaus_are_none() -> None:
+    assert len(_cut([0.0] * 6 + [-1.0] * 5 + [-2.0] * 6, 0.99 * LEAST_SPAN / 4)) == 2
+    assert (0, 1) not in _cut([0.0] + [-1.0] * 6, THIRD)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_cut_in_two_or_three_is_cheaper(seed: int) -> None:
-    """Against all cuts of a curve with noise, tried one by one."""
     rng = np.random.default_rng(seed)
     u = np.log(2) / 3 * np.arange(14)
     z = np.repeat([0.0, -0.3, -0.9], [5, 4, 5]) + 0.1 * rng.standard_normal(14)

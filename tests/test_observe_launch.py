@@ -1,4 +1,5 @@
 """Cliffs behind launch cost: sweeps of growing work whose truth is known."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest
@@ -50,7 +51,6 @@ def test_a_cache_that_launches_hide_most_of_is_seen_to_give_out(launch: float, c
 @settings(deadline=None, max_examples=60)
 @given(st.floats(0, 1), st.integers(0, 1000))
 def test_no_cliff_is_seen_where_there_is_none(launch: float, seed: int) -> None:
-    """Whatever the flat time is made of."""
     assert middles(sweep(launch, cliff=None, seed=seed)) == []
 
 

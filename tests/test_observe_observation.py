@@ -1,4 +1,5 @@
 """From a measurement's samples to its observation."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from collections.abc import Callable
@@ -54,7 +55,6 @@ def cached(x: float) -> float:
 
 
 def test_nothing_sampled_is_nothing_observed() -> None:
-    """A skipped sweep has no points; a point may have no samples."""
     skipped = altered(measurement(RATE, "working_set", SIZES[:0], cached), skipped="no memory")
 
     assert observe(skipped) is None
@@ -93,7 +93,6 @@ def test_a_bandwidth_falls_and_a_latency_rises_at_the_same_cliff() -> None:
 
 
 def test_an_observation_is_the_same_each_time() -> None:
-    """The bootstrap has a fixed seed."""
     measured = measurement(RATE, "working_set", SIZES, cached, noise=0.05)
 
     assert observe(measured) == observe(measured)
@@ -124,7 +123,6 @@ def test_the_best_work_group_is_the_peak(metric: Metric, best: float) -> None:
 
 
 def test_few_samples_are_said_and_widen_the_intervals() -> None:
-    """Two samples say nothing of their median; the scatter of all points does."""
     observation = observe(measurement(RATE, "working_set", SIZES, cached, samples=2, noise=0.03))
 
     assert observation.warnings[0].startswith(f"{len(SIZES)} of {len(SIZES)} points have fewer than 6 samples")
@@ -132,15 +130,19 @@ def test_few_samples_are_said_and_widen_the_intervals() -> None:
     assert width > 0.06
 
 
-def test_a_curve_that_still_falls_at_its_end_is_said() -> None:
-    """The last two points are on their way to the next level."""
-    x_last = SIZES[-2]
-    observation = observe(
-        measurement(RATE, "working_set", SIZES, lambda x: x / 1e12 * (1 if x < x_last else 3 * (x / x_last) ** 2))
+def test_falls_at_the_end_and_between_distant_points_have_no_size_and_are_said() -> None:
+    """The last two points are on their way to the next level; sizes four times apart only bracket a fall."""
+    last, distant = SIZES[-2], 4 * KIB * 4.0 ** np.arange(10)
+    falling = observe(
+        measurement(RATE, "working_set", SIZES, lambda x: x / 1e12 * (1 if x < last else 3 * (x / last) ** 2))
     )
+    coarse = observe(measurement(RATE, "working_set", distant, cached))
 
-    assert "next level was not reached" in observation.warnings[-1]
-    assert not [f for f in observation.features if f.feature == "cliff"]
+    assert "next level was not reached" in falling.warnings[-1]
+    assert not [f for f in falling.features if f.feature == "cliff"]
+    assert [f.position for f in coarse.features] == ["plateau", "plateau"]
+    (warning,) = coarse.warnings
+    assert re.search(r"between 1\.1\d MiB and 3\.\d+ MiB", warning)
 
 
 @pytest.mark.parametrize("samples", [3, 12])
@@ -194,19 +196,7 @@ def test_times_of_few_ticks_are_known_to_a_tick() -> None:
     assert any("20 timer ticks" in warning for warning in observation.warnings)
 
 
-def test_a_fall_between_distant_points_has_no_size_and_is_said() -> None:
-    """Sizes four times apart bracket it, which is no position."""
-    sizes = 4 * KIB * 4.0 ** np.arange(10)
-
-    observation = observe(measurement(RATE, "working_set", sizes, cached))
-
-    assert [f.position for f in observation.features] == ["plateau", "plateau"]
-    (warning,) = observation.warnings
-    assert re.search(r"between 1\.1\d MiB and 3\.\d+ MiB", warning)
-
-
 def test_a_stray_point_is_named_and_left_out() -> None:
-    """A single sample that was disturbed is no cliff."""
     odd = SIZES[12]
     observation = observe(
         measurement(RATE, "working_set", SIZES, lambda x: cached(x) * (4 if x == odd else 1), samples=1)

@@ -11,23 +11,10 @@ from scipy.optimize import minimize_scalar
 
 from gpureport.observe.crossings import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
-from gpureport.observe.features import (
-    Curve,
-    curve_features,
-    peak_features,
-    without_launch,
-)
+from gpureport.observe.features import Curve, curve_features, peak_features, without_launch
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
 from gpureport.observe.staircase import beside, staircase
-from gpureport.observe.statistics import (
-    Estimate,
-    clock_states,
-    curve_noise,
-    drift,
-    drifts,
-    strays,
-    timer_tick,
-)
+from gpureport.observe.statistics import Estimate, clock_states, curve_noise, drift, drifts, strays, timer_tick
 from gpureport.records.keys import Axis, Metric
 from tests.curves import features_of_curve
 
@@ -51,7 +38,6 @@ def test_the_noise_of_a_curve_is_that_of_its_second_differences(count: int, nois
     ("tick", "dispatches", "seen"), [(1e-6, 1, 1e-6), (1e-6, 4, 1e-6), (4e-8, 1, 4e-8), (1e-9, 1, 1e-9)]
 )
 def test_a_tick_is_what_samples_differ_by(tick: float, dispatches: int, seen: float) -> None:
-    """Samples of several dispatches are read as the timer counted them."""
     rng = np.random.default_rng(2)
     counts = [rng.integers(1000, 1080, 30), rng.integers(5000, 5060, 30)]
     samples = [tick * part / dispatches for part in counts]
@@ -112,17 +98,17 @@ def test_of_two_strays_side_by_side_the_first_is_one_and_ends_are_none() -> None
 
 @pytest.mark.parametrize(("change", "drifting"), [(1.028, False), (1.032, True), (0.972, False), (0.968, True)])
 def test_a_drift_is_of_three_percent_between_the_medians_of_thirds(change: float, drifting: bool) -> None:
-    """Of thirty samples that rise steadily within each third."""
     steps = np.concatenate([np.linspace(-1e-4, 1e-4, 10) + level for level in (0.0, 0.5, 1.0)])
     samples = 1.0 + (change - 1.0) * steps
 
     assert drifts(samples, np.arange(30.0)) == drifting
 
 
-@pytest.mark.parametrize(("count", "drifting"), [(8, False), (9, True)])
-def test_of_fewer_than_nine_samples_no_drift_is_said(count: int, drifting: bool) -> None:
-    assert drifts(np.linspace(1.0, 2.0, count), np.arange(float(count))) == drifting
-    assert not drifts(np.linspace(1.0, 2.0, count), np.arange(count - 1.0))
+def test_of_fewer_than_nine_samples_no_drift_is_said() -> None:
+    rising = np.linspace(1.0, 2.0, 9)
+    assert drifts(rising, np.arange(9.0))
+    assert not drifts(rising[:8], np.arange(8.0))
+    assert not drifts(rising, np.arange(8.0))
 
 
 @pytest.mark.parametrize(("change", "said"), [(0.028, None), (0.032, 0.032), (-0.028, None), (-0.032, -0.032)])
@@ -138,34 +124,31 @@ def test_a_run_drifts_by_what_its_last_third_takes_longer(change: float, said: f
     assert drift([], []) is None
 
 
-@pytest.mark.parametrize(("ratio", "found"), [(1.02, None), (1.05, 1.05), (2.0, 2.0)])
-def test_speeds_that_differ_by_three_percent_are_two(ratio: float, found: float | None) -> None:
-    points = [np.array([1.0, ratio] * 5) * 2.0**k for k in range(6)]
+TWO, ONE = np.array([1.0, 1.5] * 5), np.ones(10)
 
+
+@pytest.mark.parametrize(
+    ("points", "found"),
+    [
+        # Speeds that differ by three percent are two.
+        *(
+            ([np.array([1.0, r] * 5) * 2.0**k for k in range(6)], two)
+            for r, two in ((1.02, None), (1.05, 1.05), (2, 2))
+        ),
+        # Each has a fifth of the samples.
+        *(([np.array([1.0] * (10 - n) + [1.5] * n)] * 5, None if n in (1, 9) else 1.5) for n in (1, 2, 8, 9)),
+        # Three points and half of all must show them.
+        *(([TWO] * n + [ONE] * n, two) for n, two in ((2, None), (3, 1.5), (6, 1.5))),
+        *(([TWO] * n + [ONE] * (n + 1), None) for n in (2, 3, 6)),
+        # Points of four samples show them together: twenty in all are enough. Points of one sample tell nothing.
+        *(
+            ([*(np.array([1.0, 1.3] * 2) * 2.0**k for k in range(n)), np.array([5.0])], two)
+            for n, two in ((4, None), (5, 1.3))
+        ),
+    ],
+)
+def test_two_speeds_are_seen_in_enough_points_and_samples(points: list[Any], found: float | None) -> None:
     assert clock_states(points) == (found and pytest.approx(found))
-
-
-@pytest.mark.parametrize(("slow", "two"), [(1, False), (2, True), (8, True), (9, False)])
-def test_each_of_two_speeds_has_a_fifth_of_the_samples(slow: int, two: bool) -> None:
-    points = [np.array([1.0] * (10 - slow) + [1.5] * slow) for _ in range(5)]
-
-    assert (clock_states(points) is not None) == two
-
-
-@pytest.mark.parametrize(("switching", "found"), [(2, None), (3, 1.5), (6, 1.5)])
-def test_three_points_and_half_of_all_must_show_two_speeds(switching: int, found: float | None) -> None:
-    two, one = np.array([1.0, 1.5] * 5), np.ones(10)
-
-    assert clock_states([two] * switching + [one] * switching) == (found and pytest.approx(found))
-    assert clock_states([two] * switching + [one] * (switching + 1)) is None
-
-
-@pytest.mark.parametrize(("points", "found"), [(4, None), (5, 1.3)])
-def test_points_of_few_samples_show_two_speeds_together(points: int, found: float | None) -> None:
-    """Four samples each: twenty in all are enough. Points of one sample tell nothing."""
-    few = [np.array([1.0, 1.3, 1.0, 1.3]) * 2.0**k for k in range(points)]
-
-    assert clock_states([*few, np.array([5.0])]) == (found and pytest.approx(found))
 
 
 # Smooth maxima
@@ -227,7 +210,6 @@ def test_a_line_costs_the_least_squares_of_a_slope_of_a_tenth_at_most(values: li
 
 @pytest.mark.parametrize(("target", "chord"), [(-1.0, 2.0), (-0.5, 1.5), (-2.0, 3.0), (-1.25, 2.25)])
 def test_a_straight_fall_is_crossed_where_it_is(target: float, chord: float) -> None:
-    """Where neighbouring stretches continue a line there is no doubt."""
     u = np.arange(6.0)
     fit = np.array([[1.0, 0.0, -1.0, -2.0, -3.0, -4.0]])
     for straight in (True, False):
@@ -277,16 +259,9 @@ def test_launch_cost_is_taken_off_times_and_noise_grows_as_much(launch: float, o
     assert net.work_items == pytest.approx(net.working_set / 16)
 
 
-def test_latency_alone_is_no_launch_cost() -> None:
+def test_latency_and_a_time_that_is_nowhere_flat_show_no_launch_cost() -> None:
     sizes = 2.0 ** np.arange(14, 31, 0.5)
-    curve = _growing(np.cbrt(5e-6**3 + (sizes / 1e12) ** 3), sizes)
-
-    assert without_launch(curve, Plateau(len(sizes) - 8, len(sizes))) is curve
-
-
-def test_a_time_that_is_nowhere_flat_shows_no_launch_cost() -> None:
-    sizes = 2.0 ** np.arange(14, 31, 0.5)
-    for times in (sizes / 1e12, 5e-6 * (sizes / sizes[0]) ** 0.3):
+    for times in (np.cbrt(5e-6**3 + (sizes / 1e12) ** 3), sizes / 1e12, 5e-6 * (sizes / sizes[0]) ** 0.3):
         curve = _growing(times, sizes)
         assert without_launch(curve, Plateau(len(sizes) - 8, len(sizes))) is curve
     constant = _growing(5e-6 + sizes / 1e12, sizes)

@@ -1,4 +1,5 @@
 """n90 of curves that rise in steps, that no smooth maximum fits, or that one fits."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from typing import Any
 
@@ -29,7 +30,6 @@ def value(u: Any, rates: Any, noise: float) -> float:
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 6.0])
 def test_a_curve_that_a_smooth_maximum_fits_has_its_n90(exponent: float) -> None:
-    """Also beyond a cliff, whose points are left out."""
     u = np.log(2.0 ** np.arange(8, 24, 0.5))
     rates = smooth(np.exp(u), exponent)
     cliff = np.concatenate([rates, rates[-1] - np.log([2.0, 2.0, 2.0, 2.0])])

@@ -1,25 +1,19 @@
 """Statistics of samples: intervals, noise, strays, clock states, drift."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.observe.statistics import (
-    clock_states,
-    correlation_time,
-    drifts,
-    median_interval,
-    medians,
-    sampling_noise,
-)
+from gpureport.observe import statistics
+from gpureport.observe.statistics import clock_states, correlation_time, drifts, median_interval, sampling_noise
 
 TIMES = st.lists(st.floats(1e-7, 10.0), min_size=1, max_size=60)
 
 
 @given(TIMES)
 def test_the_interval_holds_the_median_and_lies_within_the_samples(times: list[float]) -> None:
-    """Order statistics never leave the range of the samples."""
     median = median_interval(np.array(times))
 
     assert min(times) <= median.low <= median.value <= median.high <= max(times)
@@ -64,17 +58,12 @@ def test_correlation_time_is_that_of_the_series() -> None:
     for correlation in (0.0, 0.5, 0.8):
         expected = 1 + 2 * sum(2 / np.pi * np.arcsin(correlation**k) for k in range(1, 60))
         assert correlation_time(autoregressive(rng, 20_000, correlation)) == pytest.approx(expected, rel=0.12)
-
-
-def test_of_few_or_equal_samples_no_correlation_is_said() -> None:
-    """Fewer than twelve cannot show any."""
-    assert correlation_time(np.arange(1.0, 12)) == 1.0
+    assert correlation_time(np.arange(1.0, 12)) == 1.0  # fewer than twelve cannot show any
     assert correlation_time(np.arange(1.0, 13)) > 2.0
     assert correlation_time(np.full(30, 2.0)) == 1.0
 
 
 def test_a_point_does_not_drift_by_chance() -> None:
-    """In four of a thousand points at most."""
     rng = np.random.default_rng(10)
     steady = [np.exp(0.1 * rng.standard_normal(20)) for _ in range(2000)]
 
@@ -82,12 +71,11 @@ def test_a_point_does_not_drift_by_chance() -> None:
 
 
 def test_medians_of_groups_are_those_of_each_and_so_is_their_noise() -> None:
-    """However many values each has; the noise is worked out here point by point."""
     rng = np.random.default_rng(2)
     groups = [rng.lognormal(0, 0.1, count) for count in (1, 2, 5, 6, 7, 40)]
     counts = np.array([len(group) for group in groups])
 
-    assert list(medians(np.concatenate(groups), counts)) == [np.median(group) for group in groups]
+    assert list(statistics.medians(np.concatenate(groups), counts)) == [np.median(group) for group in groups]
     steps = [np.abs(np.diff(np.log(group))) for group in groups]
     sigma = 1.4826 / np.sqrt(2)
     pooled = sigma * np.median(np.concatenate(steps))
@@ -111,16 +99,11 @@ def test_the_noise_of_few_samples_is_not_taken_for_less_than_it_is(count: int, v
 
     assert ratio == pytest.approx(ratio[0])
     assert 0.98 <= ratio[0] <= most
-
-
-def test_single_samples_have_no_noise_of_their_own() -> None:
-    """Then only the curve can tell."""
-    assert not sampling_noise([np.array([1.0]), np.array([2.0])]).any()
+    assert not sampling_noise([np.array([1.0]), np.array([2.0])]).any()  # then only the curve can tell
 
 
 @pytest.mark.parametrize(("alike", "found"), [(7, None), (8, 1.6)])
 def test_two_states_have_the_same_ratio_at_more_than_seven_points_of_ten(alike: int, found: float | None) -> None:
-    """A device has two clocks, not as many as points."""
     ratios = [1.6] * alike + [3.0] * (10 - alike)
 
     assert clock_states([np.repeat([1.0, ratio], 10) for ratio in ratios]) == (found and pytest.approx(found))
@@ -146,7 +129,6 @@ def test_two_states_are_three_times_as_far_apart_as_either_is_wide(
 
 @pytest.mark.parametrize("seed", range(5))
 def test_one_noisy_state_is_not_two(seed: int) -> None:
-    """Neither Gaussian noise nor single slow samples are a second state."""
     rng = np.random.default_rng(seed)
     gaussian = [np.exp(0.05 * rng.standard_normal(n)) for n in (7, 20, 60) * 10]
     spikes = [part * np.where(rng.uniform(size=len(part)) < 0.05, 3.0, 1.0) for part in gaussian]

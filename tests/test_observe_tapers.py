@@ -1,4 +1,5 @@
 """Tapers of synthetic curves whose truth is known."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +37,6 @@ def noisy(rng: np.random.Generator, items: Any, times: Any, noise: float, bytes_
 
 
 def test_knee_and_n90_of_a_curve_without_noise() -> None:
-    """The smooth maximum is sharp enough for both to be near the truth."""
     items = 2.0 ** np.arange(8, 25)
     times = launch_bound(items)
 
@@ -91,27 +91,23 @@ def test_the_plateau_of_a_taper_is_the_one_before_the_cliff() -> None:
     assert found["rate plateau level 2"].value == pytest.approx(KNEE / 5e-6 / 3, rel=0.01)
 
 
-def test_a_curve_that_never_flattens_has_no_taper_and_says_so() -> None:
-    """The sweep ends while the launch cost still rules."""
-    items = 2.0 ** np.arange(4, 14)
-    curve = noisy(np.random.default_rng(2), items, launch_bound(items), 0.01)
-
+@pytest.mark.parametrize(
+    ("items", "sharpness", "noise", "positions", "words"),
+    [
+        # The sweep ends while the launch cost still rules.
+        (2.0 ** np.arange(4, 14), 4.0, 0.01, [], "still rises at the largest size"),
+        # Its shortest time is no longer that of the launch alone.
+        (KNEE * 2.0 ** np.arange(-0.5, 8, 0.5), 1.5, 0.001, ["n90", "plateau"], "starts too late"),
+    ],
+)
+def test_a_sweep_that_ends_too_early_or_starts_too_late_says_so(
+    items: Any, sharpness: float, noise: float, positions: list[str], words: str
+) -> None:
+    curve = noisy(np.random.default_rng(3), items, launch_bound(items, sharpness), noise)
     features, warnings = curve_features(ITEMS, RATE, curve)
 
-    assert features == ()
-    (warning,) = warnings
-    assert "still rises at the largest size" in warning
-
-
-def test_a_sweep_that_starts_too_late_shows_no_knee_but_n90() -> None:
-    """Its shortest time is no longer that of the launch alone."""
-    items = KNEE * 2.0 ** np.arange(-0.5, 8, 0.5)
-    curve = noisy(np.random.default_rng(3), items, launch_bound(items, 1.5), 0.001)
-
-    features, warnings = curve_features(ITEMS, RATE, curve)
-
-    assert [f.position for f in features] == ["n90", "plateau"]
-    assert "starts too late" in warnings[0]
+    assert [f.position for f in features] == positions
+    assert words in warnings[0]
 
 
 @pytest.mark.parametrize(("share", "alike"), [(0.97, True), (1.03, False)])

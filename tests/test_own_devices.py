@@ -53,18 +53,27 @@ def entry(folder: Path, stem: str, *changes: tuple[str, str]) -> Path:
     return path
 
 
-def test_the_folders_are_those_of_the_user_and_of_the_project(config: Path) -> None:
+def own_architecture(config: Path, name: str, old: str = "", new: str = "") -> Path:
+    """Write an architecture of the user's own: the A40's with a text replaced."""
+    path = config / "architectures" / f"{name}.yaml"
+    path.parent.mkdir()
+    text = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
+    path.write_text(text.replace(old, new, 1))
+    return path
+
+
+def test_the_folders_are_those_of_the_user_and_of_the_project(
+    config: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A configuration folder must be absolute."""
     Path("gpureport-devices").mkdir()
     Path("devices").mkdir()
     assert own_device_dirs() == (config, Path("gpureport-devices"))
-
-
-def test_a_configuration_folder_must_be_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    (home / ".config" / "gpureport" / "devices").mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(home))
+    usual = tmp_path / "home" / ".config" / "gpureport" / "devices"
+    usual.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
-    assert own_device_dirs() == (home / ".config" / "gpureport" / "devices",)
+    assert own_device_dirs() == (usual, Path("gpureport-devices"))
 
 
 def test_folders_come_before_each_other(config: Path, capsys: Captured) -> None:
@@ -85,6 +94,7 @@ def test_an_entry_comes_before_a_shipped_one_with_its_name_or_its_pci_id(config:
     captured = capsys.readouterr()
     row = captured.out.splitlines()[3]
     assert (row.split()[0], row.split()[-1]) == ("0", "mine")
+    assert load_database(own_dirs=[config]).resolve("nvidia/a40").name == "NVIDIA A40"  # both can be predicted by id
     assert captured.err == f"Note: {path} is used in place of the shipped nvidia/a40.\n"
 
 
@@ -137,16 +147,13 @@ def test_a_broken_entry_that_is_requested_is_an_error(config: Path, capsys: Capt
 
 
 def test_a_broken_architecture_leaves_the_shipped_one(config: Path, capsys: Captured) -> None:
-    (config / "architectures").mkdir()
-    (config / "architectures" / "ampere_86.yaml").write_text("name: broken\n")
+    path = own_architecture(config, "ampere_86", "name: ", "nom: ")
     assert main(["predict", "a40", "-w", "launch"]) == 0
-    assert capsys.readouterr().err.startswith(f"Left out: {config / 'architectures' / 'ampere_86.yaml'}: ")
+    assert capsys.readouterr().err.startswith(f"Left out: {path}:")
 
 
 def test_own_entries_are_checked_with_the_rest_and_find_their_architectures(config: Path, capsys: Captured) -> None:
-    (config / "architectures").mkdir()
-    text = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
-    (config / "architectures" / "mine.yaml").write_text(text)
+    own_architecture(config, "mine")
     entry(config, "mine", ("ampere_86", "mine"))
     other = entry(Path("elsewhere"), "other", ("ampere_86", "mine"), ("1.74 GHz", "3"))
     assert main(["devices", "check"]) == 0
@@ -162,9 +169,7 @@ def test_implausible_values_of_own_files_cause_warnings_where_they_are_used(
     """Of the entry and of its architecture, each once, with the messages of the check."""
     install(monkeypatch)
     stand_in(monkeypatch, A40)
-    (config / "architectures").mkdir()
-    shipped = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
-    (config / "architectures" / "odd.yaml").write_text(shipped.replace("schedulers: 4", "schedulers: 400"))
+    own_architecture(config, "odd", "schedulers: 4", "schedulers: 400")
     odd = (("ampere_86", "odd"), ("6 MiB", "{capacity: 6 MiB, sector: 48 B}"))
     entry(config, "mine", *odd, ("name: NVIDIA A40", "name: Mine"))
     if "twin" in command:
@@ -181,10 +186,7 @@ def test_implausible_values_of_own_files_cause_warnings_where_they_are_used(
 @pytest.mark.parametrize("sector", ["48 B", "256 B"])
 def test_a_line_has_whole_sectors(config: Path, sector: str, capsys: Captured) -> None:
     """In an architecture, without a second warning for its device, and in a device."""
-    (config / "architectures").mkdir()
-    shipped = (data_dir("devices") / "architectures" / "ampere_86.yaml").read_text()
-    wrong = shipped.replace("sector: {value: 32 B", f"sector: {{value: {sector}", 1)
-    (config / "architectures" / "odd.yaml").write_text(wrong)
+    own_architecture(config, "odd", "sector: {value: 32 B", f"sector: {{value: {sector}")
     entry(config, "mine", ("ampere_86", "odd"))
     entry(config, "other", ("6 MiB", f"{{capacity: 6 MiB, sector: {sector}}}"), ("name: NVIDIA A40", "name: B"))
     assert main(["devices", "check", str(config)]) == 0

@@ -26,13 +26,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def names(wheel: Path) -> set[str]:
-    """Return the names of the files in the wheel."""
-    with zipfile.ZipFile(wheel) as archive:
-        return set(archive.namelist())
-
-
-@pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Unpack the wheel into an empty folder, as a wheel of pure Python is installed."""
     folder = tmp_path_factory.mktemp("site")
@@ -56,28 +49,17 @@ def files_below(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in files if not path.name.endswith(".schema.json")}
 
 
-@pytest.mark.parametrize("folder", DATA)
-def test_every_data_file_is_in_the_wheel(names: set[str], folder: str) -> None:
-    files = files_below(ROOT / folder)
-    assert files
-    assert {f"gpureport/{folder}/{name}" for name in files} <= names
-
-
-def test_every_module_is_in_the_wheel(names: set[str]) -> None:
-    """Modules and the marker of types are in the package."""
-    files = files_below(ROOT / "analysis" / "gpureport")
-    assert "py.typed" in files
-    assert {f"gpureport/{name}" for name in files} <= names
-
-
-def test_nothing_else_is_in_the_wheel(names: set[str]) -> None:
+def test_the_wheel_has_modules_data_and_licences_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    for folder, place in [(ROOT / "analysis" / "gpureport", ""), *((ROOT / name, f"{name}/") for name in DATA)]:
+        files = files_below(folder)
+        assert files
+        assert {f"gpureport/{place}{name}" for name in files} <= names
+    assert "gpureport/py.typed" in names
     assert {name.partition("/")[0] for name in names} == {"gpureport", f"gpureport-{__version__}.dist-info"}
     assert not [name for name in names if {"tests", "reports", "analysis"} & set(name.split("/")[:-1])]
     assert not [name for name in names if name.endswith((".pyc", ".orig", ".log"))]
-
-
-def test_licences_are_in_the_wheel(names: set[str]) -> None:
-    """The licence of the code, and those of fonts and JavaScript, are included."""
     licences = {Path(name).name for name in names if ".dist-info/licenses/" in name}
     others = {path.name for path in (ROOT / "templates").rglob("LICENSE*")}
     assert len(others) >= 3

@@ -25,21 +25,16 @@ def test_predictions_of_the_specification_are_saved_before_the_first_dispatch() 
 
 
 def test_a_report_is_saved_after_each_workload_and_at_the_end() -> None:
+    """Predictions of the specification do not change once measuring began; primitives calibrate others only."""
     saved = reports(FakeBackend(), Copy(), Again())
     assert [len(report.measurements) for report in saved] == [0, 1, 2, 2]
     assert [report.status for report in saved] == ["partial", "partial", "partial", "complete"]
-
-
-def test_specification_predictions_do_not_change_once_measuring_began() -> None:
-    saved = reports(FakeBackend(), Copy(), Again())
     specified = [[p for p in report.predictions if p.kind == "specification"] for report in saved]
     assert all(before == after for before, after in pairwise(specified))
     assert [str(p.key) for p in specified[0]] == ["test/copy/size", "test/again/size"]
-
-
-def test_primitives_calibrate_others_and_not_themselves() -> None:
-    report = reports(FakeBackend(), Copy(), Again())[-1]
-    assert [str(p.key) for p in report.predictions if p.kind == "calibrated"] == ["test/again/size"]
+    assert [str(p.key) for p in saved[-1].predictions if p.kind == "calibrated"] == ["test/again/size"]
+    compared = {(f.key.variant, f.feature) for f in saved[-1].findings if f.predicted and f.observed}
+    assert {("copy", "rate"), ("again", "rate")} <= compared
 
 
 def test_a_workload_that_the_device_cannot_run_says_why() -> None:
@@ -54,12 +49,6 @@ def test_wrong_results_are_named_and_not_observed() -> None:
     assert wrong_results(report) == ("test/copy", "test/again")
     assert not report.observations
     assert (report.workloads["test/copy"].skipped or "").startswith("wrong results: ")
-
-
-def test_every_sweep_has_a_finding_that_compares_both() -> None:
-    report = reports(FakeBackend(), Copy(), Again())[-1]
-    compared = {(f.key.variant, f.feature) for f in report.findings if f.predicted and f.observed}
-    assert {("copy", "rate"), ("again", "rate")} <= compared
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:

@@ -1,4 +1,5 @@
 """Numbers that no device and no run can have: refused where they are read, in one sentence."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 import copy
 import json
@@ -101,7 +102,6 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
 def test_what_cannot_be_is_refused(
     path: Steps, value: object, sentence: str, data: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The sentence names the field, and says what is wrong."""
     _set(data, path, value)
     told = _refusal(data, tmp_path).replace("occupancy.nvidia.", "occupancy.")
 
@@ -111,7 +111,6 @@ def test_what_cannot_be_is_refused(
 
 
 def test_a_name_may_have_1000_characters(data: dict[str, Any], tmp_path: Path) -> None:
-    """Wherever it is."""
     for path in NAMES:
         _set(data, path, "x" * 1000)
     data["settings"]["workloads"] = ["x" * 1000]
@@ -132,7 +131,6 @@ def test_a_name_may_have_1000_characters(data: dict[str, Any], tmp_path: Path) -
     ],
 )
 def test_nothing_is_there_twice(path: Steps, what: str, data: dict[str, Any], tmp_path: Path) -> None:
-    """The sentence names the list and what is repeated."""
     items: Any = data
     for step in path:
         items = items[step]
@@ -148,7 +146,6 @@ def test_nothing_is_there_twice(path: Steps, what: str, data: dict[str, Any], tm
 @pytest.mark.parametrize("value", ["", "yesterday", "2026-11-22", "2026-13-01T00:00:00", "20261122T140411", "9" * 100])
 @pytest.mark.parametrize("path", [("created_at",), ("resumed_at", 0), ("measurements", 0, "started_at")])
 def test_a_time_is_one(path: Steps, value: str, data: dict[str, Any], tmp_path: Path) -> None:
-    """When a sweep was measured may be left open."""
     data["resumed_at"] = ["2026-11-22T14:04:11+00:00"]
     _set(data, path, value)
     (tmp_path / "report.json").write_text(json.dumps(data))
@@ -161,7 +158,6 @@ def test_a_time_is_one(path: Steps, value: str, data: dict[str, Any], tmp_path: 
 
 
 def test_a_driver_may_say_more_than_a_report_keeps() -> None:
-    """Its names are cut, so that the run goes on."""
     present = describe(0, "x" * 5000, "1", lambda query: "y " * 5000 if query in ("NAME", "EXTENSIONS") else None)
 
     assert len(present.platform) == len(present.name) == 1000
@@ -173,36 +169,21 @@ def test_a_driver_may_say_more_than_a_report_keeps() -> None:
     [
         (
             "ampere_86",
-            "loaded_latency_factor: {value: 1.2",
-            "loaded_latency_factor: {value: 1e30",
-            "loaded_latency_factor.value: 1e+30 is out of range; write a number of at most",
+            "{value: 1.2",
+            "{value: 1e30",
+            "loaded_latency_factor.value: 1e+30 is out of range; write a number",
         ),
-        (
-            "ampere_86",
-            "ternary: {value: 64,",
-            "ternary: {value: 1e-308,",
-            "rates.ternary.value: 1e-308 is out of range; write a number of at least 0.000001",
-        ),
-        (
-            "ampere_86",
-            "value: 1 KiB,",
-            "value: 1.5 B,",
-            "occupancy.local_memory_reserved.value: must be a whole",
-        ),
+        ("ampere_86", "{value: 64,", "{value: 1e-308,", "rates.ternary.value: 1e-308 is out of range; write a number"),
+        ("ampere_86", "value: 1 KiB,", "value: 1.5 B,", "occupancy.local_memory_reserved.value: must be a whole"),
+        ("ampere_86", "rule: nvidia", "rule: nvida", "occupancy: rule must be 'nvidia', 'amd', "),
         ("ampere_86", "schedulers: 4", "schedulers: 400", "warning: schedulers: 400 is implausible; usual are 1 to 64"),
         ("ampere_86", "100 KiB]", "100 GiB]", "warning: occupancy.carveouts: 1.049e+08 KiB is implausible"),
-        (
-            "rdna3",
-            "{32: 24, 64: 12}",
-            "{1: 16, 64: 8}",
-            "occupancy.vector_register_granularity has no value",
-        ),
+        ("rdna3", "{32: 24, 64: 12}", "{1: 16, 64: 8}", "occupancy.vector_register_granularity has no value"),
     ],
 )
 def test_an_architecture_is_checked_as_a_device_is(
     name: str, old: str, new: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What cannot be is an error, what is unlikely a warning."""
     folder = tmp_path / "architectures"
     folder.mkdir()
     path, text = folder / "mine.yaml", (ARCHITECTURES / f"{name}.yaml").read_text()
@@ -216,7 +197,6 @@ def test_an_architecture_is_checked_as_a_device_is(
 
 
 def test_every_number_of_the_database_has_a_usual_range() -> None:
-    """Or is judged by another check."""
     others = ("flops", "caches.*.capacity", "caches.*_transition", "tlb.*.transition", "opencl.*")
     known = (*plausibility._RANGES, *others)
     for path in sorted(data_dir("devices").rglob("*.yaml")):
@@ -227,7 +207,6 @@ def test_every_number_of_the_database_has_a_usual_range() -> None:
 
 
 def test_a_point_that_is_published_twice_is_refused(tmp_path: Path) -> None:
-    """The sentence names both rows."""
     path = tmp_path / "record.yaml"
     path.write_text(RECORD.read_text().replace("[8, 117.1]", "[8, 117.1]\n      - [8, 117.2]"))
 

@@ -1,4 +1,5 @@
 """``scripts/run_variation.py`` on synthetic runs: the files it opens, the runs it makes and the pairs it counts."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 
@@ -29,7 +30,6 @@ def _runs(between: float, number: int = 4) -> list[Report]:
 
 
 def test_reports_are_files_or_folders_of_one_device(tmp_path: Path) -> None:
-    """Reports of several devices are refused."""
     for number in (1, 2):
         (tmp_path / "folders" / f"run-{number}").mkdir(parents=True)
         save_report(REPORT, tmp_path / "folders" / f"run-{number}" / "report.json")
@@ -44,7 +44,6 @@ def test_reports_are_files_or_folders_of_one_device(tmp_path: Path) -> None:
 
 
 def test_synthetic_runs_vary_as_the_real_ones() -> None:
-    """In the median over sweeps, for many runs."""
     runs = _runs(0.05)
     rng = np.random.default_rng(2)
     real = script.variations(runs)

@@ -13,7 +13,6 @@ import sys
 import threading
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -40,34 +39,6 @@ def fetch_pip() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "scripts" / "fetch_pip.py"))
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[Callable[[bytes], str]]:
-    """Serve a package index that holds pip 1.2 with the given contents; yields what starts it."""
-    servers: list[ThreadingHTTPServer] = []
-
-    def start(wheel: bytes) -> str:
-        folder = tmp_path / "index" / "simple" / "pip"
-        folder.mkdir(parents=True)
-        (folder / "pip-1.2-py3-none-any.whl").write_bytes(wheel)
-        (folder / "index.html").write_text('<a href="../pip/pip-1.2-py3-none-any.whl#sha256=00">pip</a>')
-        handler = partial(QuietHandler, directory=str(tmp_path / "index"))
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[0].serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{servers[0].server_port}/simple/"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    """A file server that does not log."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 def wheel_of(version: str) -> bytes:
     """Return a wheel with one module."""
     stream = io.BytesIO()
@@ -84,7 +55,6 @@ def lock_naming(wheel: bytes) -> str:
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_lock_is_complete_and_tells_no_place(name: str) -> None:
-    """Every requirement and dependency of pyproject.toml has a hash, none a URL."""
     text = (ROOT / name).read_text()
     entries = re.split(r"\n(?=\S)", text)[2:]
     assert all("--hash=sha256:" in entry for entry in entries)
@@ -144,29 +114,33 @@ def run_fetch(lock: Path, index_url: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_pip_is_fetched_and_unpacked(tmp_path: Path, index: Callable[[bytes], str]) -> None:
-    wheel = wheel_of("1.2")
-    lock = tmp_path / "requirements.lock"
-    lock.write_text(lock_naming(wheel))
-    done = run_fetch(lock, index(wheel))
-    assert (done.returncode, done.stderr) == (0, "")
-    line = [tmp_path / "venv" / "bin" / "python", "-c", "import pip; print(pip.__version__)"]
-    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout == "1.2\n"
+def test_pip_is_fetched_unpacked_and_refused_if_it_is_another_or_not_there(tmp_path: Path) -> None:
+    """From a package index that holds pip 1.2, first the right one and then another."""
+    folder, lock = tmp_path / "index" / "simple" / "pip", tmp_path / "requirements.lock"
+    folder.mkdir(parents=True)
+    (folder / "index.html").write_text('<a href="../pip/pip-1.2-py3-none-any.whl#sha256=00">pip</a>')
+    wheel = folder / "pip-1.2-py3-none-any.whl"
+    wheel.write_bytes(wheel_of("1.2"))
+    lock.write_text(lock_naming(wheel.read_bytes()))
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "index"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        index = f"http://127.0.0.1:{server.server_port}/simple/"
+        done = run_fetch(lock, index)
+        assert (done.returncode, done.stderr) == (0, "")
+        line = [tmp_path / "venv" / "bin" / "python", "-c", "import pip; print(pip.__version__)"]
+        assert subprocess.run(line, capture_output=True, text=True, check=True).stdout == "1.2\n"
 
+        shutil.rmtree(tmp_path / "venv")
+        wheel.write_bytes(wheel_of("evil"))
+        done = run_fetch(lock, index)
+        assert done.returncode == 1
+        assert "does not have the hash of the lock file" in done.stderr
+        assert not list((tmp_path / "venv").rglob("pip"))
+        server.shutdown()
 
-def test_another_pip_is_refused(tmp_path: Path, index: Callable[[bytes], str]) -> None:
-    lock = tmp_path / "requirements.lock"
-    lock.write_text(lock_naming(wheel_of("1.2")))
-    done = run_fetch(lock, index(wheel_of("evil")))
-    assert done.returncode == 1
-    assert "does not have the hash of the lock file" in done.stderr
-    assert not list((tmp_path / "venv").rglob("pip"))
-
-
-def test_unreachable_index_is_one_sentence(tmp_path: Path) -> None:
-    lock = tmp_path / "requirements.lock"
-    lock.write_text(lock_naming(b""))
-    done = run_fetch(lock, "http://127.0.0.1:9/simple")
+    shutil.rmtree(tmp_path / "venv")
+    done = run_fetch(lock, index)
     assert done.returncode == 1
     assert re.fullmatch(r"pip could not be fetched: .*\n", done.stderr)
 
@@ -174,7 +148,6 @@ def test_unreachable_index_is_one_sentence(tmp_path: Path) -> None:
 def test_certificates_are_checked_where_there_are_any(
     fetch_pip: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Only a system without any certificate leaves the proof to the hash."""
     trust = fetch_pip["trust"]
     for name in ("PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
@@ -201,6 +174,7 @@ def test_help_starts_nothing(copied: Path, script: str, option: str) -> None:
     assert f"scripts/{script}" in done.stdout
     assert not re.search(r"^#|set -eu", done.stdout, re.MULTILINE)
     assert [path.name for path in copied.parent.iterdir()] == ["scripts"]
+    subprocess.run(["sh", "-n", copied / script], check=True)
 
 
 def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(copied: Path) -> None:
@@ -212,27 +186,12 @@ def test_help_of_a_command_is_that_of_gpureport_once_there_is_an_environment(cop
     assert (done.stdout, done.stderr) == ("asked for: devices --help\n", "")
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        (["setup", "--nonsense"], "'--nonsense' is unknown; give no argument, or 'dev'"),
-        (["setup", "dev", "more"], "'dev more' is unknown; give no argument, or 'dev'"),
-        (["setup", ""], "'' is unknown; give no argument, or 'dev'"),
-    ],
-)
-def test_unknown_arguments_are_one_sentence(copied: Path, line: list[str], sentence: str) -> None:
-    done = subprocess.run([copied / line[0], *line[1:]], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["dev", "more"], [""]])
+def test_unknown_arguments_of_the_setup_are_one_sentence(copied: Path, arguments: list[str]) -> None:
+    done = subprocess.run([copied / "setup", *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"scripts/{line[0]}: {sentence}\n"
+    assert done.stderr == f"scripts/setup: '{' '.join(arguments)}' is unknown; give no argument, or 'dev'\n"
     assert [path.name for path in copied.parent.iterdir()] == ["scripts"]
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_scripts_are_plain_shell(script: str) -> None:
-    path = ROOT / "scripts" / script
-    assert path.read_text().startswith("#!/bin/sh\n")
-    assert os.access(path, os.X_OK)
-    subprocess.run(["sh", "-n", path], check=True)
 
 
 def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -401,41 +360,18 @@ def test_a_runtime_is_installed_that_runs_kernels(
     assert machine.set_up() == machine.calls == []
 
 
-@pytest.mark.parametrize(
-    ("browser", "offline", "last"),
-    [
-        ("", False, "installing with apt-get: chromium"),
-        ("", True, "no Chromium"),
-        ("chromium", False, "OpenCL kernels run on the CPU with PyPI"),
-        ("google-chrome", False, "OpenCL kernels run on the CPU with PyPI"),
-    ],
-)
-def test_tests_get_a_browser(tmp_path: Path, browser: str, offline: bool, last: str) -> None:
-    machine = Machine(tmp_path, "PyPI").have(*(["offline"] if offline else []))
+@pytest.mark.parametrize("browser", ["", "chromium", "google-chrome"])
+def test_tests_get_a_browser(tmp_path: Path, browser: str) -> None:
+    machine = Machine(tmp_path, "PyPI")
     if browser:
         write_program(tmp_path / "bin" / browser, "exit 0")
-    assert last in machine.set_up("dev")[-1]
-    installs = ["apt-get install --no-install-recommends chromium"] if not browser and not offline else []
-    assert [call for call in machine.calls if call.endswith("chromium")][: 0 if offline else None] == installs
-
-
-@pytest.mark.parametrize(
-    ("apt", "sentence"),
-    [
-        (True, "; install a newer OpenCL runtime for it (Debian runs no kernels"),
-        (False, "; install the PoCL package of your distribution (no OpenCL runtime is installed"),
-    ],
-)
-def test_a_package_that_runs_no_kernels_is_not_recommended(apt: bool, sentence: str, tmp_path: Path) -> None:
-    """Nor one of apt-get, where there is none."""
-    machine = Machine(tmp_path, "", machine="aarch64")
-    if not apt:
-        (machine.folder / "bin" / "apt-get").unlink()
-    assert sentence in machine.set_up()[-1]
+    assert ("installing with apt-get: chromium" in machine.set_up("dev")[-1]) == (not browser)
+    assert [call for call in machine.calls if call.endswith("chromium")] == [
+        APT_CALLS[1].replace("pocl-opencl-icd", "chromium")
+    ] * (not browser)
 
 
 def test_another_cpu_is_checked_again(tmp_path: Path) -> None:
-    """Once for each CPU, and when the environment was made anew."""
     machine = Machine(tmp_path, "PyPI")
     for change, checks in ((str, 1), (str, 0), (lambda: machine.move_to("riscv64"), 1), (str, 0)):
         change()
@@ -472,12 +408,7 @@ OTHER, SIMULATOR = present(2, "EPYC", "cpu", "Intel(R) OpenCL"), present(3, "Ocl
     ("devices", "failures", "problems", "expected"),
     [
         ((GPU, ZEN), (), {}, (True, named(ZEN.device))),
-        (
-            (GPU, ZEN),
-            (),
-            {"Zen 5": "a.cl does not build: unknown\ntarget CPU"},
-            (False, f"{named(ZEN.device)} runs no kernels: a.cl does not build: unknown target CPU"),
-        ),
+        ((GPU, ZEN), (), {"Zen 5": "no\nCPU"}, (False, f"{named(ZEN.device)} runs no kernels: no CPU")),
         ((GPU, ZEN, OTHER), (), {"Zen 5": "?"}, (True, named(OTHER.device))),
         ((GPU, SIMULATOR), (), {}, (False, "no OpenCL runtime for the CPU is installed")),
         ((GPU,), ("pocl.icd: its driver crashed",), {}, (False, "pocl.icd: its driver crashed")),

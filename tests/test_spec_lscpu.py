@@ -59,7 +59,6 @@ def test_facts_are_in_base_units() -> None:
     [("32K", 32 << 10, None), ("1.5 MiB (2 instances)", 0.75 * (1 << 20), 2), ("131072 (4 instances)", 32 << 10, 4)],
 )
 def test_old_and_new_versions_list_sizes(text: str, size: float, instances: int | None) -> None:
-    """Old ones list one instance, newer ones the sum of all, with -B in bytes."""
     read = parse_lscpu(TEXT.replace("128 KiB (4 instances)", text, 1))
 
     assert read.l1 == ListedCache(instance_bytes=size, instances=instances)
