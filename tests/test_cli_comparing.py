@@ -124,21 +124,6 @@ def test_several_runs_are_one_machine(
     assert "run-1" in out
 
 
-def test_runs_of_two_devices_are_not_one_machine(
-    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    device = REPORT.device.model_copy(update={"name": "Another"})
-    other = _saved(REPORT.model_copy(update={"device": device}), tmp_path / "other")
-
-    assert main(["compare", f"{folders[0]},{other}", folders[1]]) == 2
-    assert (
-        "before: its reports are of two devices, NVIDIA H200 SXM (132 compute units) and Another ("
-        in capsys.readouterr().err
-    )
-    assert main(["compare", f"{folders[0]},nowhere", folders[1]]) == 2
-    assert "nowhere: there is no such file or folder, and the database has no device" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("spelling", ["the same", "dots", "file", "link", "run", "named"])
 def test_a_report_is_not_compared_with_itself(
     folders: tuple[str, str], tmp_path: Path, spelling: str, capsys: pytest.CaptureFixture[str]
