@@ -13,7 +13,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.records.report import Report, save_report
-from tests.kept import GPU, PUBLISHED, REPORTS
+from tests.kept import GPU, REPORTS
 from tests.make_report import make_report, slower
 
 REPORT = make_report()
@@ -76,14 +76,6 @@ def test_reports_are_printed_and_written(
     )
     assert (tmp_path / "out" / "comparison.pdf").read_bytes().startswith(b"%PDF-")
     assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 2
-
-
-def test_a_folder_of_records_is_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("hd_520_bit_transpose.yaml", "hd_630_bit_transpose.yaml"):
-        (tmp_path / name).symlink_to(PUBLISHED / name)
-
-    assert main(["compare", str(tmp_path), "--baseline", "HD_630_bit_transpose"]) == 0
-    assert "hd_520_bit_transpose relative to hd_630_bit_transpose: " in capsys.readouterr().out
 
 
 def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -198,16 +198,28 @@ def test_failures_are_named_if_all_reports_are_left_out(
     wrong = tmp_path / "runs/good/0-device" / FILE_NAME
     wrong.parent.mkdir(parents=True)
     wrong.write_text("{")
-    reason = f"the file system of /{'long/' * 30}path is full; free 2 GB, then measure the node again"
-    came = [NodeRun("good", "", tmp_path / "runs/good", 1, 1), NodeRun("bad", reason, tmp_path / "runs/bad", 0, 2)]
-    monkeypatch.setenv("COLUMNS", "80")
+    came = [NodeRun("good", "", tmp_path / "runs/good", 1, 1), NodeRun("bad", "it hangs", tmp_path / "runs/bad", 0, 2)]
     monkeypatch.setattr(import_module("gpureport.fleet.runs"), "run_nodes", lambda *_: came)
     site = write_site(tmp_path / "site", "scheduler: local\nnodes: [good, bad]\n")
     assert main(["fleet", "run", str(site), "--store", str(tmp_path / "store")]) == 1
     printed = capsys.readouterr()
     assert str(wrong) in printed.err
     assert "--node bad" in printed.out
-    words = "".join(printed.out.split())
+
+
+@needs_reframe
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_reasons_of_failures_are_always_shown(
+    columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = f"the file system of /{'long/' * 30}path is full; free 2 GB, then measure the node again"
+    monkeypatch.setattr(
+        import_module("gpureport.fleet.runs"), "run_nodes", lambda *_: [NodeRun("bad", reason, tmp_path, 0, 2)]
+    )
+    monkeypatch.setenv("COLUMNS", columns)
+    site = write_site(tmp_path / "site", "scheduler: local\nnodes: [bad]\n")
+    assert main(["fleet", "run", str(site)]) == 1
+    words = "".join(capsys.readouterr().out.split())
     assert "measurethenodeagain" in words
     assert "long/" * 30 in words
 

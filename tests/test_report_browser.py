@@ -247,22 +247,6 @@ def test_without_scripts_figures_are_drawings(show: "Callable[..., Page]") -> No
     assert page.locator(".charts, .tools").count() == 0
 
 
-def test_separate_cases_and_rooflines_are_charts(show: "Callable[..., Page]") -> None:
-    page = show(html())
-    cases = next(o for o in report().observations if o.axis.quantity == "case")
-    shown = hover(page, figure_of(page, cases.axis.label), 0.5)
-    assert shown[cases.axis.label] in {point.point.label for point in cases.points}
-    point = next(point for point in cases.points if point.point.label == shown[cases.axis.label])
-    assert numbers(shown["observed"])[0] == pytest.approx(point.value, rel=FOUR_DIGITS)
-
-    roofline = page.locator(FIGURE).filter(has=page.locator(".plot[aria-label$='operations per second']")).first
-    roofline.scroll_into_view_if_needed()
-    roofline.locator("canvas").first.wait_for()
-    shown = hover(page, roofline, 0.5)
-    assert shown["arithmetic intensity"].partition(" (")[0] in {p.key.variant for p in report().predictions}
-    assert numbers(shown["predicted"])
-
-
 def test_headings_sort_tables(show: "Callable[..., Page]") -> None:
     page = show(render_html(make_report(only=("game_of_life",))))
     tables = page.locator("table", has=page.locator("th", has_text="midpoint observed")).all()
