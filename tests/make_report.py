@@ -9,7 +9,7 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.levels import Level
-from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Verification
+from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
@@ -115,6 +115,22 @@ def make_machine() -> Machine:
     )
 
 
+def busy(at_s: float) -> Reading:
+    """Another process keeps the device busy from second 10 to 20."""
+    there = 10 <= at_s < 20
+    return Reading(
+        at_s=at_s,
+        measuring=True,
+        occupied_total_s=0.5 * at_s,
+        clock_hz=1.71e9 if there else 1.98e9,
+        utilisation=1.0 if there else 0.5,
+        others_utilisation=0.9 if there else 0.0,
+        other_processes=int(there),
+        throttle_reasons=("power cap",) if there else (),
+        load_average=1.5,
+    )
+
+
 def _point(items: int, work_per_item: float, bytes_per_item: float) -> PointKey:
     footprint = items * bytes_per_item
     return PointKey(
@@ -127,8 +143,8 @@ def _point(items: int, work_per_item: float, bytes_per_item: float) -> PointKey:
     )
 
 
-def _ceilings(point: PointKey, traffic: float, operations: float, scale: float) -> dict[str, float]:
-    outside = float(np.clip(np.log2(point.working_set_bytes / (42 * MIB * scale)) / 0.85, 0, 1))
+def _ceilings(point: PointKey, traffic: float, operations: float) -> dict[str, float]:
+    outside = float(np.clip(np.log2(point.working_set_bytes / (42 * MIB)) / 0.85, 0, 1))
     return {
         "launch": LAUNCH_S,
         "latency": 1.1e-6,
@@ -435,7 +451,7 @@ def _metric(unit: str) -> Metric:
 def _size_sweep(builder: _Builder, variant: tuple[str, str], row: Row) -> None:
     _, unit, work, nbytes, operations, error = row
     points = [_point(int(2 ** (12 + step / 2)), work, nbytes) for step in range(29)]
-    model = [_ceilings(p, p.working_set_bytes, p.work_items * operations, 1.0) for p in points]
+    model = [_ceilings(p, p.working_set_bytes, p.work_items * operations) for p in points]
     axis = Axis(quantity="working_set", label="working set (both buffers)")
     builder.sweep(_key(variant, "size"), _metric(unit), axis, points, model, operations, error)
 
@@ -456,7 +472,7 @@ def _shape_sweep(builder: _Builder, variant: tuple[str, str], row: Row, shapes: 
     model = [
         {
             "groups": 2**20 / (x * y) / 1.65e9,
-            **_ceilings(p, p.working_set_bytes * (4 if x < 8 else 1), p.work_items * operations, 1.0),
+            **_ceilings(p, p.working_set_bytes * (4 if x < 8 else 1), p.work_items * operations),
         }
         for p, (x, y) in zip(points, shapes, strict=True)
     ]
@@ -469,14 +485,14 @@ def _case_sweep(builder: _Builder, variant: tuple[str, str], count: int) -> None
         _point(2**20, 1.0, 4.0).model_copy(update={"label": f"case {i}", "x": i, "parameters": {"case": i}})
         for i in range(count)
     ]
-    model = [_ceilings(p, p.working_set_bytes, p.work_items * 60.0 * (i + 1), 1.0) for i, p in enumerate(points)]
+    model = [_ceilings(p, p.working_set_bytes, p.work_items * 60.0 * (i + 1)) for i, p in enumerate(points)]
     axis = Axis(quantity="case", label="instruction")
     builder.sweep(_key(variant, "rates"), _metric("instructions"), axis, points, model, 60.0, 1.1)
 
 
 def _frame_trace(builder: _Builder, variant: tuple[str, str]) -> None:
     points = [_point(2**power, 1.0, 32.0).model_copy(update={"x": i}) for i, power in enumerate((16, 18, 20, 22))]
-    model = [_ceilings(p, p.working_set_bytes, p.work_items * 8.0, 1.0) for p in points]
+    model = [_ceilings(p, p.working_set_bytes, p.work_items * 8.0) for p in points]
     builder.sweep(
         _key(variant, "frames"),
         _metric("particles"),

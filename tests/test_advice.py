@@ -1,4 +1,5 @@
 """Work-group advice: best, worst, and the smallest set of shapes that serves a family, exactly."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from itertools import combinations, permutations
 from typing import Any
@@ -39,7 +40,6 @@ def search(variant: str, values: dict[str, float], kind: Any = "rate", quantity:
 
 
 def test_best_worst_and_their_ratio() -> None:
-    """Of one search: by rate, with the values as observed."""
     (family,) = advise([search("a", {"64x1": 50.0, "16x16": 100.0, "1x256": 20.0})])
     (found,) = family.variants
 
@@ -50,7 +50,6 @@ def test_best_worst_and_their_ratio() -> None:
 
 
 def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
-    """All of these, not the one that a little noise has put in front."""
     (family,) = advise([search("a", {"64x1": 98.0, "128x1": 97.5, "256x1": 99.0, "1024x1": 100.0, "32x1": 96.0})])
 
     assert family.variants[0].best.shape == "1024"
@@ -77,7 +76,6 @@ def test_each_choice_completes_the_set(found: list[dict[str, float]]) -> None:
 
 
 def test_searches_of_one_variant_are_told_apart_by_their_sweeps() -> None:
-    """A variant that was searched once needs no more than its name."""
     again = search("a", {"64x1": 1.0, "128x1": 2.0})
     large = altered(again, key=altered(again.key, sweep="work_group_large"))
     (family,) = advise([again, large, search("b", {"64x1": 1.0, "128x1": 2.0})])
@@ -100,7 +98,6 @@ def test_a_shape_counts_nothing_in_a_search_that_did_not_try_it() -> None:
 
 
 def test_a_variant_uses_a_shape_that_its_search_tried() -> None:
-    """Of both shapes that the family needs, the other one was not tried with it."""
     (family,) = advise([search("a", {"256x1": 100.0, "64x1": 90.0}), search("b", {"1x64": 100.0, "64x1": 50.0})])
 
     assert family.shapes == ("1 x 64", "256")
@@ -108,7 +105,6 @@ def test_a_variant_uses_a_shape_that_its_search_tried() -> None:
 
 
 def test_only_searches_over_shapes_count() -> None:
-    """A sweep over sizes, and a search of a single shape, advise nothing."""
     assert not advise([search("a", {"64x1": 1.0, "8x8": 2.0}, quantity="work_items"), search("b", {"64x1": 1.0})])
 
 
@@ -132,7 +128,6 @@ searches = st.lists(
 
 @given(searches)
 def test_no_smaller_set_serves_all(shares: list[dict[str, float]]) -> None:
-    """Checked against every set of shapes there is."""
     best = [max(found.values()) for found in shares]
     relative = [{shape: rate / top for shape, rate in found.items()} for found, top in zip(shares, best, strict=True)]
 
@@ -152,7 +147,6 @@ def with_intervals(search: Observation, share: float) -> Observation:
 
 
 def test_one_size_suits_most_searches() -> None:
-    """Shapes of one size count as their best; the loss of the others is exact."""
     first = search("a", {"64x1": 90.0, "16x16": 100.0, "256x1": 50.0, "512x1": 99.0})
     second = search("b", {"64x1": 100.0, "256x1": 98.0, "512x1": 88.0})
     best = one_size([first, second])
@@ -163,7 +157,6 @@ def test_one_size_suits_most_searches() -> None:
 
 
 def test_times_are_better_if_shorter() -> None:
-    """The loss is one of the rate."""
     slow = search("a", {"64x1": 2.0, "256x1": 1.0, "512x1": 1.25}, kind="time")
     best = one_size([slow])
 
@@ -173,7 +166,6 @@ def test_times_are_better_if_shorter() -> None:
 
 
 def test_sizes_whose_intervals_overlap_the_best_lose_nothing() -> None:
-    """Noise puts none of them in front; without intervals the difference counts."""
     tied = search("a", {"64x1": 100.0, "256x1": 90.0})
     other = search("b", {"64x1": 80.0, "256x1": 100.0})
 
@@ -185,7 +177,6 @@ def test_sizes_whose_intervals_overlap_the_best_lose_nothing() -> None:
 
 
 def test_a_size_that_more_searches_have_comes_first() -> None:
-    """Others cannot be recommended for all."""
     best = one_size([search("a", {"64x1": 100.0, "256x1": 50.0}), search("b", {"256x1": 50.0, "512x1": 100.0})])
 
     assert (best.size, best.without, best.worst) == (256, 0, 0.5)

@@ -13,7 +13,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.records.report import Report, save_report
-from tests.kept import GPU, PUBLISHED, REPORTS
+from tests.kept import GPU, REPORTS
 from tests.make_report import make_report, slower
 
 REPORT = make_report()
@@ -78,14 +78,6 @@ def test_reports_are_printed_and_written(
     assert main(["compare", *folders, "-o", str(tmp_path / "out")]) == 2
 
 
-def test_a_folder_of_records_is_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("hd_520_bit_transpose.yaml", "hd_630_bit_transpose.yaml"):
-        (tmp_path / name).symlink_to(PUBLISHED / name)
-
-    assert main(["compare", str(tmp_path), "--baseline", "HD_630_bit_transpose"]) == 0
-    assert "hd_520_bit_transpose relative to hd_630_bit_transpose: " in capsys.readouterr().out
-
-
 def test_a_regression_ends_with_3(folders: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", *folders, "--fail-on-regression", "20"]) == 0
     assert main(["compare", *folders, "--fail-on-regression", "5", "--baseline", "after"]) == 0
@@ -122,21 +114,6 @@ def test_several_runs_are_one_machine(
     out = capsys.readouterr().out
     assert "sweeps of before are within run-to-run variation" in " ".join(out.split())
     assert "run-1" in out
-
-
-def test_runs_of_two_devices_are_not_one_machine(
-    folders: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    device = REPORT.device.model_copy(update={"name": "Another"})
-    other = _saved(REPORT.model_copy(update={"device": device}), tmp_path / "other")
-
-    assert main(["compare", f"{folders[0]},{other}", folders[1]]) == 2
-    assert (
-        "before: its reports are of two devices, NVIDIA H200 SXM (132 compute units) and Another ("
-        in capsys.readouterr().err
-    )
-    assert main(["compare", f"{folders[0]},nowhere", folders[1]]) == 2
-    assert "nowhere: there is no such file or folder, and the database has no device" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("spelling", ["the same", "dots", "file", "link", "run", "named"])

@@ -67,17 +67,6 @@ def test_present_devices_as_json(capsys: Captured) -> None:
     assert devices[2]["notes"]
 
 
-@pytest.mark.parametrize("columns", [40, 60])
-@pytest.mark.parametrize("command", [["devices"], ["devices", "--known"]], ids=" ".join)
-def test_tables_are_as_wide_as_the_terminal(
-    command: list[str], columns: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-
-    assert main(command) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
-
-
 @pytest.mark.parametrize("name", sorted(BROKEN))
 def test_a_broken_file_is_a_sentence_with_its_line(name: str, tmp_path: Path, capsys: Captured) -> None:
     text, expected = BROKEN[name]

@@ -2,10 +2,6 @@
 # ruff: noqa: D103
 
 import json
-import os
-import re
-import subprocess
-import sys
 
 import pytest
 
@@ -24,18 +20,6 @@ def test_tables_are_as_wide_as_the_terminal(
 
     assert main(["predict", *devices, *FEW]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
-
-
-@pytest.mark.slow
-def test_a_pipe_gets_whole_lines() -> None:
-    plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    command = [sys.executable, "-m", "gpureport", "predict", "h200", "rx7900xt", *FEW]
-    done = subprocess.run(command, capture_output=True, text=True, env=plain, check=False)
-
-    assert done.returncode == 0
-    assert done.stderr == ""
-    row = next(line for line in done.stdout.splitlines() if line.startswith("memory/copy ") and " up to " in line)
-    assert row.endswith(" beyond")
 
 
 def test_devices_side_by_side_as_json(capsys: Captured) -> None:
@@ -67,11 +51,3 @@ def test_invalid_requests(arguments: list[str], sentence: str, capsys: Captured)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == f"gpureport: {sentence}\n"
-
-
-def test_a_name_of_many_lists_a_few(capsys: Captured) -> None:
-    assert main(["predict", "rtx"]) == 2
-    error = capsys.readouterr().err
-    assert re.match(r"gpureport: 'rtx' matches \d\d devices, such as nvidia/\S+ and nvidia/\S+; ", error)
-    assert "devices --known 'rtx'" in error
-    assert len(error) < 300

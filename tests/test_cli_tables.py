@@ -15,34 +15,26 @@ WORD = st.text("abcde", min_size=1, max_size=6)
 CELL = st.lists(WORD, min_size=1, max_size=5).map(" ".join)
 
 
-def test_a_wide_terminal_gets_one_line_a_row() -> None:
-    assert table_lines(COLUMNS, ROWS, 80, right=(1,)) == [
-        "device     memory  platform",
-        "─" * 46,
-        "Fake GPU    6 MiB  Portable Computing Language",
-        "X         141 GiB  Y",
-    ]
+WIDE = ["device     memory  platform", "Fake GPU    6 MiB  Portable Computing Language", "X         141 GiB  Y"]
+FOLDED = [
+    WIDE[0],
+    "Fake GPU    6 MiB  Portable",
+    "                   Computing",
+    "                   Language",
+    WIDE[2],
+]
+WITHOUT = ["device    memory", "Fake GPU   6 MiB", "A wider terminal also", "shows: platform."]
 
 
-def test_a_narrow_terminal_folds_words_and_not_figures() -> None:
-    assert table_lines(COLUMNS, ROWS, 36, right=(1,)) == [
-        "device     memory  platform",
-        "─" * 36,
-        "Fake GPU    6 MiB  Portable",
-        "                   Computing",
-        "                   Language",
-        "X         141 GiB  Y",
-    ]
-
-
-def test_where_no_table_fits_columns_are_left_out_and_named() -> None:
-    assert table_lines(COLUMNS, ROWS[:1], 24, right=(1,)) == [
-        "device    memory",
-        "─" * 16,
-        "Fake GPU   6 MiB",
-        "A wider terminal also",
-        "shows: platform.",
-    ]
+@pytest.mark.parametrize(
+    ("rows", "width", "ruled", "lines"),
+    [(ROWS, 80, 46, WIDE), (ROWS, 36, 36, FOLDED), (ROWS[:1], 24, 16, WITHOUT)],
+    ids=["wide", "narrow: words are folded, figures are not", "too narrow: a column is left out and named"],
+)
+def test_tables_have_the_width_of_the_terminal(
+    rows: tuple[tuple[str, ...], ...], width: int, ruled: int, lines: list[str]
+) -> None:
+    assert table_lines(COLUMNS, rows, width, right=(1,)) == [lines[0], "─" * ruled, *lines[1:]]
 
 
 def test_optional_columns_are_left_out_first() -> None:

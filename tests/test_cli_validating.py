@@ -130,16 +130,6 @@ def test_a_folder_without_results_is_named(tmp_path: Path, capsys: Captured) -> 
     assert "contains no report.json and no published/*.yaml" in capsys.readouterr().err
 
 
-def test_an_installation_without_results_asks_for_some(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def missing(name: str) -> Path:
-        raise FileNotFoundError(name)
-
-    monkeypatch.setattr("gpureport.cli.validating.data_dir", missing)
-
-    assert main(["validate"]) == 2
-    assert "give a report.json or a folder of reports" in capsys.readouterr().err
-
-
 def test_nothing_validated_is_a_failure(results: Path, capsys: Captured) -> None:
     assert main(["validate", str(results / "mine"), "--times", "-w", "particles"]) == 1
     assert "particles" in capsys.readouterr().err

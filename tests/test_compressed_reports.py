@@ -54,27 +54,11 @@ def test_folders_of_runs_contain_it(machines: Path, capsys: Captured) -> None:
 
     assert main(["compare", str(machines / "b"), f"both={machines / 'a'},{machines / 'c'}"]) == 0
     assert "give each report once" not in capsys.readouterr().err
-    assert main(["fleet", "add", "--store", str(machines / "store"), str(machines / "a"), str(machines / "b")]) == 0
+    add = ["fleet", "add", "--store", str(machines / "store")]
+    assert main([*add, str(machines / "a"), str(machines / "b")]) == 0
+    assert main([*add, f"again={machines / 'c'}"]) == 0  # the run of "a" in the other form
     assert sorted(Store(machines / "store").table("runs")["node"]) == ["a", "b"]
     assert len(same_model(LATER, [machines])) == 2
-
-
-def test_a_store_knows_a_run_in_both_forms(machines: Path, capsys: Captured) -> None:
-    save_report(REPORT, machines / "c" / "report.json")
-
-    store = ["fleet", "add", "--store", str(machines / "store")]
-    assert main([*store, f"n={machines / 'a'}"]) == 0
-    assert main([*store, f"n={machines / 'c'}"]) == 0
-    assert "Added to" in capsys.readouterr().out
-    assert len(Store(machines / "store").table("runs")) == 1
-
-
-def test_a_complete_run_needs_no_resumption(machines: Path, capsys: Captured) -> None:
-    assert main(["--resume", str(machines / "a"), "--no-pdf"]) == 0
-    captured = capsys.readouterr()
-    assert "is complete; nothing is left to measure." in captured.err
-    assert captured.out.splitlines()[-1] == f"Written: {machines}/a/report.html"
-    assert sorted(path.name for path in (machines / "a").iterdir()) == ["report.html", "report.json.xz"]
 
 
 def test_an_incomplete_run_is_decompressed_before_it_is_resumed(machines: Path, capsys: Captured) -> None:

@@ -25,7 +25,7 @@ from gpureport.fleet.site import write_site
 from gpureport.kernel_files import load_kernels
 from gpureport.measure.measurer import LocalMeasurer
 from gpureport.records.finding import Verdict
-from gpureport.records.measurement import Conditions, MeasuredPoint, Reading, Verification
+from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
 from gpureport.records.report import EntryMatch, Report, save_report
 from gpureport.report.comparison.document import content
 from gpureport.report.render import filled, render_html
@@ -40,7 +40,7 @@ from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import plan
 from tests.kept import CPU, GPU, PUBLISHED, database, kept, kept_html, record
 from tests.make_fleet import a_run, eight_nodes
-from tests.make_report import make_machine, make_report, slower
+from tests.make_report import busy, make_machine, make_report, slower
 
 pytestmark = pytest.mark.xdist_group("documents")
 """They share the rendered reports."""
@@ -90,22 +90,6 @@ def unknown() -> list[str]:
         "conditions": (Conditions(workload="memory/read", readings=tuple(map(busy, range(60)))),),
     }
     return reduced(render_html(report.model_copy(update=known), (report.findings, report.findings[:6])))
-
-
-def busy(at_s: float) -> Reading:
-    """Another process keeps the device busy from second 10 to 20."""
-    there = 10 <= at_s < 20
-    return Reading(
-        at_s=at_s,
-        measuring=True,
-        occupied_total_s=0.5 * at_s,
-        clock_hz=1.71e9 if there else 1.98e9,
-        utilisation=1.0 if there else 0.5,
-        others_utilisation=0.9 if there else 0.0,
-        other_processes=int(there),
-        throttle_reasons=("power cap",) if there else (),
-        load_average=1.5,
-    )
 
 
 def published() -> list[str]:

@@ -1,4 +1,5 @@
 """Published results: every record loads, is predicted and observed; errors are one sentence."""
+# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +70,6 @@ def test_every_point_is_predicted_and_observed(record: Published, database: Data
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.id)
 def test_no_point_is_given_twice(record: Published) -> None:
-    """Labels and places on the axis of a series' points differ."""
     for series in record.series:
         points = [measured.point for measured in series.measurement.points]
         assert len({str(point.parameters) for point in points}) == len({point.x for point in points}) == len(points)
@@ -77,7 +77,6 @@ def test_no_point_is_given_twice(record: Published) -> None:
 
 @pytest.mark.parametrize("record", BY_NAME)
 def test_local_memory_limits_resident_groups_as_published(record: Published, database: Database) -> None:
-    """Occupancy equals the published one where local memory limits it."""
     device = database.resolve(record.fields.device)
     for series in record.series:
         if series.sweep.name != "resident":
@@ -92,7 +91,6 @@ def test_local_memory_limits_resident_groups_as_published(record: Published, dat
 
 
 def test_a_record_is_read_as_it_is_written(written: Callable[[str], Path]) -> None:
-    """Times in seconds, parameters whole, registers beside them."""
     record = load(written(GOOD))
     (series,) = record.series
     fields = record.fields
@@ -166,7 +164,6 @@ def test_rates_and_latencies_become_times(written: Callable[[str], Path]) -> Non
     ],
 )
 def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, wrong: str, sentence: str) -> None:
-    """The message names file, line and field."""
     assert right in GOOD
     path = written(GOOD.replace(right, wrong))
 
@@ -178,7 +175,6 @@ def test_a_mistake_is_one_sentence(written: Callable[[str], Path], right: str, w
 
 
 def test_no_two_series_are_one_sweep(written: Callable[[str], Path]) -> None:
-    """A report could not tell them apart."""
     path = written(GOOD + GOOD.partition("series:\n")[2])
 
     with pytest.raises(InputError) as error:

@@ -27,18 +27,6 @@ def test_a_report_of_a_record_is_held_against_the_model_as_the_record_is(tmp_pat
     assert [each.predicted for each in first] == [each.predicted for each in second]
 
 
-def test_a_device_that_is_not_known_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
-    theirs = tmp_path / "theirs.yaml"
-    theirs.write_text((PUBLISHED / f"{SMALL}.yaml").read_text().replace("nvidia/rtx_2070", "nvidia/rtx_9999"))
-
-    assert main(["render", str(theirs)]) == 2
-    assert capsys.readouterr().err == (
-        f"gpureport: {theirs}: device: 'nvidia/rtx_9999' is not in the database; `gpureport devices --known` lists the "
-        "devices\n"
-    )
-    assert list(tmp_path.iterdir()) == [theirs]
-
-
 @pytest.fixture
 def one_wrong(tmp_path: Path) -> Path:
     """A folder of three records, the first of which is wrong."""

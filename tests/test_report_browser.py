@@ -239,68 +239,12 @@ def test_the_strip_below_a_curve_shows_ratios(show: "Callable[..., Page]") -> No
     observed = next(p for p in observation.points if p.value == pytest.approx(seen, rel=FOUR_DIGITS))
     predicted = next(p for p in prediction.points if p.point == observed.point)
     assert ratio == pytest.approx(observed.value / predicted.value, rel=FOUR_DIGITS)
-    curve_box, strip_box = (figure.locator(".u-over").nth(number).bounding_box() for number in (0, 1))
-    assert curve_box
-    assert strip_box
-    assert [curve_box["x"], curve_box["width"]] == pytest.approx([strip_box["x"], strip_box["width"]], abs=1)
-    assert curve_box["y"] + curve_box["height"] < strip_box["y"]
-
-
-def test_a_curve_and_its_strip_zoom_and_hide_together(show: "Callable[..., Page]") -> None:
-    page = show(html())
-    figure = the_figure(page)
-    label = a_curve()[1].axis.label
-    before = hover(page, figure, 0.01)[label]
-    box = figure.locator(".u-over").nth(1).bounding_box()
-    assert box
-    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 20)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 20, steps=3)
-    page.mouse.up()
-    assert hover(page, figure, 0.01)[label] != before
-    page.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 20)
-    assert hover(page, figure, 0.01)[label] == before
-    strip = figure.locator(".plot").first.locator(".uplot").nth(1)
-    strip.locator("th", has_text="observed / predicted").click()
-    page.wait_for_timeout(100)
-    name = figure.locator(".u-legend").first.locator("th", has_text="observed")
-    assert name.get_attribute("aria-pressed") == "false"
-    assert pixels(figure, "--observed") == 0
-
-
-def test_charts_have_the_colours_of_the_scheme(show: "Callable[..., Page]") -> None:
-    page = show(html(), scheme="dark")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 22, 22)"
-    figure = the_figure(page)
-    assert pixels(figure, "--observed") > 100
-    dark = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--observed')")
-    page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(200)
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--observed')") != dark
-    assert pixels(figure, "--observed") > 100
 
 
 def test_without_scripts_figures_are_drawings(show: "Callable[..., Page]") -> None:
     page = show(html(), scripts=False)
     assert page.locator("figure > svg").first.is_visible()
     assert page.locator(".charts, .tools").count() == 0
-
-
-def test_separate_cases_and_rooflines_are_charts(show: "Callable[..., Page]") -> None:
-    page = show(html())
-    cases = next(o for o in report().observations if o.axis.quantity == "case")
-    shown = hover(page, figure_of(page, cases.axis.label), 0.5)
-    assert shown[cases.axis.label] in {point.point.label for point in cases.points}
-    point = next(point for point in cases.points if point.point.label == shown[cases.axis.label])
-    assert numbers(shown["observed"])[0] == pytest.approx(point.value, rel=FOUR_DIGITS)
-
-    roofline = page.locator(FIGURE).filter(has=page.locator(".plot[aria-label$='operations per second']")).first
-    roofline.scroll_into_view_if_needed()
-    roofline.locator("canvas").first.wait_for()
-    shown = hover(page, roofline, 0.5)
-    assert shown["arithmetic intensity"].partition(" (")[0] in {p.key.variant for p in report().predictions}
-    assert numbers(shown["predicted"])
 
 
 def test_headings_sort_tables(show: "Callable[..., Page]") -> None:
@@ -373,13 +317,3 @@ def test_every_document_fits_the_screen(show: "Callable[..., Page]", kind: str, 
     )
     assert boxes
     assert all(hint is (wider and width == PHONE) for wider, hint in boxes)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_document_has_charts(show: "Callable[..., Page]", kind: str) -> None:
-    page = show(page_of(kind))
-    figure = page.locator(FIGURE).first
-    figure.scroll_into_view_if_needed()
-    figure.locator("canvas").first.wait_for()
-    shown = hover(page, figure, 0.5)
-    assert len([text for text in shown.values() if re.match(r"\d", text)]) >= 2

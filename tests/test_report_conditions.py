@@ -20,29 +20,13 @@ from gpureport.report.run.conditions import (
 from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, plan
-from tests.make_report import make_report
+from tests.make_report import busy, make_report
 
 Make = Callable[[float], Reading]
 
 
-def beside(at_s: float) -> Reading:
-    """Another process keeps the device busy from second 10 to 20."""
-    there = 10 <= at_s < 20
-    return Reading(
-        at_s=at_s,
-        measuring=True,
-        occupied_total_s=0.5 * at_s,
-        clock_hz=1.71e9 if there else 1.98e9,
-        utilisation=1.0 if there else 0.5,
-        others_utilisation=0.9 if there else 0.0,
-        other_processes=int(there),
-        throttle_reasons=("power cap",) if there else (),
-        load_average=1.5,
-    )
-
-
 def quiet(at_s: float) -> Reading:
-    return beside(at_s % 9).model_copy(update={"at_s": at_s, "occupied_total_s": 0.5 * at_s})
+    return busy(at_s % 9).model_copy(update={"at_s": at_s, "occupied_total_s": 0.5 * at_s})
 
 
 @cache
@@ -75,10 +59,10 @@ def with_samples(make: Make, began_s: float, samples: int = 20, every_s: float =
 
 @pytest.mark.parametrize(("share", "said"), [(AFFECTED - 0.05, False), (AFFECTED, True)])
 def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool) -> None:
-    span = spans([beside(index / 10) for index in range(601)], "gpu")[0]
+    span = spans([busy(index / 10) for index in range(601)], "gpu")[0]
     every_s = (span.ended_s - span.began_s) / (100 * share)
     first = span.began_s - 5.0 - 0.001  # so that the first sample is the first one disturbed
-    report = with_samples(beside, 0.0, samples=100, every_s=every_s)
+    report = with_samples(busy, 0.0, samples=100, every_s=every_s)
     shifted = tuple(m.model_copy(update={"began_s": 5.0 + first + 0.002}) for m in report.measurements)
     report = report.model_copy(update={"measurements": shifted})
 
@@ -87,9 +71,9 @@ def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool)
 
 
 def test_other_load_is_that_of_the_worst_second() -> None:
-    busy, calm = with_samples(beside, began_s=3.0), with_samples(quiet, began_s=3.0, discarded=2)
+    loaded, calm = with_samples(busy, began_s=3.0), with_samples(quiet, began_s=3.0, discarded=2)
 
-    assert other_load(busy) == "Other processes used at most 90 % of the device in any second."
+    assert other_load(loaded) == "Other processes used at most 90 % of the device in any second."
     assert re.search(r" 0 % of the device in any second\. Disturbed samples: \d+ were discarded", other_load(calm))
     assert other_load(with_samples(quiet, began_s=3.0)).endswith(" No sample was disturbed.")
     assert other_load(small()) == "Other load was not recorded."

@@ -38,14 +38,12 @@ from gpureport.report.figures.traces import binned
 from gpureport.report.pictures import kind_of, pictures
 from gpureport.report.run.curves import CurveRecords, curves, paired
 from tests.drawn_texts import faults
-from tests.make_report import make_report, many_variants
+from tests.make_report import many_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
-
-DEVICE = make_report().device
 
 
 @pytest.fixture(scope="module")

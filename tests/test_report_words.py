@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.cli.summary import print_findings
 from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.records.report import Report
 from gpureport.report.run import appendix, compiled
@@ -97,13 +96,6 @@ def test_what_all_rows_say_is_said_once() -> None:
     assert tables.without_constant_columns(few) == (few, "")
 
 
-def test_columns_break_where_there_is_no_room() -> None:
-    few, many = (tables.Table(tuple("abcdefghijkl"[:n]), (("twelve chars",) * n,)) for n in (4, 12))
-
-    assert few.narrow == set("abcd")
-    assert not many.narrow
-
-
 def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
     curve = curves(report)[0]
     flat = _with_values(curve, 100.0)
@@ -154,13 +146,3 @@ def test_a_launch_that_lacked_resources_names_its_registers(
     )
     assert (told in why) is explained
     assert ("registers" in why) is explained
-
-
-def test_the_terminal_has_the_best_sample_below_a_fitted_plateau(
-    report: Report, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plain = next(f for f in report.findings if f.position == "plateau")
-    print_findings([plain.model_copy(update={"observed": 9e12, "best_point": 4.5e12, "unit": "B/s"})])
-
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if "best sample" in line)
-    assert line.split() == ["fitted,", "without", "launch", "cost;", "best", "sample:", "4500", "GB/s"]
