@@ -28,7 +28,6 @@ def evaluated(text: str) -> float:
 
 
 def names_in(text: str) -> set[str]:
-    """Return the earlier steps that a formula refers to."""
     return set(re.findall(r"t\([\w ]+\)|\b[a-z]\b|\bwork_groups\b", text))
 
 

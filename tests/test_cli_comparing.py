@@ -33,7 +33,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 def _copies(report: str, folder: Path, number: int) -> list[str]:
-    """Return *number* hard links to one report."""
     (file,) = Path(report).glob("report.json*")
     first = folder / "copy-0" / file.name
     first.parent.mkdir(parents=True)

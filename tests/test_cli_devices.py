@@ -36,7 +36,6 @@ BROKEN = {
 
 @pytest.fixture(autouse=True)
 def present(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three devices that do not exist."""
     stand_in(monkeypatch, PRESENT, HOSTILE, A40)
     monkeypatch.delenv("COLUMNS", raising=False)
 

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.xdist_group("opencl")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a quick run of two small workloads."""
     path = tmp_path_factory.mktemp("run") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "sweep_budget_s", lambda *_, **__: 0.5)
@@ -87,7 +86,6 @@ def test_control_c_says_where_the_partial_report_is(tmp_path: Path) -> None:
 
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the kernels that may be spoilt."""
     copy = tmp_path / "kernels_cl"
     shutil.copytree(data.data_dir("kernels_cl"), copy)
     monkeypatch.setattr(opencl, "data_dir", lambda name: copy)  # noqa: ARG005 - of this process: it measures itself

@@ -25,7 +25,6 @@ SLOW_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "pyopencl", "rich", "
 
 
 def imported(*arguments: str) -> set[str]:
-    """Return the top-level modules that a command imports."""
     ended = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "gpureport", *arguments], check=True, capture_output=True, text=True
     )

@@ -34,18 +34,15 @@ REPORT = make_report()
 
 
 def compare(machines: Mapping[str, Report | Sequence[Report]], baseline: str | None = None) -> Comparison:
-    """Compare whole reports."""
     runs = {name: [given] if isinstance(given, Report) else given for name, given in machines.items()}
     return compare_runs({name: [reduced(run) for run in of_machine] for name, of_machine in runs.items()}, baseline)
 
 
 def contests(machines: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
-    """Compare the best points of whole reports."""
     return contests_of_best({name: reduced(report).best for name, report in machines.items()}, baseline)
 
 
 def _with_observed(report: Report, change: Callable[[Observation, ObservedPoint], ObservedPoint]) -> Report:
-    """Replace the points of each observation."""
     observations = (altered(o, points=tuple(change(o, p) for p in o.points)) for o in report.observations)
     return altered(report, observations=tuple(observations))
 
@@ -235,7 +232,6 @@ TEMPLATE = replace(reduced(REPORT), samples={})
 
 
 def _usual(_: int) -> float:
-    """The variation that is assumed between single runs."""
     return 0.01
 
 

@@ -51,7 +51,6 @@ WORKLOADS = (
 
 
 def _name(number: int) -> str:
-    """Plain, long, and hostile names in turn."""
     return (f"machine {number}", f"{number} {'WWWW' * 20}", f"<b>{number}</b> \u202e\x1b[31m &amp; 名前")[number % 3]
 
 

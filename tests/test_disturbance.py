@@ -125,8 +125,6 @@ def test_heat_and_power_supply_disturb(reason: str) -> None:
 
 
 def cores(others: float, stolen: float = 0.0) -> list[Reading]:
-    """Readings of a processor that this run keeps half busy."""
-
     def extra(at_s: float) -> float:
         return min(max(at_s - FIRST, 0.0), LAST - FIRST)
 

@@ -21,7 +21,6 @@ HOLD = "from pathlib import Path; from gpureport.files import *\nwith {}: print(
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 

@@ -17,7 +17,6 @@ SIZES = 2.0 ** np.arange(14, 30)
 
 
 def machine(number: int, processors: int) -> CloudMachine:
-    """A machine that is exactly as predicted."""
     l3 = ListedCache(instance_bytes=32 << 20, instances=max(1, processors // 8))
     facts = ProcessorFacts(processors=processors, l3=l3)
     place = topology(facts, CORE)

@@ -38,7 +38,6 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def faults() -> Iterator[Any]:
-    """The script of trials with faults."""
     sys.path.insert(0, SCRIPTS)
     yield import_module("fleet_faults")
     sys.path.remove(SCRIPTS)
@@ -50,19 +49,16 @@ def _report(day: int) -> Report:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
-    """A run as rows."""
     return a_run(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
 def fleet_store(run: StoredRun, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """A fleet with one slow node."""
     return eight_nodes(run, tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture(scope="module")
 def fleet(fleet_store: Store) -> Fleet:
-    """Its analysis."""
     return analyse(fleet_store)
 
 
@@ -393,7 +389,6 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
 
 
 def _with_slow_sweep(run: StoredRun) -> StoredRun:
-    """Return a run whose first sweep took twice as long."""
     sweep = tuple(run.rows["points"][0][name] for name in ("family", "variant", "sweep"))
 
     def slower(row: Row) -> Row:

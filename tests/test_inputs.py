@@ -49,7 +49,6 @@ BAD = {
 
 @pytest.fixture(autouse=True)
 def _in_time() -> Iterator[None]:
-    """Fail a test that takes more than ten seconds."""
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(10)
     yield
@@ -80,7 +79,6 @@ SPECIAL = ("pipe", "device", "folder", "loop", "dangling")
 
 @pytest.fixture(params=[*BAD, *SPECIAL])
 def bad(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
-    """A bad YAML file in a folder, and the expected message."""
     path = tmp_path / "bad.yaml"
     if request.param in SPECIAL:
         return path, _special(path, request.param)

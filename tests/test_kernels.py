@@ -129,7 +129,6 @@ def wide(workload: Workload) -> bool:
 
 
 def under_oclgrind(workloads: Iterable[Workload], *, every: bool) -> dict[str, Outcome]:
-    """Run workloads under the checks of oclgrind."""
     wides, others = ([w.name for w in workloads if wide(w) == which] for which in (True, False))
     return oclgrind(wides, {}, every=every) | oclgrind(others, {"OCLGRIND_UNINITIALIZED": "1"}, every=every)
 

@@ -54,7 +54,6 @@ def new(*arguments: str) -> Device:
 
 
 def failure(capsys: Captured, *arguments: str) -> str:
-    """Return the last error message of a draft."""
     assert main(["devices", "new", *arguments]) in (1, 2)
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -51,7 +51,6 @@ def _measured(real: Device) -> Iterator[Measurement]:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    """A run on the device, with power."""
     machine = make_machine()
     opencl = machine.opencl.model_copy(update={"link_generation": 5, "link_lanes": 16})
     idle = PowerLoad(name=IDLE, power_w=75.0)
@@ -67,7 +66,6 @@ def report() -> Report:
 
 @pytest.fixture(scope="module")
 def draft(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its entry."""
     folder = tmp_path_factory.mktemp("drafts")
     save_report(report, folder / "report.json")
     path = folder / "new.yaml"

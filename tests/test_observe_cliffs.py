@@ -33,7 +33,6 @@ class Truth:
 
 
 def random_truth(rng: np.random.Generator, count: int) -> Truth:
-    """Return *count* steps, three to five octaves apart."""
     gaps = rng.uniform(3, 5, count) * OCTAVE
     return Truth(np.cumsum(gaps), rng.uniform(0.3, 1.6, count), rng.uniform(0.05, 0.6, count))
 

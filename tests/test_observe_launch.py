@@ -35,7 +35,6 @@ def sweep(launch: float, *, cliff: float | None, seed: int = 1) -> Curve:
 
 
 def middles(curve: Curve) -> list[float]:
-    """Return where cliffs are seen, in bytes."""
     found, _ = curve_features(AXIS, METRIC, curve)
     return [f.value for f in found if f.position == "midpoint"]
 

@@ -50,7 +50,6 @@ SIZES = 4 * KIB * 2.0 ** np.arange(0, 14, 0.25)
 
 
 def cached(x: float) -> float:
-    """1000 GB/s up to 1 MiB, 250 GB/s beyond."""
     return x / (1e12 if x <= 1024 * KIB else 0.25e12)
 
 

@@ -23,7 +23,6 @@ def in_rounds(items: Any) -> Any:
 
 
 def value(u: Any, rates: Any, noise: float) -> float:
-    """Return n90 of points with equal noise."""
     found = saturation(u, rates, np.full(len(u), noise))
     return found.n90.value
 

@@ -26,12 +26,10 @@ def launch_bound(items: Any, sharpness: float = 4.0) -> Any:
 
 
 def named(features: Any) -> dict[str, Any]:
-    """Return the features by name."""
     return {f"{f.feature} {f.position} {f.level!s}": f for f in features}
 
 
 def noisy(rng: np.random.Generator, items: Any, times: Any, noise: float, bytes_each: float = 1.0) -> Curve:
-    """Return a measured curve of work-items."""
     values = items / times * np.exp(noise * rng.standard_normal(len(items)))
     return Curve(items, items * bytes_each, values, items / values, np.full(len(items), noise))
 

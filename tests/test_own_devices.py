@@ -42,7 +42,6 @@ def config(configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def entry(folder: Path, stem: str, *changes: tuple[str, str]) -> Path:
-    """Write an A40 with some texts replaced."""
     path = folder / f"{stem}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = ENTRY

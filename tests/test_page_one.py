@@ -86,7 +86,6 @@ def test_a_low_clock_is_abnormal(share: float, said: bool) -> None:
 
 
 def onset(observed: float | None, level: str | Level = "L2") -> Finding:
-    """Return a finding on read bandwidth."""
     low, high = (0.98 * observed, 1.02 * observed) if observed else (None, None)
     return Finding.model_validate(
         {
@@ -179,7 +178,6 @@ def test_devices_with_higher_specifications_are_counted() -> None:
 
 
 def times(device: Device, factor: float) -> Memory:
-    """Return the memory of *device* with another bandwidth."""
     memory = device.memory
     return memory.model_copy(update={"bandwidth_bytes_per_s": memory.bandwidth_bytes_per_s * factor})
 

@@ -32,7 +32,6 @@ from tests.builders import altered
 
 @pytest.fixture(scope="module")
 def cpu() -> Device:
-    """Return a CPU with lanes of 8 words."""
     return load_database().device("cpu/ryzen_7_3700x")
 
 

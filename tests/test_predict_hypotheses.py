@@ -67,7 +67,6 @@ def _compute(items: int, **changes: Any) -> Demand:
 
 
 def _over(device: Device, sizes: Sequence[int], demand: Callable[[int], Demand]) -> tuple[PointModel, ...]:
-    """Return a sweep over work-items."""
     demands = [demand(n) for n in sizes]
     return tuple(PointModel(device, d, Resources(32, d.local_memory_bytes)) for d in demands)
 
@@ -86,7 +85,6 @@ def _stores(items: int) -> Demand:
 
 
 def _spaced(lines: int) -> Demand:
-    """Dependent loads of the first words of rows."""
     rows = Stream("rows", lines, 4096, 4, passes=64.0, outer_passes=64.0)
     return Demand(
         1, (1,), (rows,), memory_chain=64.0 * lines, reused="kernel", in_step=False, loaded=False, stride_bytes=4096.0

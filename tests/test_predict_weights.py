@@ -16,7 +16,6 @@ from tests.make_report import make_report
 
 @pytest.fixture(scope="module")
 def cpu() -> Device:
-    """Return a CPU."""
     return load_database().device("cpu/ryzen_7_3700x")
 
 

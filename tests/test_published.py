@@ -42,8 +42,6 @@ series:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Callable[[str], Path]:
-    """Write a record and return its path."""
-
     def write(text: str) -> Path:
         path = tmp_path / "record.yaml"
         path.write_text(text, encoding="utf-8")

@@ -28,7 +28,6 @@ RECORD = Path(__file__).parents[1] / "reports" / "published" / "gtx_1060_bit_tra
 
 @pytest.fixture
 def data() -> dict[str, Any]:
-    """A report as its file has it."""
     report = make_report(families=1).model_dump(mode="json")
     report["settings"]["workloads"] = ["memory"]
     return report

@@ -58,12 +58,10 @@ def finding(
 
 
 def mib(value: float, low: float, high: float) -> Range:
-    """Return a range in bytes."""
     return value * MIB, low * MIB, high * MIB
 
 
 def report_of(*found: Finding) -> Report:
-    """Return a measured report with these findings alone."""
     return BASE.model_copy(update={"findings": found})
 
 

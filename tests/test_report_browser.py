@@ -49,7 +49,6 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium (D
 
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """A browser without a window."""
     with sync_api.sync_playwright() as playwright:
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
         opened = playwright.chromium.launch(executable_path=BROWSER, args=options)
@@ -94,14 +93,12 @@ def report() -> Report:
 
 
 def with_bands(prediction: Prediction) -> Prediction:
-    """Return a prediction with 95 % intervals."""
     points = (point.model_copy(update={"spread": 1.25}) for point in prediction.points)
     return prediction.model_copy(update={"points": tuple(points)})
 
 
 @cache
 def html() -> str:
-    """Its page."""
     return render_html(report())
 
 
@@ -123,7 +120,6 @@ def figure_of(page: "Page", label: str) -> "Locator":
 
 
 def the_figure(page: "Page") -> "Locator":
-    """Return the figure of :func:`a_curve`."""
     return figure_of(page, a_curve()[1].axis.label)
 
 
@@ -137,7 +133,6 @@ def hover(page: "Page", figure: "Locator", across: float, up: float = 0.5) -> di
 
 
 def numbers(text: str) -> list[float]:
-    """Read ``1.5 Gcell/s (1.4 to 1.6)`` in base units."""
     found = re.fullmatch(r"([\d.]+)(?: (KiB|MiB|GiB|B(?!/)|[kMGT]?)[^(]*)?(?:\(([\d.]+) to ([\d.]+)\))?", text)
     assert found, text
     scale = UNITS[found[2] or ""]
@@ -145,7 +140,6 @@ def numbers(text: str) -> list[float]:
 
 
 def at(points: "tuple[ObservedPoint, ...]", x: float) -> ObservedPoint:
-    """Return the point at x, which has four digits."""
     (point,) = (point for point in points if point.point.x == pytest.approx(x, rel=FOUR_DIGITS))
     return point
 
@@ -283,7 +277,6 @@ def test_no_other_script_runs(browser: "Browser", tmp_path: Path) -> None:
 
 @cache
 def page_of(kind: str) -> str:
-    """Return a page of a kind of document."""
     if kind == "run":
         return html()
     if kind == "published":

@@ -28,7 +28,6 @@ HOSTILE = "</script><b>\u202e"
 
 @cache
 def report() -> Report:
-    """A report with every kind of sweep."""
     return many_variants(families=2, each=2)
 
 

@@ -20,7 +20,6 @@ PACKED = f"{FILE_NAME}.xz"
 
 @pytest.fixture
 def data(report: Report) -> dict[str, Any]:
-    """Return the report as its file holds it."""
     return report.model_dump(mode="json")
 
 

@@ -48,12 +48,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def size_curve(report: Report) -> CurveRecords:
-    """Return a sweep over sizes."""
     return curves(report)[2]
 
 
 def svg(draw: "Callable[[], Figure]") -> str:
-    """Return the SVG element of a figure."""
     return Picture(draw, "caption").svg()
 
 

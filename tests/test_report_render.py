@@ -30,7 +30,6 @@ HOSTILE = "<script>alert('x')</script>\"&'; } body{display:none}\0\x1b\u202e " +
 
 
 def one_family() -> Report:
-    """Return a small report: one family, one variant."""
     return make_report(families=1)
 
 
@@ -61,7 +60,6 @@ def hostile() -> Report:
 
 
 def nothing_measured() -> Report:
-    """Return a report in which every sweep was skipped."""
     report = one_family()
     skipped = tuple(
         m.model_copy(update={"points": (), "compilation": (), "verification": None, "skipped": "The build failed."})
@@ -71,7 +69,6 @@ def nothing_measured() -> Report:
 
 
 def empty() -> Report:
-    """Return a report without any workload."""
     update = dict.fromkeys(("predictions", "measurements", "observations", "findings"), ())
     return one_family().model_copy(update={**update, "workloads": {}})
 
@@ -88,7 +85,6 @@ PAPERS = (("a4", (794, 1123)), pytest.param("letter", (816, 1056), marks=pytest.
 
 @cache
 def html_of(scenario: str) -> str:
-    """Return the HTML of a scenario, rendered once."""
     return render_html(globals()[scenario]())
 
 
@@ -149,7 +145,6 @@ def test_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def structure(node: PdfObject | None) -> Iterator[DictionaryObject]:
-    """Yield the tags below a node of the structure tree."""
     below = node.get("/K", []) if isinstance(node, DictionaryObject) else []
     for child in below if isinstance(below, list) else [below]:
         tag = child.get_object()

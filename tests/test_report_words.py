@@ -110,7 +110,6 @@ def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
 
 
 def _with_values(curve: CurveRecords, value: float) -> CurveRecords:
-    """Return *curve* with points that are all alike."""
     changed = {
         kind: record.model_copy(
             update={"points": tuple(point.model_copy(update={"value": value}) for point in record.points)}

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.xdist_group("documents")
 
 @pytest.fixture(params=[name if name in (CPU, GPU) else pytest.param(name, marks=pytest.mark.slow) for name in NAMES])
 def report(request: pytest.FixtureRequest) -> Report:
-    """Each of them; one GPU and one CPU in the fast suite."""
     return kept(request.param)
 
 

@@ -16,7 +16,6 @@ REPORT = make_report()
 
 
 def _runs(between: float, number: int = 4) -> list[Report]:
-    """Return runs whose sweeps deviate by *between*."""
     rng = np.random.default_rng(1)
     factors = np.exp(rng.normal(0, between, (number, len(REPORT.measurements))))
     return [

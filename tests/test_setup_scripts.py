@@ -40,7 +40,6 @@ def fetch_pip() -> dict[str, Any]:
 
 
 def wheel_of(version: str) -> bytes:
-    """Return a wheel with one module."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("pip/__init__.py", f"__version__ = {version!r}\n")
@@ -48,7 +47,6 @@ def wheel_of(version: str) -> bytes:
 
 
 def lock_naming(wheel: bytes) -> str:
-    """Return a lock file that names that wheel as pip 1.2."""
     digest = hashlib.sha256(wheel).hexdigest()
     return f"numpy==1 \\\n    --hash=sha256:aa\npip==1.2 \\\n    --hash=sha256:{digest}\npydyf==0.1\n"
 
@@ -70,12 +68,10 @@ def test_lock_is_complete_and_tells_no_place(name: str) -> None:
 
 
 def names_in(requirements: list[str]) -> set[str]:
-    """Return the packages that requirements name."""
     return {re.split(r"[^\w.-]", line)[0].lower() for line in requirements}
 
 
 def locked_in(name: str) -> set[str]:
-    """Return the packages that a lock file names."""
     return set(re.findall(r"^([\w.-]+)==", (ROOT / name).read_text(), re.MULTILINE))
 
 
@@ -209,7 +205,6 @@ def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 
 def copy_setup(folder: Path) -> None:
-    """Copy the set-up script and what it reads."""
     for name in ("scripts/setup", *LOCKS, INTEL_LOCK, "pyproject.toml"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes((ROOT / name).read_bytes())
@@ -224,7 +219,6 @@ def link_tools(programs: Path, *more: str) -> None:
 
 
 def write_program(path: Path, script: str) -> None:
-    """Write a shell script that can be run."""
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
 
@@ -328,7 +322,6 @@ def no_runtime(*reasons: str) -> str:
 
 
 def runs(name: str, how: str, *because: str) -> str:
-    """Return the sentence on the runtime that was installed."""
     return f"OpenCL kernels run on the CPU with {name}, installed with {how}, because {'; '.join(because)}"
 
 
@@ -394,7 +387,6 @@ POCL = Runtime("/pocl.so")
 
 
 def present(index: int, name: str, kind: str, platform: str = "Portable Computing Language") -> RuntimeDevice:
-    """Return a device; the larger the index, the worse."""
     version = "OpenCL 3.0 PoCL 3.0-rc2  Linux" if "Portable" in platform else platform
     what = {"index": index, "name": name, "kind": kind, "platform": platform, "platform_version": version}
     return RuntimeDevice(PRESENT.model_copy(update={**what, "compute_units": 8 - index}), POCL, 0)

@@ -30,7 +30,6 @@ INTEL = {
 
 
 def present(**changes: object) -> PresentDevice:
-    """Make an H200, or something else."""
     return PresentDevice.model_validate(H200.model_dump() | changes)
 
 

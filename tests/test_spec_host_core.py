@@ -52,7 +52,6 @@ def _present(driver: str = "5.0", target: str = "skylake-avx512") -> PresentDevi
 
 @pytest.fixture(name="database")
 def database_on_a_guest(database: Database) -> Database:
-    """Return a database on a virtual machine with 16 cores."""
     return on_processor(database, HostProcessor("Intel(R) Xeon(R) Processor", 16, 1 << 36, 2.1e9, CACHES, facts=FACTS))
 
 

@@ -42,12 +42,10 @@ def _shipped() -> Database:
 
 @pytest.fixture(name="database", scope="module")
 def shipped_database() -> Database:
-    """Return the shipped database."""
     return _shipped()
 
 
 def present(**answers: object) -> PresentDevice:
-    """Make a device of what its driver says."""
     unknown = dict.fromkeys(("clock_hz", "pci_id", "wave_size", "compute_capability"))
     usual = {"name": "", "compute_units": 8, "global_memory_bytes": 8192 * MIB, "global_cache_bytes": 0}
     return PresentDevice.model_validate(H200.model_dump() | unknown | usual | answers)

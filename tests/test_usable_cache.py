@@ -18,7 +18,6 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def cpu() -> Device:
-    """Return a CPU with a last cache of 64 MiB."""
     return load_database().device("cpu/ryzen_9_7950x")
 
 
