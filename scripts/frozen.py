@@ -3,8 +3,7 @@
 ``python scripts/frozen.py`` compares everything and prints the largest differences; with ``--renew`` it replaces the
 file. The file contains the times with their spreads, features with intervals, bottlenecks, levels and occupancies of
 
-- every workload on every shipped device, for the sweeps of quick runs; all features, but only every fourth point for a
-  device that is not the first of its architecture;
+- every workload on every shipped device, for the sweeps of quick runs: all features, and every eighth point;
 - all sweeps of the kept reports, from the specification, and calibrated by the report's own microbenchmarks;
 - the published records, and the published tables for one machine of each type of CPU core;
 - the example kernels on twelve devices.
@@ -95,10 +94,7 @@ def _database() -> Database:
 
 
 def _of_device(name: str) -> Iterator[Row]:
-    entries = _database().entries
-    architecture = entries[name].file.architecture
-    first = min(each for each, entry in entries.items() if entry.file.architecture == architecture)
-    yield from _of_workloads(_database().device(name), all_workloads(), every=1 if name == first else 4)
+    yield from _of_workloads(_database().device(name), all_workloads(), every=8)
 
 
 def _of_kernels(name: str) -> Iterator[Row]:
