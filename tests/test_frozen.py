@@ -14,7 +14,6 @@ SAMPLE = (
     *("device apple/m1", "device cpu/x86_64", "report pocl-xeon-2-cores-quick", "kernels nvidia/gtx_1060_6gb"),
     *("record a40_game_of_life", "record rtx_2060_bit_transpose", "record mi210_memory", "table transfers"),
 )
-"""Devices of several vendors and capabilities, a run, kernels of users, and publications."""
 PARTS = 12
 
 
@@ -42,7 +41,6 @@ def test_every_subject_is_frozen() -> None:
 
 
 def frame(**changes: object) -> pd.DataFrame:
-    """Return two frozen rows of a device; *changes* are of the first."""
     rows = [
         Row("specification copy/sweep", "1 MiB", "DRAM | DRAM", 1.23456789e-5, spread=1.234),
         Row("specification copy/sweep", "cliff onset L2", "B", 4e6, 3.9e6, 4.1e6),

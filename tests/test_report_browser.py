@@ -304,9 +304,9 @@ def test_every_document_fits_the_screen(show: "Callable[..., Page]", kind: str, 
     assert beside is (width == WIDE)
     assert contents.is_visible() or width == PHONE
     assert contents.locator("a").count() >= 2
-    boxes = page.evaluate(
-        """[...document.querySelectorAll(".scroll")].map((box) =>
-            [box.scrollWidth > box.clientWidth, getComputedStyle(box, "::before").content.includes("sideways")])"""
+    page.wait_for_function(
+        """phone => document.querySelector(".scroll") && [...document.querySelectorAll(".scroll")].every((box) =>
+            getComputedStyle(box, "::before").content.includes("sideways")
+                === (phone && box.scrollWidth > box.clientWidth))""",
+        arg=width == PHONE,
     )
-    assert boxes
-    assert all(hint is (wider and width == PHONE) for wider, hint in boxes)

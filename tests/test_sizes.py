@@ -22,7 +22,6 @@ BUDGET = {
 
 
 def lines() -> Counter[str]:
-    """Return the lines of each package of the product, of the tests, of the scripts, and of the documents."""
     found = Counter[str]()
     for file in SOURCES.rglob("*.py"):
         inside = file.relative_to(SOURCES).parts
