@@ -236,13 +236,9 @@ def differences(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     both = before.merge(after, "outer", KEYS, suffixes=("_before", "_after"), indicator="where")
     found = []
     for where, name in (("left_only", "missing"), ("right_only", "new")):
-        rows = both[both["where"] == where]
-        found.append(
-            rows[KEYS].assign(quantity=name, before=rows["text_before"], after=rows["text_after"], ratio=np.inf)
-        )
+        found.append(_of_texts(both[both["where"] == where], name))
     both = both[both["where"] == "both"]
-    rows = both[both["text_before"] != both["text_after"]]
-    found.append(rows[KEYS].assign(quantity="text", before=rows["text_before"], after=rows["text_after"], ratio=np.inf))
+    found.append(_of_texts(both[both["text_before"] != both["text_after"]], "text"))
     for column, digits in NUMBERS.items():
         old, new = (both[f"{column}_{which}"].to_numpy(float) for which in ("before", "after"))
         size = np.fmax(np.abs(old), np.abs(new))
@@ -284,15 +280,15 @@ def main(
 ) -> None:
     """Compare the frozen predictions with those of the present model, or renew them."""
     names = [name for name in subjects() if only in name]
+    if not names:
+        raise typer.BadParameter(f"no subject contains {only!r}")
     after = all_predicted(names)
-    if FROZEN.exists():
-        before = read()
-        chosen = before["subject"].isin(names) | (~before["subject"].isin(subjects()) if not only else False)
-        found = differences(before[chosen], after)
-        typer.echo(described(found, most))
+    before = read() if FROZEN.exists() else after[:0]
+    chosen = before["subject"].isin(names) if only else before["subject"] == before["subject"]
+    found = differences(before[chosen], after)
+    typer.echo(described(found, most))
     if renew:
-        kept = before[~chosen] if FROZEN.exists() and only else after[:0]
-        write(pd.concat([kept, after], ignore_index=True))
+        write(pd.concat([before[~chosen], after], ignore_index=True))
     raise typer.Exit(0 if renew or found.empty else 1)
 
 

@@ -23,8 +23,6 @@ _NOW = ((re.compile(r"\b\d+ [A-Z]\w+ 20\d\d, \d\d:\d\d UTC"), "DATE"),)
 
 
 class _Reducer(HTMLParser):
-    """Collects a line for each block element of a page."""
-
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
@@ -35,6 +33,7 @@ class _Reducer(HTMLParser):
         self._open: list[str] = []
         self._block = ""
         self._ignored = ""
+        self._size = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
@@ -49,6 +48,8 @@ class _Reducer(HTMLParser):
             self.lines.append(f"Meta {name}: {attributes['content']}")
         if "aria-label" in attributes:
             self.lines.append(f"[{attributes['aria-label']}]")
+        if tag == "svg":
+            self._size = " x ".join(f"{float(length):.0f}" for length in attributes["viewbox"].split()[2:])
         if tag in _SHAPES:
             self._shapes[tag] += 1
         if tag == "br":
@@ -68,7 +69,7 @@ class _Reducer(HTMLParser):
             self._cells = []
         elif tag == "svg":
             counts = ", ".join(f"{self._shapes[name]} {name}" for name in _SHAPES if self._shapes[name])
-            self.lines.append(f"Drawing ({counts}): {' · '.join(self._drawn)}")
+            self.lines.append(f"Drawing ({self._size}: {counts}): {' · '.join(self._drawn)}")
             self._drawn = []
             self._shapes.clear()
 
@@ -79,7 +80,6 @@ class _Reducer(HTMLParser):
             self._text.append(data)
 
     def _flush(self) -> None:
-        """End the present block, or the text before the next one."""
         text, block = " ".join("".join(self._text).split()), self._block
         self._text, self._block = [], ""
         if block in ("th", "td"):

@@ -12,7 +12,7 @@ from frozen import Row, described, differences
 SAMPLE = (
     *("device nvidia/a100_sxm_80", "device amd/mi210", "device amd/rx_7900_gre", "device intel/hd_520"),
     *("device apple/m1", "device cpu/x86_64", "report pocl-xeon-2-cores-quick", "kernels nvidia/gtx_1060_6gb"),
-    *("record a40_game_of_life", "record rtx_2060_bit_transpose", "record mi210_memory", "table transfers"),
+    *("record a40_game_of_life", "record rtx_2060_bit_transpose", "record mi210_memory", "table cpus"),
 )
 PARTS = 12
 

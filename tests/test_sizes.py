@@ -18,7 +18,6 @@ BUDGET = {
         re.MULTILINE,
     )
 }
-"""Most lines of each package and document, and most KiB of all tracked files."""
 
 
 def lines() -> Counter[str]:

@@ -56,7 +56,7 @@ def _invoke(arguments: Sequence[str] | None) -> int:
         elif subject.startswith("Got unexpected extra argument"):
             subject = f"too many arguments: {subject.partition('(')[2].rpartition('(')[2].rstrip(').')}"
         elif subject.startswith("Missing argument "):
-            name = subject.removeprefix("Missing argument ").rstrip(".").strip("'")
+            name = subject.split("'")[1]
             subject = f"the argument {name} is missing; add it (--help shows examples)"
         elif subject.startswith("Invalid value for "):
             subject, problem = subject.removeprefix("Invalid value for ").replace("'", ""), requirement(problem)
