@@ -32,7 +32,7 @@ from gpureport.kernel_files import load_kernels
 from gpureport.predict import limits_of, predict, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.prediction import Prediction
-from gpureport.records.report import load_report
+from gpureport.records.report import load_report, reports_below
 from gpureport.results.opening import open_record
 from gpureport.results.replay import host_of, report_result
 from gpureport.spec.database import Database, load_database
@@ -171,7 +171,7 @@ def subjects() -> list[str]:
     """Return the names of all subjects, such as ``device nvidia/h200_sxm``; reports, which take longest, come first."""
     reports = data_dir("reports")
     names = {
-        "report": sorted(file.parent.name for file in reports.glob("*/report.json*")),
+        "report": [file.parent.name for file in reports_below(reports, deep=False)],
         "table": sorted(folder.name for folder in table_folders(reports)),
         "record": sorted(file.stem for file in (reports / "published").glob("*.yaml")),
         "kernels": WITH_KERNELS,
