@@ -5,11 +5,12 @@ file. The file contains the times with their spreads, features with intervals, b
 
 - every workload on every shipped device, for the sweeps of quick runs: all features, and every eighth point;
 - all sweeps of the kept reports, from the specification, and calibrated by the report's own microbenchmarks;
+- what is observed in the samples of the kept reports, and the verdicts on the predictions that are stored with them;
 - the published records, and the published tables for one machine of each type of CPU core;
 - the example kernels on twelve devices.
 
-Times and features have nine significant digits, spreads four, as in reports. A value differs if it is off by more than
-one unit of its last digit. Names, levels and bottlenecks must be equal. The exit code is 1 if anything differs.
+Times and features have nine significant digits, observed values five, spreads four. A value differs if it is off by
+more than one unit of its last digit. Texts must be equal. The exit code is 1 if anything differs.
 """
 
 import os
@@ -28,9 +29,13 @@ import pyarrow.parquet as pq
 import typer
 
 from gpureport.data import data_dir
+from gpureport.findings.verdicts import find
 from gpureport.kernel_files import load_kernels
+from gpureport.observe.observation import observe
 from gpureport.predict import limits_of, predict, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import load_report, reports_below
 from gpureport.results.opening import open_record
@@ -57,31 +62,33 @@ WITH_KERNELS = (
 )
 """Devices of the example kernels."""
 KEYS = ["subject", "curve", "item"]
-NUMBERS = {"value": 9, "low": 9, "high": 9, "spread": 4}
+NUMBERS = {"value": 9, "low": 9, "high": 9, "spread": 4, "observed": 5}
 """Columns of numbers, and their significant digits."""
 _MOST_LINES = 40
 
 
 class Row(NamedTuple):
-    """One predicted point, feature or occupancy.
+    """One predicted point, feature or occupancy; one observed feature, or the verdict on it.
 
     Attributes:
-        curve: kind of the prediction and the sweep.
+        curve: kind of the prediction, ``observed`` or ``found``, and the sweep.
         item: label of the point, name of the feature, or shape of the work-groups.
-        text: bottleneck and level, unit, or limiter.
+        text: bottleneck and level, unit, limiter, or verdict and explanation.
         value: time in seconds, value of the feature, or resident waves.
         low: lower end of a feature's interval; of an occupancy its work-groups.
         high: upper end.
         spread: of a time.
+        observed: value of a feature, or its ratio to the prediction.
     """
 
     curve: str
     item: str
     text: str
-    value: float
+    value: float = np.nan
     low: float = np.nan
     high: float = np.nan
     spread: float = np.nan
+    observed: float = np.nan
 
 
 @cache
@@ -124,6 +131,19 @@ def _of_report(name: str) -> Iterator[Row]:
             yield from _rows(predict_sweep(measured, series.workload, series.sweep, "calibrated", series.compiled))
 
 
+def _of_samples(name: str) -> Iterator[Row]:
+    """Observe the samples of a report, and judge its stored predictions."""
+    report = load_report(data_dir("reports") / name)
+    observations = [found for each in report.measurements if (found := observe(each))]
+    for observation in observations:
+        for feature in observation.features:
+            for end, value in zip(("", " low", " high"), (feature.value, *feature.ends), strict=True):
+                yield Row(f"observed {observation.key}", f"{_name(feature)}{end}", feature.unit, observed=value)
+    for finding in find(report.device, report.predictions, report.measurements, observations):
+        text = f"{finding.verdict}: {finding.explanation}"
+        yield Row(f"found {finding.basis} {finding.key}", _name(finding), text, observed=finding.ratio or np.nan)
+
+
 def _of_record(name: str) -> Iterator[Row]:
     record = open_record(data_dir("reports") / "published" / f"{name}.yaml", _database())
     device = _database().device(record.fields.device)
@@ -150,17 +170,21 @@ def _rows(prediction: Prediction, every: int = 1) -> Iterator[Row]:
     for point in prediction.points[::every]:
         yield Row(curve, point.point.label, f"{point.bottleneck} | {point.level}", point.time_s, spread=point.spread)
     for feature in prediction.features:
-        name = f"{feature.feature} {feature.position} {feature.level}"
-        yield Row(curve, name, feature.unit, feature.value, *feature.ends)
+        yield Row(curve, _name(feature), feature.unit, feature.value, *feature.ends)
     for held in prediction.occupancy:
         shape = " x ".join(map(str, held.work_group))
         text = f"{held.limiter}, {held.source}, {held.registers_per_work_item}, {held.local_memory_bytes}"
         yield Row(curve, f"occupancy {shape}", text, held.waves_per_compute_unit, held.groups_per_compute_unit)
 
 
+def _name(feature: CurveFeature | Finding) -> str:
+    return f"{feature.feature} {feature.position} {feature.level}"
+
+
 _MADE_BY: dict[str, Callable[[str], Iterator[Row]]] = {
     "device": _of_device,
     "report": _of_report,
+    "samples": _of_samples,
     "record": _of_record,
     "table": _of_table,
     "kernels": _of_kernels,
@@ -170,8 +194,10 @@ _MADE_BY: dict[str, Callable[[str], Iterator[Row]]] = {
 def subjects() -> list[str]:
     """Return the names of all subjects, such as ``device nvidia/h200_sxm``; reports, which take longest, come first."""
     reports = data_dir("reports")
+    kept = [file.parent.name for file in reports_below(reports, deep=False)]
     names = {
-        "report": [file.parent.name for file in reports_below(reports, deep=False)],
+        "report": kept,
+        "samples": kept,
         "table": sorted(folder.name for folder in table_folders(reports)),
         "record": sorted(file.stem for file in (reports / "published").glob("*.yaml")),
         "kernels": WITH_KERNELS,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 
 FOLDER = Path(__file__).parent / "golden"
 """The golden texts."""
@@ -16,6 +17,7 @@ _BLOCKS = {*_PREFIXES, *(f"h{level}" for level in range(1, 7)), "p", "tr", "text
 _IGNORED = {"style", "script", "select"}
 _VOID = {"br", "wbr", "meta", "link", "img", "path", "use"}
 _SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z△✗○“\d])")
+_NUMBERS = re.compile(r"-?\d+(?:\.\d+)?")
 _SHAPES = ("path", "use", "image")
 _VALUE = re.compile(r"[△!]? ?\d[\d.,]*(?: (?:[kMGT]i?)?(?:B|s|ns|µs|ms|[a-z]+)?(?:/s)?\b)?")
 _MASKS = ((re.compile(r"\bgpureport \d+\.\d+[\w.+-]*"), "gpureport VERSION"),)
@@ -34,6 +36,8 @@ class _Reducer(HTMLParser):
         self._block = ""
         self._ignored = ""
         self._size = ""
+        self._colours = Counter[str]()
+        self._places: dict[bool, list[tuple[float, float]]] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
@@ -50,14 +54,26 @@ class _Reducer(HTMLParser):
             self.lines.append(f"[{attributes['aria-label']}]")
         if tag == "svg":
             self._size = " x ".join(f"{float(length):.0f}" for length in attributes["viewbox"].split()[2:])
-        if tag in _SHAPES:
-            self._shapes[tag] += 1
+            self._places = {False: [], True: []}
+            self._colours.clear()
+        if "svg" in self._open:
+            self._draw(tag, attributes)
         if tag == "br":
             self._text.append(" / ")
         if tag not in _VOID:
             self._open.append(tag)
 
+    def _draw(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag in _SHAPES:
+            self._shapes[tag] += 1
+        self._colours.update(colour for name in ("fill", "stroke") if "#" in (colour := attributes.get(name, "")))
+        places = attributes.get("d") or f"{attributes.get('x', '')} {attributes.get('y', '')}"
+        numbers = [float(number) for number in _NUMBERS.findall(places)]
+        self._places[tag == "text"] += zip(numbers[::2], numbers[1::2], strict=False)
+
     def handle_endtag(self, tag: str) -> None:
+        if tag in _VOID:
+            return
         while self._open and self._open.pop() != tag:
             pass
         if tag in _IGNORED:
@@ -68,8 +84,10 @@ class _Reducer(HTMLParser):
             self.lines.append(f"| {' | '.join(self._cells)} |")
             self._cells = []
         elif tag == "svg":
-            counts = ", ".join(f"{self._shapes[name]} {name}" for name in _SHAPES if self._shapes[name])
-            self.lines.append(f"Drawing ({self._size}: {counts}): {' · '.join(self._drawn)}")
+            counts = [f"{self._shapes[name]} {name}" for name in _SHAPES if self._shapes[name]]
+            counts += [f"{number} {colour}" for colour, number in sorted(self._colours.items())]
+            around = " and ".join(_middle(places) for places in self._places.values() if places)
+            self.lines.append(f"Drawing ({self._size} around {around}: {', '.join(counts)}): {' · '.join(self._drawn)}")
             self._drawn = []
             self._shapes.clear()
 
@@ -97,21 +115,30 @@ class _Reducer(HTMLParser):
             self.lines += [f"{_PREFIXES.get(block, '')}{first}", *(f"  {sentence}" for sentence in others)]
 
 
+def _middle(places: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{fmean(axis):.1f}" for axis in zip(*places, strict=True))
+
+
 def _chart(chart: Mapping[str, object]) -> str:
-    """Return a line on the data of a chart: its axes, and how many values each series has."""
+    """Return a line on the data of a chart: its axes, and for each series how many values it has, and their mean."""
     series, x, y = chart["series"], chart["x"], chart["y"]
     assert isinstance(series, list)
     assert isinstance(x, dict)
     assert isinstance(y, dict)
     scales = (f"{each['label']} ({each['unit']}, {each['spacing']})" for each in (x, y))
     counted = (
-        f"{each['name']} [{each['kind']}] {sum(value is not None for value in each['values'])}"
+        f"{each['name']} [{each['kind']}] {_of_numbers(each['values'])}"
         + "".join(f" {name}" for name in ("low", "high", "spread") if each.get(name))
         for each in series
     )
     counts = {name: len(found) for name in ("marks", "plateaus", "labels") if isinstance(found := chart[name], list)}
     others = (f"{name}: {count}" for name, count in counts.items() if count)
     return f"Chart: {chart['title']}; {'; '.join((*scales, ', '.join(counted), *others))}"
+
+
+def _of_numbers(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{len(known)} of {fmean(known):.3g}" if known else "0"
 
 
 def reduced(html: str, *, dated: bool = False) -> list[str]:

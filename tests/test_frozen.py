@@ -12,6 +12,7 @@ from frozen import Row, described, differences
 SAMPLE = (
     *("device nvidia/a100_sxm_80", "device amd/mi210", "device amd/rx_7900_gre", "device intel/hd_520"),
     *("device apple/m1", "device cpu/x86_64", "report pocl-xeon-2-cores-quick", "kernels nvidia/gtx_1060_6gb"),
+    *("samples nvidia-h200", "samples pocl-epyc-2-cores"),
     *("record a40_game_of_life", "record rtx_2060_bit_transpose", "record mi210_memory", "table cpus"),
 )
 PARTS = 12
@@ -46,6 +47,7 @@ def frame(**changes: object) -> pd.DataFrame:
         Row("specification copy/sweep", "cliff onset L2", "B", 4e6, 3.9e6, 4.1e6),
     ]
     rows[0] = rows[0]._replace(**changes)
+    rows.append(Row("observed copy/sweep", "cliff onset L2", "B", observed=3.95e6))
     made = pd.DataFrame(rows, columns=Row._fields)
     made.insert(0, "subject", "device toy")
     return made
