@@ -92,18 +92,6 @@ def test_the_order_of_searches_does_not_choose_between_equally_good_sets() -> No
             assert smallest_set(searches) == ("8 x 8", "128")
 
 
-def test_a_shape_counts_nothing_in_a_search_that_did_not_try_it() -> None:
-    """``128`` and ``256`` are the best of the second search; the first tried only ``128``."""
-    assert smallest_set([{"64": 1.0, "128": 0.5}, {"128": 1.0, "256": 1.0}]) == ("64", "128")
-
-
-def test_a_variant_uses_a_shape_that_its_search_tried() -> None:
-    (family,) = advise([search("a", {"256x1": 100.0, "64x1": 90.0}), search("b", {"1x64": 100.0, "64x1": 50.0})])
-
-    assert family.shapes == ("1 x 64", "256")
-    assert [found.use for found in family.variants] == ["256", "1 x 64"]
-
-
 def test_only_searches_over_shapes_count() -> None:
     assert not advise([search("a", {"64x1": 1.0, "8x8": 2.0}, quantity="work_items"), search("b", {"64x1": 1.0})])
 

@@ -11,23 +11,14 @@ from gpureport.data import data_dir
 from gpureport.spec.models import PresentDevice
 from tests.fake_backend import PRESENT
 from tests.present import stand_in
+from tests.test_own_devices import ENTRY
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = PRESENT.model_copy(
     update={"index": 1, "name": "[red]<script>\x1b[31m", "platform": "Intel(R) OpenCL HD Graphics"}
 )
 A40 = PRESENT.model_copy(update={"index": 2, "name": "NVIDIA A40", "platform": "NVIDIA CUDA", "pci_id": "10de:2235"})
-DEVICE = """\
-name: Test device
-vendor: NVIDIA
-architecture: ampere_86
-sources: {sheet: "A data sheet"}
-source: sheet
-compute_units: 84
-clock: 1.74 GHz
-memory: {size: 48 GiB, bandwidth: 696 GB/s}
-caches: {L2: 6 MiB}
-"""
+DEVICE = ENTRY.replace("NVIDIA A40", "Test device", 1).partition("opencl:")[0]
 BROKEN = {
     "missing": (DEVICE.replace("vendor: NVIDIA\n", ""), "vendor: is missing"),
     "twice": (DEVICE + "clock: 2 GHz\n", "clock"),

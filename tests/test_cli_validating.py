@@ -60,9 +60,12 @@ def test_calibrated_predictions_have_their_counterpart(results: Path, capsys: Ca
 
 
 def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
-    assert main(["validate", str(results / "mine"), "--times", "--json", str(results / "new" / "all.json")]) == 0
+    (results / "mine").rename(results / "für mich")
+    assert main(["validate", str(results / "für mich"), "--times", "--json", str(results / "new" / "all.json")]) == 0
 
-    written = json.loads((results / "new" / "all.json").read_text())
+    text = (results / "new" / "all.json").read_text(encoding="utf-8")
+    assert '"für mich' in text
+    written = json.loads(text)
     assert len(written) == 3 * POINTS
     assert {(w["workload"], w["kind"]) for w in written} == {
         ("test/copy", "specification"),

@@ -11,7 +11,6 @@ from gpureport.findings.verdicts import find, likely_level
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
-from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Verdict
 from gpureport.records.levels import Level
@@ -340,20 +339,6 @@ def test_wrong_results_are_an_error() -> None:
 
     assert finding.verdict == Verdict.ERROR
     assert "3 of 35 elements differ" in finding.explanation
-
-
-def test_primitives_that_agree_change_nothing() -> None:
-    predictions = [_on_toy(w) for w in (GROUPS, COPY, READ, CHASE)]
-    device = calibrated(TOY, predictions, [observed_like(p) for p in predictions])
-
-    assert device.memory.efficiency == pytest.approx(TOY.memory.efficiency, rel=0.01)
-    assert device.memory.latency_cycles == pytest.approx(800, rel=0.01)
-    assert device.launch.batched_s == pytest.approx(2e-6)
-    for before, after in zip(TOY.caches, device.caches, strict=True):
-        assert after.bandwidth_bytes_per_cycle == pytest.approx(before.bandwidth_bytes_per_cycle, rel=0.01)
-        assert after.latency_cycles == pytest.approx(before.latency_cycles, rel=0.01)
-        assert after.bandwidth_transition.midpoint == pytest.approx(before.bandwidth_transition.midpoint, rel=0.01)
-    assert device.provenance["memory.efficiency"].kind == "measured"
 
 
 @pytest.mark.parametrize(("size", "level"), [(12, "near"), (15, "far")])

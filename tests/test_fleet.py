@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -26,7 +27,7 @@ from gpureport.fleet.neighbours import others_of
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
 from gpureport.fleet.reading import layer_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.site import write_site
+from gpureport.fleet.site import _drawn, write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
@@ -254,6 +255,15 @@ def test_effects_of_days_and_devices_are_separated() -> None:
     assert np.abs(found.shifts[[0, 2]]).max() == 0
 
 
+def test_noise_that_all_sweeps_of_a_run_share_makes_no_periods() -> None:
+    rng = np.random.default_rng(3)
+    device, day = np.repeat(np.arange(4), 20), np.tile(np.arange(20), 4)
+    parts = [Part(f"memory/read/{number}", "memory") for number in range(4)]
+    noises = [rng.normal(0, 0.01, (80, 1)) + rng.normal(0, 0.001, (80, 4)) for _ in range(100)]
+
+    assert sum(effects(noise, device, day, parts).period.max() > 0 for noise in noises) <= 4
+
+
 def test_a_run_that_lacks_a_layer_changes_nothing_for_others() -> None:
     rng = np.random.default_rng(2)
     device = np.repeat(np.arange(4), 8)
@@ -386,6 +396,22 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
     assert found[0].slower
     assert all(outlier.basis == "its prediction" for outlier in found)
     assert "peers" not in found[0].sentence
+
+
+def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
+    for day in range(1, 7):
+        for node in range(5):
+            own = 0.01 * node - 0.05 * (day >= 4 and node < 3)
+            Store(tmp_path).add(varied(run, f"run{node}on{day}", f"node{node}", day, own))
+
+    (change,) = analyse(Store(tmp_path)).changes
+    assert "Since 2026-11-04, 3 of 5 devices" in change.sentence
+
+
+def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> None:
+    peers = [SimpleNamespace(key=key, members=range(size)) for key, size in (("a", 2), ("b", 3), ("c", 1))]
+    found: Any = SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers="c")])
+    assert _drawn(found) == [2, 1]
 
 
 def _with_slow_sweep(run: StoredRun) -> StoredRun:

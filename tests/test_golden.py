@@ -55,7 +55,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw in this process, make no PDF, and print for 80 columns."""
     monkeypatch.setattr("gpureport.report.processes._cores", lambda: 1)
     monkeypatch.setattr("gpureport.report.render.pdf_problem", lambda: "not wanted")
-    monkeypatch.setattr("gpureport.report.pdf.pdf_problem", lambda: "")
+    monkeypatch.setattr("gpureport.report.pdf.pdf_problem", lambda: "not wanted")
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -187,9 +187,11 @@ def terminal() -> list[str]:
             "kernel --new mine.cl",
             "glossary occupency",
             "devices check nvidia/a40",
+            "render before",
             "render nothing",
         )
-    return [*printed, *_captured("=== Summary of a run", lambda: _summarise(kept(CPU), Path("reports")))]
+    quick = ["=== Workloads of a quick run", *(each.name for each in select((), quick=True)), ""]
+    return [*printed, *quick, *_captured("=== Summary of a run", lambda: _summarise(kept(CPU), Path("reports")))]
 
 
 def _printed(*commands: str) -> list[str]:

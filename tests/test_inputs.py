@@ -151,17 +151,18 @@ def test_bad_json_is_refused(name: str, tmp_path: Path) -> None:
 
 
 PACKED = lzma.compress(b"[1, 2]")
+DICTIONARY = {"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29, "mf": lzma.MF_HC3}
+NO_XZ = {
+    "text": b"[1, 2]",
+    "empty": b"",
+    "truncated": PACKED[:-1],
+    "changed": PACKED[:30] + bytes([PACKED[30] ^ 1]) + PACKED[31:],
+    "more": PACKED + b"x",
+    "other": lzma.compress(b"[1, 2]", lzma.FORMAT_ALONE),
+    "memory": lzma.compress(b"[1]", filters=[DICTIONARY]),
+}
 BAD_XZ = {
-    "text": (b"[1, 2]", ": is not one complete file compressed with xz"),
-    "empty": (b"", ": is not one complete file compressed with xz"),
-    "truncated": (PACKED[:-1], ": is not one complete file compressed with xz"),
-    "changed": (PACKED[:30] + bytes([PACKED[30] ^ 1]) + PACKED[31:], ": is not one complete file compressed with xz"),
-    "more": (PACKED + b"x", ": is not one complete file compressed with xz"),
-    "other": (lzma.compress(b"[1, 2]", lzma.FORMAT_ALONE), ": is not one complete file compressed with xz"),
-    "memory": (
-        lzma.compress(b"[1]", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29, "mf": lzma.MF_HC3}]),
-        ": is not one complete file compressed with xz",
-    ),
+    **{name: (content, ": is not one complete file compressed with xz") for name, content in NO_XZ.items()},
     "bomb": (lzma.compress(bytes(MOST_JSON_BYTES + 1)), ": is larger than 32768 KiB when decompressed"),
     "json": (lzma.compress(b"[1,\n"), ":2: is not JSON"),
     "bytes": (lzma.compress(b"\n\xff"), ":2: is not UTF-8 text"),

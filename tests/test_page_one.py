@@ -2,6 +2,9 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,13 +16,10 @@ from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.provenance import Provenance
 from gpureport.records.report import EntryMatch, Report
 from gpureport.report.figures.essentials import essentials
-from gpureport.report.run.curves import FindingPair, curves, specified_values
-from gpureport.report.run.decisions import (
-    amount_of_work,
-    another_device,
-    working_set,
-)
+from gpureport.report.run.curves import FindingPair, curves, reading_units, specified_values
+from gpureport.report.run.decisions import _first, amount_of_work, another_device, working_set
 from gpureport.report.run.page_one import headline, page_one
+from gpureport.results.kept import kept_folders
 from gpureport.spec.models import CpuOccupancy, Device, Memory
 from tests.make_report import make_report
 from tests.toy import TOY
@@ -125,6 +125,22 @@ def work(report: Report, *values: float) -> str:
     findings = tuple(f.model_copy(update={"observed": value}) for f, value in zip(tapers, values, strict=False))
     changed = report.model_copy(update={"findings": findings})
     return amount_of_work(changed, curves(changed))
+
+
+def test_many_kernels_of_the_user_are_counted() -> None:
+    assert _first(("A.", "B.", "C.")) == "A. The chapter “Your kernels” has 2 more."
+
+
+@pytest.mark.parametrize(("groups", "expected"), [({1}, 1), ({16}, 16), ({132}, 64), ({1, 16}, 64), (set(), 64)])
+def test_few_units_read_if_all_points_have_as_many_groups(groups: set[int], expected: int) -> None:
+    points = [SimpleNamespace(point=SimpleNamespace(parameters={"groups": each})) for each in groups]
+    curve: Any = SimpleNamespace(points=points or [SimpleNamespace(point=SimpleNamespace(parameters={}))])
+    assert reading_units(curve, 64) == expected
+
+
+def test_an_installation_without_kept_reports_has_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpureport.results.kept.data_dir", lambda _: Path("nothing").read_text())
+    assert kept_folders() == ()
 
 
 def test_a_cpu_has_no_resident_capacity() -> None:

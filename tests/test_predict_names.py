@@ -22,7 +22,7 @@ from gpureport.predict.contrast import (
 from gpureport.predict.contrast import ContrastPoint as _ContrastPoint
 from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
-from gpureport.predict.outlook import best_point, is_shown, outlooks
+from gpureport.predict.outlook import best_point, outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import OTHER_CLIFFS, with_intervals
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact, fact
@@ -194,15 +194,6 @@ def test_the_best_point_is_the_highest_rate_or_the_shortest_time(reads: Predicti
     assert best_point(altered(rates, metric=TIME)) is points[3]
     (row,) = outlooks([rates])
     assert (row.value, row.at, row.unit) == (7.0, "2", f"{reads.metric.unit}/s")
-
-
-def test_sweeps_over_work_groups_frames_and_nothing_are_not_shown(reads: Prediction) -> None:
-    groups = altered(reads, axis=Axis(quantity="work_group", label="group"))
-    frames = altered(reads, key=altered(reads.key, sweep="frames"))
-    empty = altered(reads, points=())
-
-    assert [is_shown(each) for each in (reads, groups, frames, empty)] == [True, False, False, False]
-    assert outlooks([groups, frames, empty]) == ()
 
 
 def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_that_shows_them(reads: Prediction) -> None:
