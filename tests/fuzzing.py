@@ -23,14 +23,12 @@ import yaml
 from pydantic import BaseModel
 
 from gpureport.compare import Run, compare, reduced
-from gpureport.compare.excerpt import read_excerpt
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.inputs import read_json
 from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
-from gpureport.records.report import Report, load_report, reports_below
+from gpureport.records.report import Report, load_report, reports_below, stored
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
 from gpureport.results import published
@@ -242,15 +240,17 @@ EVERY = True
 def reports() -> tuple[dict[str, Any], ...]:
     """Return small reports as their files have them: parts of those that are kept, and a publication's."""
     paths = reports_below(ROOT / "reports")
-    kept: list[Any] = [read_json(path) for path in paths if EVERY or path.parent.name.endswith("-quick")]
+    kept = (load_report(path) for path in paths if EVERY or path.parent.name.endswith("-quick"))
     record = published.load(ROOT / "reports" / "published" / "gtx_1060_bit_transpose.yaml")
-    cited = published_report(record, shipped().device(record.fields.device)).model_dump(mode="json")
-    return (*(_part(report) for report in kept), cited)
+    cited = published_report(record, shipped().device(record.fields.device))
+    parts = (Report.model_validate(_part(report.model_dump(mode="json"))) for report in kept)
+    return tuple(map(stored, (*parts, cited)))
 
 
-def stored() -> Report:
+@cache
+def other() -> Report:
     """Return a kept report."""
-    return Report.model_validate(reports()[0])
+    return load_report(ROOT / "reports" / "pocl-epyc-2-cores-quick")
 
 
 def _part(report: dict[str, Any]) -> dict[str, Any]:
@@ -349,8 +349,6 @@ class Fuzzer:
         """Read a report, and render it, compare it, validate it, and make frames of it."""
         path = self.folder / "report.json"
         path.write_bytes(_json(rng, rng.choice(reports())))
-        if rng.random() < 0.5 and (part := read_excerpt(path)):  # of which less is checked
-            self._written({"changed": (reduced(part),), "base": (reduced(stored()),)})
         report = load_report(path)
         _check(report)
         uses = (self._render, self._compare, self._compare_with_itself, self._validate, self._frames)
@@ -361,7 +359,7 @@ class Fuzzer:
         render_html(report)
 
     def _compare(self, report: Report) -> None:
-        self._written({"changed": (reduced(report),), "base": (reduced(stored()),)})
+        self._written({"changed": (reduced(report),), "base": (reduced(other()),)})
 
     def _compare_with_itself(self, report: Report) -> None:
         again = reduced(report)

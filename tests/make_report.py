@@ -427,7 +427,7 @@ def _report(device: Device, builder: _Builder, infos: dict[str, WorkloadInfo], s
         machine=make_machine(),
         settings=RunSettings(seed=seed, command="gpureport --device auto"),
         workloads=infos,
-        predictions=tuple(builder.predictions),
+        predictions=tuple(sorted(builder.predictions, key=lambda each: each.kind, reverse=True)),
         measurements=tuple(builder.measurements),
         observations=tuple(builder.observations),
         findings=tuple(builder.findings),

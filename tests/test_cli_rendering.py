@@ -69,7 +69,7 @@ def changed(report: Path, **fields: object) -> Path:
     ("fields", "sentence"),
     [
         ({"machine": None}, "machine is missing"),
-        ({"schema_version": 2, "machines": []}, "is a comparison, not a report; give the reports that it compares"),
+        ({"schema_version": 1, "machines": []}, "is a comparison, not a report; give the reports that it compares"),
     ],
 )
 def test_a_report_that_cannot_be_read_is_one_sentence(

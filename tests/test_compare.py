@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from gpureport.compare import compare as compare_runs
 from gpureport.compare import reduced, regressions
 from gpureport.compare.differences import Outcome, differences
-from gpureport.compare.excerpt import read_excerpt
 from gpureport.compare.records import Comparison, Contest, Difference, RatioEstimate
 from gpureport.compare.runs import Run
 from gpureport.compare.samples import SweepSamples, samples_by_sweep
@@ -24,7 +23,7 @@ from gpureport.compare.standings import contests as contests_of_best
 from gpureport.errors import InputError
 from gpureport.records.keys import SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.report import Report, load_report, save_report
+from gpureport.records.report import Report, load_report
 from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database
 from tests.builders import altered
@@ -507,19 +506,3 @@ def test_a_whole_run_that_is_slower_shows_in_all_its_sweeps(factor: float) -> No
     assert whole.speed.value == pytest.approx(1 / factor, rel=0.02)
     assert whole.points == 10
     assert whole.significant or 0.95 < factor < 1.05
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["nvidia-h200", "pocl-xeon-2-cores"])
-def test_the_excerpt_has_all_that_a_comparison_takes_from_the_report(name: str, tmp_path: Path) -> None:
-    report = load_report(Path(__file__).parents[1] / "reports" / name)
-    save_report(report, tmp_path / "report.json")
-    read = read_excerpt(tmp_path)
-    assert read is not None
-    part, whole = reduced(read), reduced(report)
-
-    assert replace(part, samples={}) == replace(whole, samples={})
-    assert list(part.samples) == list(whole.samples)
-    for mine, other in zip(part.samples.values(), whole.samples.values(), strict=True):
-        assert (mine.labels, mine.counts) == (other.labels, other.counts)
-        assert np.array_equal(mine.times_s, other.times_s)

@@ -1,7 +1,6 @@
 """Runs on the nodes of a site: its file, ReFrame's local scheduler, the devices of a node."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-import json
 import os
 import shlex
 import signal
@@ -23,7 +22,7 @@ from gpureport.fleet.engine.site_of_run import partition_name
 from gpureport.fleet.runs import NodeRun
 from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
 from gpureport.inputs import json_bytes
-from gpureport.records.report import FILE_NAME, report_file
+from gpureport.records.report import FILE_NAME, load_report, report_file
 
 REPORT = report_file(Path(__file__).parents[1] / "reports/pocl-xeon-16-cores-quick")
 NODE = """#!/bin/sh
@@ -283,7 +282,6 @@ def test_a_local_node_measures_its_device(tmp_path: Path) -> None:
     done = gpureport("fleet", "run", write_site(tmp_path / "site", text), "-o", tmp_path / "runs")
     assert done.returncode == 0, done.stdout + done.stderr
     (report,) = (tmp_path / "runs/here").glob(f"*/{FILE_NAME}")
-    content = json.loads(report.read_text())
-    assert {m["key"]["family"] for m in content["measurements"]} >= {"launch"}
+    assert {measurement.key.family for measurement in load_report(report).measurements} >= {"launch"}
     again = gpureport("fleet", "node", "-o", tmp_path / "runs/here")
     assert "all devices of this node were measured" in again.stdout

@@ -14,7 +14,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.inputs import MOST_JSON_BYTES, MOST_LEVELS, MOST_YAML_BYTES, FileError, parse_yaml, read_json, read_yaml
-from gpureport.records.report import load_report
+from gpureport.records.report import load_report, stored
 from gpureport.results import published
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database
@@ -248,13 +248,13 @@ def test_thousands_of_mistakes_are_named_in_part(text: str, message: str, tmp_pa
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("predictions", [0] * 1_000_000, "predictions[0] is wrong: it must be a mapping of names to values"),
+        ("curves", [0] * 1_000_000, "curves[0] is wrong: it must be a mapping of names to values"),
         ("workloads", {str(i): 0 for i in range(1001)}, "workloads is wrong: it must have at most 1000 entries"),
     ],
 )
 def test_the_first_of_many_mistakes_is_named(field: str, value: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    path.write_text(json.dumps({**make_report(families=1).model_dump(mode="json"), field: value}))
+    path.write_text(json.dumps({**stored(make_report(families=1)), field: value}))
 
     with pytest.raises(InputError) as caught:
         load_report(path)

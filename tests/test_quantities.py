@@ -1,7 +1,6 @@
 """Numbers that no device and no run can have: refused where they are read, in one sentence."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-import copy
 import json
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 import pytest
 
 from gpureport.cli import main
-from gpureport.compare.excerpt import read_excerpt
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.measure.backends.describe import describe
-from gpureport.records.report import load_report
+from gpureport.records.report import load_report, stored
 from gpureport.results import published
 from gpureport.spec import plausibility
 from gpureport.spec.files import ArchitectureFile, DeviceFile
@@ -28,7 +26,7 @@ RECORD = Path(__file__).parents[1] / "reports" / "published" / "gtx_1060_bit_tra
 
 @pytest.fixture
 def data() -> dict[str, Any]:
-    report = make_report(families=1).model_dump(mode="json")
+    report = stored(make_report(families=1))
     report["settings"]["workloads"] = ["memory"]
     return report
 
@@ -40,17 +38,18 @@ def _set(data: Any, path: Steps, value: object) -> None:
     data[last] = value
 
 
-POINT = ("measurements", 0, "points", 0)
+POINTS = ("curves", 0, "points")
+SAMPLES = ("curves", 0, "measurement", "points", "samples_s")
 
 
 NUMBERS = (
-    (*POINT, "samples_s", 0),
-    (*POINT, "point", "work"),
-    ("measurements", 0, "duration_s"),
-    ("predictions", 0, "points", 0, "time_s"),
-    ("predictions", 0, "points", 0, "ceilings_s", "L2"),
-    ("predictions", 0, "features", 0, "value"),
-    ("observations", 0, "points", 0, "ci_low"),
+    (*SAMPLES, 0, 0),
+    (*POINTS, "work", 0),
+    ("curves", 0, "measurement", "duration_s"),
+    ("curves", 0, "specification", "points", "time_s", 0),
+    ("curves", 0, "specification", "points", "ceilings_s", "L2", 0),
+    ("curves", 0, "specification", "features", 0, "value"),
+    ("curves", 0, "observation", "points", "ci_low", 0),
     ("findings", 0, "ratio"),
     ("machine", "clocks", 0, "clock_hz"),
     ("machine", "memory_bytes"),
@@ -58,8 +57,8 @@ NUMBERS = (
     ("device", "caches", 0, "latency_transition", "midpoint"),
 )
 DIVISORS = (
-    (*POINT, "samples_s", 0),
-    (*POINT, "point", "work"),
+    (*SAMPLES, 0, 0),
+    (*POINTS, "work", 0),
     *(("device", field) for field in ("compute_units", "clock_hz")),
     ("device", "caches", 1, "capacity_bytes"),
     ("device", "memory", "bandwidth_bytes_per_s"),
@@ -71,8 +70,8 @@ NAMES = (
     ("device", "name"),
     ("device", "caches", 0, "name"),
     ("machine", "cpu"),
-    ("predictions", 0, "key", "sweep"),
-    (*POINT, "point", "label"),
+    ("curves", 0, "key", "sweep"),
+    (*POINTS, "label", 0),
     ("settings", "workloads", 0),
 )
 
@@ -93,7 +92,11 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
         *((path, 0, "it must be ") for path in DIVISORS),
         # Far beyond the length of any name.
         *((path, "x" * 1001, "it must have at most 1000 characters") for path in NAMES),
-        ((*POINT, "taken_at_s"), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
+        (
+            ("curves", 0, "measurement", "points", "taken_at_s", 0),
+            [1.0],
+            "must have as many values in taken_at_s as in samples_s, or none",
+        ),
         (("device", "caches", 0, "latency_transition", "midpoint"), 9, "must ascend from onset through"),
         (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),
     ],
@@ -106,7 +109,7 @@ def test_what_cannot_be_is_refused(
 
     assert sentence in told
     field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-    assert f": {field.partition('_transition')[0].removesuffix('.taken_at_s')}" in told
+    assert f": {field.partition('_transition')[0].removesuffix('.taken_at_s[0]')}" in told
 
 
 def test_a_name_may_have_1000_characters(data: dict[str, Any], tmp_path: Path) -> None:
@@ -118,32 +121,44 @@ def test_a_name_may_have_1000_characters(data: dict[str, Any], tmp_path: Path) -
     assert load_report(tmp_path)
 
 
+def test_a_sweep_is_there_once(data: dict[str, Any], tmp_path: Path) -> None:
+    data["curves"].append(data["curves"][0])
+    told = _refusal(data, tmp_path)
+
+    assert "curves is wrong: it must have each sweep once; " in told
+    assert data["curves"][0]["key"]["variant"] in told
+
+
+@pytest.mark.parametrize("part", ["specification", "measurement", "observation"])
+def test_a_point_is_there_once(part: str, data: dict[str, Any], tmp_path: Path) -> None:
+    labels, points = data["curves"][0]["points"]["label"], data["curves"][0][part]["points"]
+    at = points.setdefault("at", list(range(len(labels))))
+    at[-1] = at[0]
+    told = _refusal(data, tmp_path)
+
+    assert f"curves[0].{part}.points is wrong: it must have each point once; " in told
+    assert labels[at[0]] in told
+
+
 @pytest.mark.parametrize(
-    ("path", "what"),
+    ("name", "value", "message"),
     [
-        (("predictions",), "prediction"),
-        (("measurements",), "sweep"),
-        (("observations",), "sweep"),
-        (("predictions", 0, "points"), "point"),
-        (("measurements", 0, "points"), "point"),
-        (("observations", 0, "points"), "point"),
+        ("at", [10**6], "must be at less than"),
+        ("time_s", [1.0], "values of time_s, one for each point; it has 1"),
+        ("time_s", None, "time_s is wrong"),
+        ("ceilings_s", {"L2": [1.0, None]}, "values of L2, one for each point; it has 2"),
     ],
 )
-def test_nothing_is_there_twice(path: Steps, what: str, data: dict[str, Any], tmp_path: Path) -> None:
-    items: Any = data
-    for step in path:
-        items = items[step]
-    items.append(copy.deepcopy(items[0]))
-    name = items[0]["key"]["variant"] if what != "point" else items[0]["point"]["label"]
+def test_columns_have_a_value_for_each_point(
+    name: str, value: object, message: str, data: dict[str, Any], tmp_path: Path
+) -> None:
+    data["curves"][0]["specification"]["points"][name] = value
 
-    told = _refusal(data, tmp_path)
-    assert read_excerpt(tmp_path) is None
-    assert f"{path[-1]} is wrong: it must have each {what} once; " in told
-    assert name in told
+    assert message in _refusal(data, tmp_path)
 
 
 @pytest.mark.parametrize("value", ["", "yesterday", "2026-11-22", "2026-13-01T00:00:00", "20261122T140411", "9" * 100])
-@pytest.mark.parametrize("path", [("created_at",), ("resumed_at", 0), ("measurements", 0, "started_at")])
+@pytest.mark.parametrize("path", [("created_at",), ("resumed_at", 0), ("curves", 0, "measurement", "started_at")])
 def test_a_time_is_one(path: Steps, value: str, data: dict[str, Any], tmp_path: Path) -> None:
     data["resumed_at"] = ["2026-11-22T14:04:11+00:00"]
     _set(data, path, value)

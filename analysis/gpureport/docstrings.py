@@ -31,7 +31,10 @@ def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _own_docs(model: type[BaseModel]) -> dict[str, str]:
-    (definition,) = ast.parse(dedent(inspect.getsource(model))).body
+    try:
+        (definition,) = ast.parse(dedent(inspect.getsource(model))).body
+    except OSError:  # made from the fields of another one
+        return {}
     if not isinstance(definition, ast.ClassDef):
         return {}
     return {

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from gpureport.compare.excerpt import Excerpt
 from gpureport.compare.records import Condition
-from gpureport.records.report import Machine
+from gpureport.records.report import Machine, Report
 from gpureport.units import format_frequency
 
 Severity = Literal["note", "caution"]
 
 
-def facts(report: Excerpt) -> dict[str, str]:
+def facts(report: Report) -> dict[str, str]:
     """Return the known conditions of a run, by name."""
     return {what: value for what, (read, _, _) in _CONDITIONS.items() if (value := read(report))}
 
@@ -42,14 +41,14 @@ def cautions(found: Iterable[Condition], name: str, baseline: str) -> tuple[str,
     )
 
 
-def origin(report: Excerpt) -> Literal["measured", "published", "predicted"]:
+def origin(report: Report) -> Literal["measured", "published", "predicted"]:
     """Return the origin of a report's values."""
     if report.publication is not None:
         return "published"
     return "measured" if report.measurements else "predicted"
 
 
-def _of_machine(read: Callable[[Machine], str]) -> Callable[[Excerpt], str]:
+def _of_machine(read: Callable[[Machine], str]) -> Callable[[Report], str]:
     return lambda report: read(report.machine) if report.machine else ""
 
 
@@ -64,18 +63,18 @@ def _clock(machine: Machine) -> str:
     return format_frequency(high) if high <= 1.01 * low else f"{format_frequency(low)} to {format_frequency(high)}"
 
 
-def _vendor_fact(name: str) -> Callable[[Excerpt], str]:
+def _vendor_fact(name: str) -> Callable[[Report], str]:
     return _of_machine(lambda machine: machine.vendor_facts.get(name, ""))
 
 
-def _effort(report: Excerpt) -> str:
+def _effort(report: Report) -> str:
     if origin(report) != "measured":
         return ""
     return "quick" if report.settings.quick else "full"
 
 
 _ORIGIN = "origin"
-_CONDITIONS: Mapping[str, tuple[Callable[[Excerpt], str], str, Severity]] = {
+_CONDITIONS: Mapping[str, tuple[Callable[[Report], str], str, Severity]] = {
     _ORIGIN: (
         origin,
         "published values have no intervals and come from kernels similar to ours; predictions were not measured.",

@@ -2,30 +2,31 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpureport.compare.excerpt import Excerpt, ObservationExcerpt, ObservedPointExcerpt, PredictionExcerpt
 from gpureport.compare.records import CurvePoint, MachineCurve, SweepCurve
-from gpureport.records.keys import Axis
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import Prediction
+from gpureport.records.report import Report
 
 _SIZES = ("working_set", "work_items")
 
 
-def sweep_curves(report: Excerpt) -> tuple[SweepCurve, ...]:
+def sweep_curves(report: Report) -> tuple[SweepCurve, ...]:
     """Return the curves of a machine over sizes: as observed, or as predicted if nothing was observed."""
-    curves: Sequence[ObservationExcerpt | PredictionExcerpt] = report.observations or report.specified
+    curves = report.observations or report.specified
     return tuple(curve for each in curves if each.axis.quantity in _SIZES and (curve := _curve(each)).points)
 
 
-def _curve(record: ObservationExcerpt | PredictionExcerpt) -> SweepCurve:
+def _curve(record: Observation | Prediction) -> SweepCurve:
     points = sorted((p for p in record.points if p.point.x > 0), key=lambda p: p.point.x)
     return SweepCurve(
         key=record.key,
-        axis=Axis.model_validate(record.axis, from_attributes=True),
+        axis=record.axis,
         metric=record.metric,
-        observed=isinstance(record, ObservationExcerpt),
+        observed=isinstance(record, Observation),
         points=tuple(
             CurvePoint(p.point.label, p.point.x, p.value, low, high)
             for p in points
-            for low, high in [(p.ci_low, p.ci_high) if isinstance(p, ObservedPointExcerpt) else (None, None)]
+            for low, high in [(p.ci_low, p.ci_high) if isinstance(p, ObservedPoint) else (None, None)]
         ),
     )
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from gpureport.compare.excerpt import Excerpt, FindingExcerpt
 from gpureport.records.features import CurveFeature
+from gpureport.records.finding import Finding
 from gpureport.records.levels import Level
+from gpureport.records.report import Report
 
 
 class RunLandmark(NamedTuple):
@@ -22,7 +23,7 @@ class RunLandmark(NamedTuple):
     ci_high: float | None = None
 
 
-def landmarks(report: Excerpt) -> Iterator[RunLandmark]:
+def landmarks(report: Report) -> Iterator[RunLandmark]:
     """Yield the cliffs and tapers of a run's findings; of its predictions if nothing was observed."""
     for finding in report.findings:
         if finding.basis == "specification" and _is_landmark(finding):
@@ -43,10 +44,10 @@ def landmarks(report: Excerpt) -> Iterator[RunLandmark]:
             yield RunLandmark(key.workload, key.sweep, _kind(feature), feature.level, feature.unit, feature.value, None)
 
 
-def _is_landmark(feature: FindingExcerpt | CurveFeature) -> bool:
+def _is_landmark(feature: Finding | CurveFeature) -> bool:
     of_transfers = feature.feature == "taper" and feature.unit == "B"
     return not of_transfers and (feature.feature, feature.position) in (("cliff", "midpoint"), ("taper", "n90"))
 
 
-def _kind(feature: FindingExcerpt | CurveFeature) -> Literal["cliff", "taper"]:
+def _kind(feature: Finding | CurveFeature) -> Literal["cliff", "taper"]:
     return "cliff" if feature.feature == "cliff" else "taper"

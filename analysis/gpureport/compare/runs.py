@@ -1,18 +1,21 @@
 """Data that a comparison keeps of each run: hundreds fit into memory, while one report takes tens of megabytes."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gpureport.compare.conditions import facts, origin
 from gpureport.compare.curves import sweep_curves
-from gpureport.compare.excerpt import Excerpt, excerpt
 from gpureport.compare.landmarks import RunLandmark, landmarks
 from gpureport.compare.records import SweepCurve
 from gpureport.compare.samples import SweepSamples, samples_by_sweep
 from gpureport.compare.standings import BestPoints, best_points
 from gpureport.findings.whole_device import PerWatt, per_watt
 from gpureport.records.report import Report, described_families
+
+if TYPE_CHECKING:
+    from gpureport.records.columns import Curve
+    from gpureport.records.finding import Finding
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,9 @@ class Run:
     families: Mapping[str, str] = field(default_factory=dict)
 
 
-def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
+def reduced(report: Report, workloads: Collection[str] = ()) -> Run:
     """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs."""
-    read = excerpt(report) if isinstance(report, Report) else report
-    kept = _only(read, workloads) if workloads else read
+    kept = _only(report, workloads) if workloads else report
     return Run(
         device=kept.device.name,
         compute_units=kept.device.compute_units,
@@ -63,8 +65,8 @@ def reduced(report: Report | Excerpt, workloads: Collection[str] = ()) -> Run:
         landmarks=tuple(landmarks(kept)),
         samples=samples_by_sweep(kept.measurements),
         curves=sweep_curves(kept),
-        per_watt=per_watt(read.device, read.energy),
-        families=described_families(read.workloads.values()),
+        per_watt=per_watt(report.device, report.energy),
+        families=described_families(report.workloads.values()),
     )
 
 
@@ -73,9 +75,9 @@ def same_device(one: Run, other: Run) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in ("entry", "device", "compute_units"))
 
 
-def _only(report: Excerpt, workloads: Collection[str]) -> Excerpt:
-    records = {
-        "predictions": report.specified,
+def _only(report: Report, workloads: Collection[str]) -> Report:
+    records: dict[str, Sequence[Curve | Finding]] = {
+        "predictions": report.predictions,
         "measurements": report.measurements,
         "observations": report.observations,
         "findings": report.findings,

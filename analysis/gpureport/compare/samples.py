@@ -7,8 +7,8 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from gpureport.compare.excerpt import MeasurementExcerpt
 from gpureport.observe.statistics import Floats, medians, sampling_noise
+from gpureport.records.measurement import Measurement
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class SweepSamples:
         return sampling_noise(self._points())
 
 
-def samples_by_sweep(measurements: Sequence[MeasurementExcerpt]) -> dict[str, SweepSamples]:
+def samples_by_sweep(measurements: Sequence[Measurement]) -> dict[str, SweepSamples]:
     """Return the samples of each sweep that has any."""
     samples = {str(measurement.key): _sweep_samples(measurement) for measurement in measurements}
     return {name: sweep for name, sweep in samples.items() if sweep.labels}
 
 
-def _sweep_samples(measurement: MeasurementExcerpt) -> SweepSamples:
+def _sweep_samples(measurement: Measurement) -> SweepSamples:
     points = {point.point.label: point for point in measurement.points if point.samples_s}
     times = [np.array(point.samples_s) / point.point.work for point in points.values()]
     return SweepSamples(tuple(points), tuple(map(len, times)), np.concatenate(times) if times else np.zeros(0))

@@ -1,19 +1,15 @@
 """Speed of each machine at each workload, relative to the baseline and to its own predicted peak."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import exp, hypot, log
 
-from gpureport.compare.excerpt import (
-    Excerpt,
-    ObservationExcerpt,
-    ObservedPointExcerpt,
-    PredictedPointExcerpt,
-    PredictionExcerpt,
-)
 from gpureport.compare.records import Contest, RatioEstimate, Standing
 from gpureport.records.keys import Metric
 from gpureport.records.levels import DRAM
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.records.report import Report
 from gpureport.workloads.grid import last_cache_bytes, part_of_units
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
@@ -74,9 +70,9 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Contest
     return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
 
 
-def best_points(report: Excerpt) -> BestPoints:
+def best_points(report: Report) -> BestPoints:
     """Return the best points of a machine."""
-    curves: Sequence[ObservationExcerpt | PredictionExcerpt] = report.observations or report.specified
+    curves = report.observations or report.specified
     sized = frozenset(curve.key.workload for curve in curves if curve.axis.quantity in _SIZES)
     found: dict[ContestKey, ComparedPoint] = {}
     for (workload, regime), point in _all_points(report):
@@ -87,14 +83,14 @@ def best_points(report: Excerpt) -> BestPoints:
     return BestPoints(sized, found)
 
 
-def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
+def _all_points(report: Report) -> Iterator[tuple[ContestKey, ComparedPoint]]:
     """Yield every observed point of a machine with its regime; every predicted one if none was observed.
 
     Rates of a part of the compute units are left out: the size of that part differs between devices.
     """
     predictions = {str(p.key): p for p in report.specified}
     far_bytes = _FAR * last_cache_bytes(report.device)
-    curves: Sequence[ObservationExcerpt | PredictionExcerpt] = report.observations or report.specified
+    curves = report.observations or report.specified
     for curve in curves:
         parameters = (point.point.parameters for point in curve.points)
         if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
@@ -117,22 +113,22 @@ def _all_points(report: Excerpt) -> Iterator[tuple[ContestKey, ComparedPoint]]:
                     value=point.value,
                     interval=_interval(point),
                     predicted_peak=predicted.value if predicted else None,
-                    observed=isinstance(curve, ObservationExcerpt),
+                    observed=isinstance(curve, Observation),
                     counting=info.counting if info else "",
                     reach=point.point.working_set_bytes / far_bytes,
                 ),
             )
 
 
-def _is_without_data(curve: ObservationExcerpt | PredictionExcerpt, cache_bytes: float) -> bool:
+def _is_without_data(curve: Observation | Prediction, cache_bytes: float) -> bool:
     """Return whether more work-items of a sweep use the same data, which fit in the last cache of *cache_bytes*."""
     sizes = {point.point.working_set_bytes for point in curve.points}
     return curve.axis.quantity == "work_items" and len(sizes) == 1 and max(sizes) <= cache_bytes
 
 
-def _interval(point: PredictedPointExcerpt | ObservedPointExcerpt) -> tuple[float, float] | None:
+def _interval(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | None:
     """Return the 95 % interval of a point's value, if it has one."""
-    if isinstance(point, PredictedPointExcerpt):
+    if isinstance(point, PredictedPoint):
         return (point.value / point.spread, point.value * point.spread) if point.spread > 1 else None
     return (point.ci_low, point.ci_high) if point.ci_low < point.ci_high else None
 

@@ -1,8 +1,8 @@
 """Key figures of a device: bandwidths, latencies, rates and launch cost, predicted and measured. Pure functions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
 from gpureport.observe.features import TRANSFER
@@ -10,11 +10,11 @@ from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.predict.power import most_energy_j
-from gpureport.records.energy import Energy
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import DRAM, Level
+from gpureport.records.report import Report
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.matrix.formats import FORMATS
@@ -127,74 +127,18 @@ class KeyFigure:
         return longer if low > most else shorter if high < least else None
 
 
-class ComparedValue(Protocol):
-    """The part of a finding that other devices' values are read from."""
+@dataclass(frozen=True)
+class OtherValue:
+    """A measured rate of another device, from the store of a fleet."""
 
-    @property
-    def key(self) -> SweepKey:
-        """Which sweep."""
-
-    @property
-    def position(self) -> str:
-        """Position within the feature."""
-
-    @property
-    def level(self) -> Level:
-        """Level of the feature."""
-
-    @property
-    def observed(self) -> float | None:
-        """Observed value."""
+    key: SweepKey
+    position: str
+    level: Level
+    observed: float
 
 
-class FigurePrediction(Protocol):
-    """The part of a prediction that key figures are read from."""
-
-    @property
-    def key(self) -> SweepKey:
-        """Which sweep."""
-
-    @property
-    def kind(self) -> str:
-        """``specification`` or ``calibrated``."""
-
-    @property
-    def points(self) -> Sequence["_Point"]:
-        """Predicted points."""
-
-    @property
-    def features(self) -> Sequence[CurveFeature]:
-        """Predicted features."""
-
-
-class _Point(Protocol):
-    @property
-    def point(self) -> "_PointKey": ...
-
-
-class _PointKey(Protocol):
-    @property
-    def parameters(self) -> Mapping[str, int]: ...
-
-
-class FigureSource(Protocol):
-    """The part of a report that key figures are read from."""
-
-    @property
-    def device(self) -> Device:
-        """The device as predicted."""
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """Comparisons of predicted and observed features."""
-
-    @property
-    def energy(self) -> Energy | None:
-        """Power and energy, if measured."""
-
-    @property
-    def predictions(self) -> Sequence[FigurePrediction]:
-        """Predictions from the specification, and others."""
+ComparedValue = Finding | OtherValue
+"""What the values of other devices are read from."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +157,7 @@ class _Wanted:
         return place == (self.workload, key.sweep, self.position, self.level)
 
 
-def key_figures(report: FigureSource, counted: int | None = None) -> tuple[KeyFigure, ...]:
+def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones.
 
     *counted* is the largest number of work-items that were resident at once, if they were counted.
@@ -251,7 +195,7 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
     )
 
 
-def _figure(report: FigureSource, wanted: _Wanted) -> KeyFigure:
+def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
     figure, factor = wanted.figure, wanted.figure.factor
     findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
     finding = min(findings, key=lambda f: f.observed is None, default=None)
@@ -282,7 +226,7 @@ def _estimate(value: float | None, low: float | None, high: float | None, factor
     return Estimate(value * factor, low and low * factor, high and high * factor)
 
 
-def _wanted(report: FigureSource) -> Iterator[_Wanted]:
+def _wanted(report: Report) -> Iterator[_Wanted]:
     device = report.device
     yield from _memory(device)
     for cache in reversed(device.caches):
@@ -302,7 +246,7 @@ def _wanted(report: FigureSource) -> Iterator[_Wanted]:
         yield _Wanted(KeyFigure(name, "s", launch_s), "launch/queued", sweep, "case", Level(name="1 group"))
 
 
-def _has_plateau(report: FigureSource, which: tuple[str, str], cache: Cache) -> bool:
+def _has_plateau(report: Report, which: tuple[str, str], cache: Cache) -> bool:
     """Return whether the curve of a workload and a sweep has a measured plateau in a cache."""
     place = (*which, "plateau", Level(name=cache.name))
     return any((f.key.workload, f.key.sweep, f.position, f.level) == place and f.observed for f in report.findings)
@@ -316,7 +260,7 @@ def _memory(device: Device) -> Iterator[_Wanted]:
         yield _Wanted(figure, f"memory/{variant}", "", "plateau", DRAM)
 
 
-def _private_sweep(report: FigureSource) -> tuple[str, str]:
+def _private_sweep(report: Report) -> tuple[str, str]:
     """Return workload and sweep that read the caches of all compute units at once."""
     units = report.device.compute_units
     groups = {
@@ -400,7 +344,7 @@ def _transfers(device: Device) -> Iterator[_Wanted]:
         yield _Wanted(figure, "transfer/devices", sweep, "plateau", Level(name=TRANSFER))
 
 
-def _energy(report: FigureSource) -> Iterator[KeyFigure]:
+def _energy(report: Report) -> Iterator[KeyFigure]:
     """Yield idle power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
     limit, idle = report.device.board_power_w, idle_power_w(report.energy)
     if limit and idle:

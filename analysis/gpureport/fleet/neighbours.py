@@ -1,7 +1,6 @@
 """Values of other devices of a store, for page one of a report."""
 
-from dataclasses import dataclass
-
+from gpureport.findings.key_figures import OtherValue
 from gpureport.fleet.reading import utc
 from gpureport.fleet.store import Store
 from gpureport.records.keys import SweepKey
@@ -19,17 +18,7 @@ WHERE measured > 0 AND feature = 'rate' AND run IN (
 """
 
 
-@dataclass(frozen=True)
-class StoredValue:
-    """A measured rate of another device."""
-
-    key: SweepKey
-    position: str
-    level: Level
-    observed: float
-
-
-def others_of(report: Report, store: Store) -> tuple[tuple[StoredValue, ...], ...]:
+def others_of(report: Report, store: Store) -> tuple[tuple[OtherValue, ...], ...]:
     """Return the rates of the last run of each other device of the same model, measured in the same way.
 
     Raises:
@@ -41,10 +30,10 @@ def others_of(report: Report, store: Store) -> tuple[tuple[StoredValue, ...], ..
     own = [report.match.entry, present.name, present.compute_units, report.settings.quick, utc(report.created_at)]
     with store.connect() as connection:
         rows = connection.execute(_OTHERS, own).fetchall()
-    found: dict[str, list[StoredValue]] = {}
+    found: dict[str, list[OtherValue]] = {}
     for run, family, variant, sweep, position, level, measured in rows:
         key = SweepKey(family=family, variant=variant, sweep=sweep)
-        found.setdefault(run, []).append(StoredValue(key, position, _level(level), measured))
+        found.setdefault(run, []).append(OtherValue(key, position, _level(level), measured))
     return tuple(map(tuple, found.values()))
 
 

@@ -4,86 +4,26 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from gpureport.compare.excerpt import (
-    CalibratedExcerpt,
-    Excerpt,
-    ObservationExcerpt,
-    ObservedPointExcerpt,
-    PredictedPointExcerpt,
-    PredictionExcerpt,
-)
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import KeyFigure, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.observe.statistics import Estimate
-from gpureport.records.energy import Energy
 from gpureport.records.finding import Finding
-from gpureport.records.keys import POINTS_ONCE, SweepKey
 from gpureport.records.levels import DRAM
-from gpureport.records.measurement import Reading
-from gpureport.records.quantities import Many, Name
-from gpureport.records.report import PREDICTIONS_ONCE, load_report, report_file
-from gpureport.spec.models import Device
+from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.prediction import PredictedPoint
+from gpureport.records.report import Report, load_report, report_file
 
 _WITHOUT_MEMORY = ("instructions", "local_memory")  # families
 _TRANSFERS = ("call", "link", "host copy")  # bottlenecks of copies between host and device
 _CACHE = re.compile(r"L\d|LLC|Infinity")
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
-
-
-class _PredictedPoint(PredictedPointExcerpt):
-    bottleneck: Name = ""
-
-
-class _Prediction(PredictionExcerpt):
-    points: Annotated[Many[_PredictedPoint], POINTS_ONCE]
-
-
-class _Conditions(_Part):
-    readings: Many[Reading] = ()
-
-
-class _Measurement(_Part):
-    """A sweep without its samples, which the store does not contain."""
-
-    key: SweepKey
-
-
-class RunExcerpt(Excerpt):
-    """The part of a report that a store contains."""
-
-    predictions: Annotated[
-        Many[Annotated[_Prediction | CalibratedExcerpt, Field(discriminator="kind")]], PREDICTIONS_ONCE
-    ] = ()
-    measurements: Many[_Measurement] = ()  # type: ignore[assignment] # without samples
-    findings: tuple[Finding, ...] = ()  # type: ignore[assignment] # complete
-    conditions: Many[_Conditions] = ()
-    energy: Energy | None = None
-
-
-@dataclass(frozen=True)
-class _FigureSource:
-    """What key figures are read from."""
-
-    device: Device
-    findings: tuple[Finding, ...]
-    predictions: tuple[PredictionExcerpt, ...]
-    energy: Energy | None
 
 
 def read_run(path: Path, node: str) -> StoredRun:
@@ -94,7 +34,7 @@ def read_run(path: Path, node: str) -> StoredRun:
     """
     file = report_file(path)
     data = json_bytes(file) if is_there(file) else b""
-    report = _excerpt(file, data)
+    report = load_report(file)
     if report.machine is None:
         raise InputError(f"{file}: contains no run, only a prediction or published results; give a measured report")
     if report.status != "complete":
@@ -105,21 +45,13 @@ def read_run(path: Path, node: str) -> StoredRun:
     return stored_run(report, node, text, hashlib.sha256(data).hexdigest())
 
 
-def _excerpt(file: Path, data: bytes) -> RunExcerpt:
-    """Read the part of a report from its *data*; errors are left to the complete reader."""
-    with suppress(ValidationError):
-        return RunExcerpt.model_validate_json(data)
-    return RunExcerpt.model_validate(load_report(file))
-
-
-def stored_run(report: RunExcerpt, node: str, path: str, sha256: str) -> StoredRun:
+def stored_run(report: Report, node: str, path: str, sha256: str) -> StoredRun:
     """Return the rows of a measured *report* of a *node*."""
     points = tuple(_points(report))
     run = _run_id(report, points)
-    source = _FigureSource(report.device, report.findings, report.specified, report.energy)
     tables: dict[Table, Iterable[Row]] = {
         "runs": [_run(report, node, path, sha256)],
-        "key_figures": map(_key_figure, key_figures(source)),
+        "key_figures": map(_key_figure, key_figures(report)),
         "features": map(_feature, (f for f in report.findings if f.basis == "specification")),
         "points": points,
     }
@@ -143,14 +75,14 @@ def layer_of(family: str, bottleneck: str, level: str) -> str:
     return name if _CACHE.match(name) else "clock"
 
 
-def _run_id(report: RunExcerpt, points: Iterable[Row]) -> str:
+def _run_id(report: Report, points: Iterable[Row]) -> str:
     """Return a hash of what identifies a run: start, device and results."""
     identity = [report.created_at, report.machine.opencl.name if report.machine else ""]
     results = ([row["family"], row["variant"], row["sweep"], row["point"], row["measured"]] for row in points)
     return hashlib.sha256(json.dumps([identity, *results]).encode()).hexdigest()[:32]
 
 
-def _run(report: RunExcerpt, node: str, path: str, sha256: str) -> Row:
+def _run(report: Report, node: str, path: str, sha256: str) -> Row:
     machine = report.machine
     assert machine is not None  # noqa: S101 - checked by the caller
     present, facts = machine.opencl, machine.vendor_facts
@@ -232,7 +164,7 @@ def _feature(finding: Finding) -> Row:
     }
 
 
-def _points(report: RunExcerpt) -> Iterator[Row]:
+def _points(report: Report) -> Iterator[Row]:
     """Yield a row for each measured point."""
     predicted = {(p.key, each.point.label): each for p in report.specified for each in p.points}
     for observation in report.observations:
@@ -241,7 +173,7 @@ def _points(report: RunExcerpt) -> Iterator[Row]:
             yield {**names, **_point(observation, point, predicted.get((key, point.point.label)))}
 
 
-def _point(observation: ObservationExcerpt, point: ObservedPointExcerpt, found: PredictedPointExcerpt | None) -> Row:
+def _point(observation: Observation, point: ObservedPoint, found: PredictedPoint | None) -> Row:
     metric = observation.metric
     row: Row = {
         "point": point.point.label,
@@ -252,7 +184,7 @@ def _point(observation: ObservationExcerpt, point: ObservedPointExcerpt, found: 
         "measured_low": point.ci_low,
         "measured_high": point.ci_high,
     }
-    if isinstance(found, _PredictedPoint):
+    if found:
         ratio = point.value / found.value if metric.kind == "rate" else found.value / point.value
         row |= {
             "bottleneck": found.bottleneck,

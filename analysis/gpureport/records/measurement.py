@@ -47,7 +47,8 @@ class MeasuredPoint(Record):
     """Largest number of work-groups that the kernel counted as resident at once; ``None``: it does not count."""
 
     @model_validator(mode="after")
-    def _paired(self) -> Self:
+    def paired(self) -> Self:
+        """Check that samples have times of their own, or none has."""
         if len(self.taken_at_s) not in (0, len(self.samples_s)):
             raise ValueError("must have as many values in taken_at_s as in samples_s, or none")
         return self

@@ -45,7 +45,11 @@ def _few(value: object) -> object:
     return value
 
 
-Many = Annotated[tuple[T, ...], FailFast()]
+class _AtFirst(FailFast):
+    __hash__ = object.__hash__  # parts of a union must have one
+
+
+Many = Annotated[tuple[T, ...], _AtFirst()]
 """A list that may be long; validation stops at its first error."""
 
 Table = Annotated[dict[K, T], BeforeValidator(_few)]

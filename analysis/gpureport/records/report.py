@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from pydantic import Field, ValidationError
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import PACKED, is_there, read_json
+from gpureport.records.columns import ALL, EACH, GROWING, Curve, curves_of, packed, stored_type, unpacked
 from gpureport.records.energy import Energy
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.keys import Record, SweepKey
@@ -24,13 +26,12 @@ from gpureport.text import requirement
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the format of reports. Fields with defaults may be added to it."""
 FILE_NAME = "report.json"
 """Of a report in a folder. ``report.json.xz``, its compressed form, is read where there is no ``report.json``."""
-_GROWING = ("predictions", "measurements", "observations", "findings", "explanations", "evidence")
 _MOST_NAMES = 6
-_EXPANDED_LEVELS = 4  # containers nested deeper than this are written on one line: a line a point
+_EXPANDED_LEVELS = 5  # containers nested deeper than this are written on one line: a line a column
 
 
 class EntryMatch(Record):
@@ -248,6 +249,11 @@ class Report(Record):
     """State of device and machine while each workload was measured."""
 
     @property
+    def specified(self) -> tuple[Prediction, ...]:
+        """Predictions from the specification."""
+        return tuple(each for each in self.predictions if each.kind == "specification")
+
+    @property
     def has_samples(self) -> bool:
         """Whether the report contains measured or published samples."""
         return any(point.samples_s for measurement in self.measurements for point in measurement.points)
@@ -304,46 +310,58 @@ def _some(names: Sequence[str]) -> str:
 
 
 class Saver:
-    """Writes a growing report repeatedly; the JSON of records that were written before is reused."""
+    """Writes a growing report repeatedly; the JSON of curves that were written before is reused."""
 
     def __init__(self, path: Path) -> None:
         """Write to *path*."""
         self._path = path
-        self._texts: dict[int, tuple[Record, str]] = {}
+        self._texts: dict[tuple[int, ...], tuple[object, str]] = {}
 
     def __call__(self, report: Report) -> None:
         """Write *report*, as :func:`save_report` does."""
         save_report(report, self._path, self._text)
 
-    def _text(self, record: Record) -> str:
-        """Return the record's JSON. Storing the immutable record with it prevents reuse of its id."""
-        found = self._texts.get(id(record))
+    def _text(self, records: Sequence[Curve]) -> str:
+        """Return the JSON of a curve. Storing its immutable records with it prevents reuse of their ids."""
+        ids = tuple(map(id, records))
+        found = self._texts.get(ids)
         if found is None:
-            found = self._texts[id(record)] = record, record.model_dump_json()
+            found = self._texts[ids] = records, _curve_text(records)
         return found[1]
 
 
-def save_report(report: Report, path: Path, text_of: Callable[[Record], str] = Record.model_dump_json) -> None:
+def stored(report: Report) -> dict[str, Any]:
+    """Return the contents of the file of *report*, ready for JSON."""
+    curves = map(packed, curves_of(_growing(report)))
+    return {**report.model_dump(mode="json", exclude=set(GROWING)), "curves": list(curves)}
+
+
+def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]], str] | None = None) -> None:
     """Write *report* to *path* completely, or not at all.
 
-    The file is diffable: one line for each point of a sweep, keys in the order of the model. A partial report, which is
-    written repeatedly during the run, is a single line to save time; *text_of* makes JSON of its growing records.
+    The file is diffable: one line for each column of a curve, keys in the order of the model. A partial report, which
+    is written repeatedly during the run, is a single line to save time; *text_of* makes JSON of its curves.
 
     Raises:
         GpuReportError: the file cannot be written, or a value is not finite.
     """
     try:
-        partial = report.status == "partial"
-        text = _partial_text(report, text_of) if partial else "".join(_json_lines(report.model_dump(mode="json"), 0))
+        if report.status == "partial":
+            curves = ",".join(map(text_of or _curve_text, curves_of(_growing(report))))
+            text = f'{report.model_dump_json(exclude=set(GROWING)).removesuffix("}")},"curves":[{curves}]}}'
+        else:
+            text = "".join(_json_lines(stored(report), 0))
     except ValueError as error:
         raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
     write_file(path, text + "\n")
 
 
-def _partial_text(report: Report, text_of: Callable[[Record], str]) -> str:
-    growing = {name: ",".join(map(text_of, getattr(report, name))) for name in _GROWING}
-    fields = (f'"{name}":[{texts}]' for name, texts in growing.items())
-    return ",".join((report.model_dump_json(exclude=set(_GROWING)).removesuffix("}"), *fields)) + "}"
+def _growing(report: Report) -> Iterator[Curve]:
+    return chain.from_iterable(getattr(report, name) for name in GROWING)
+
+
+def _curve_text(records: Sequence[Curve]) -> str:
+    return json.dumps(packed(records), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def report_file(path: Path) -> Path:
@@ -390,16 +408,20 @@ def load_report(path: Path) -> Report:
         what = f"its schema_version is {version!r}, and this gpureport reads {SCHEMA_VERSION}"
         raise InputError(f"{path}: {what}; read it with the gpureport that wrote it")
     try:
-        return Report.model_validate(data)
+        found = dict(stored_type(Report).model_validate(data))
+        return Report.model_construct(**unpacked(found.pop("curves")), **found)
     except ValidationError as error:
         _refuse(path, error)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _refuse(path: Path, error: ValidationError) -> NoReturn:
     """Raise an error with one sentence about the first of pydantic's errors."""
     problems = error.errors(include_url=False, include_context=False)
     first = problems[0]
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    steps = [part for part in first["loc"] if part not in (EACH, ALL)]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in steps).lstrip(".")
     what = "is missing" if first["type"] == "missing" else f"is wrong: it {requirement(first['msg'])}"
     more = f" (and {len(problems) - 1} more like it)" if len(problems) > 1 else ""
     raise InputError(f"{path}: {field} {what}{more}") from None
@@ -408,7 +430,7 @@ def _refuse(path: Path, error: ValidationError) -> NoReturn:
 def _json_lines(value: object, level: int) -> Iterator[str]:
     """Yield parts of the JSON of *value*: one line per item down to a fixed level, compact below."""
     if level >= _EXPANDED_LEVELS or not value or not isinstance(value, dict | list):
-        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+        yield json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     entries = value.items() if isinstance(value, dict) else ((None, entry) for entry in value)

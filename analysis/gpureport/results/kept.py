@@ -1,12 +1,14 @@
 """Kept reports of other devices of the same model."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from gpureport.compare.excerpt import Excerpt, FindingExcerpt, excerpt_of
 from gpureport.data import data_dir
-from gpureport.inputs import FileError, json_bytes
-from gpureport.records.report import Report, reports_below
+from gpureport.errors import InputError
+from gpureport.inputs import json_bytes
+from gpureport.records.finding import Finding
+from gpureport.records.report import Report, load_report, reports_below
 
 
 def kept_folders() -> tuple[Path, ...]:
@@ -17,7 +19,7 @@ def kept_folders() -> tuple[Path, ...]:
         return ()
 
 
-def same_model(report: Report, folders: Iterable[Path]) -> tuple[tuple[FindingExcerpt, ...], ...]:
+def same_model(report: Report, folders: Iterable[Path]) -> tuple[tuple[Finding, ...], ...]:
     """Return the findings of each other report below *folders* of the same model, measured in the same way.
 
     Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
@@ -26,22 +28,17 @@ def same_model(report: Report, folders: Iterable[Path]) -> tuple[tuple[FindingEx
     if report.machine is None or report.match.entry is None:
         return ()
     files = (file for folder in folders for file in reports_below(folder))
-    return tuple(found.findings for found in _excerpts(files, report.match.entry) if _is_other(found, report))
+    return tuple(found.findings for found in _of_entry(files, report.match.entry) if _is_other(found, report))
 
 
-def _excerpts(files: Iterable[Path], entry: str) -> Iterator[Excerpt]:
-    mark = f'"{entry}"'.encode()
+def _of_entry(files: Iterable[Path], entry: str) -> Iterator[Report]:
     for file in files:
-        try:
-            data = json_bytes(file)
-        except FileError:
-            continue
-        found = excerpt_of(data) if mark in data else None
-        if found:
-            yield found
+        with suppress(InputError):
+            if f'"{entry}"'.encode() in json_bytes(file):
+                yield load_report(file)
 
 
-def _is_other(found: Excerpt, report: Report) -> bool:
+def _is_other(found: Report, report: Report) -> bool:
     """Return whether *found* is a complete report of another run on a device of the model."""
     if found.machine is None or report.machine is None or found.created_at == report.created_at:
         return False

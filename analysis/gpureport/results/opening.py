@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.compare import Run
-    from gpureport.compare.excerpt import Excerpt
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
@@ -131,13 +130,10 @@ def open_machine(
     return tuple(reduced(_open_machine(run, database, workloads), only) for run in runs_of(source))
 
 
-def _open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> "Report | Excerpt":
-    from gpureport.compare.excerpt import read_excerpt
-
+def _open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:
     path = Path(source)
     if source and is_there(path):
-        read = None if is_record(path) else read_excerpt(path)
-        return read or open_report(path, lambda: database)
+        return open_report(path, lambda: database)
     try:
         device = database.resolve(source)
     except InputError as error:
