@@ -118,13 +118,17 @@ def test_the_default_folder_names_device_and_day_and_is_not_overwritten(capsys: 
     capsys.readouterr()
     assert main(["-o", str(folder)]) == 2
     assert failure(capsys).startswith(f"{folder}/report.html: already exists; use --force")
+    (folder / "report.html").rename(folder / "report.json.xz")  # nor is a compressed report hidden
+    assert main(["-o", str(folder)]) == 2
+    assert failure(capsys).startswith(f"{folder}/report.json.xz: already exists; use --force")
+    assert main(["measure", "-o", "x.json.xz"]) == 2
 
 
 @pytest.fixture
 def earlier() -> Path:
     folder = Path("out")
     folder.mkdir()
-    for name in ("report.json", "report.html", "report.pdf"):
+    for name in ("report.json", "report.json.xz", "report.html", "report.pdf"):
         (folder / name).write_text("of an earlier run")
     return folder
 

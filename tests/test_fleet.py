@@ -4,6 +4,7 @@
 import json
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -88,6 +89,13 @@ def test_many_reports_are_read_in_other_processes(tmp_path: Path, capsys: Captur
     assert "16 runs; 1 already there" in printed.out
     assert "node2" in printed.err
     assert len(Store(tmp_path / "store").table("runs")) == 16
+
+
+def test_other_processes_import_nothing_from_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "socket.py").write_text("open('imported', 'w')")
+    code = "from gpureport.report.processes import in_parallel; print(in_parallel(abs, [-1, -2], modules=('json',)))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (done.stdout, [file.name for file in tmp_path.iterdir()]) == ("[1, 2]\n", ["socket.py"])
 
 
 def test_files_of_earlier_versions_lack_columns(fleet_store: Store, tmp_path: Path) -> None:
@@ -400,12 +408,12 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
 
 def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
     for day in range(1, 7):
-        for node in range(5):
-            own = 0.01 * node - 0.05 * (day >= 4 and node < 3)
+        for node in range(7):
+            own = 0.01 * node - 0.05 * (day >= 4 and node >= 2)
             Store(tmp_path).add(varied(run, f"run{node}on{day}", f"node{node}", day, own))
 
     (change,) = analyse(Store(tmp_path)).changes
-    assert "Since 2026-11-04, 3 of 5 devices" in change.sentence
+    assert "Since 2026-11-04, 5 of 7 devices" in change.sentence
 
 
 def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> None:

@@ -22,7 +22,7 @@ from gpureport.predict.contrast import (
 from gpureport.predict.contrast import ContrastPoint as _ContrastPoint
 from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
-from gpureport.predict.outlook import best_point, outlooks
+from gpureport.predict.outlook import outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import OTHER_CLIFFS, with_intervals
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact, fact
@@ -184,16 +184,6 @@ def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
 @pytest.fixture(scope="module")
 def reads() -> Prediction:
     return predict(TOY, select(("memory/read",))[0], limits_of(TOY, quick=True), intervals=False)[0]
-
-
-def test_the_best_point_is_the_highest_rate_or_the_shortest_time(reads: Prediction) -> None:
-    points = tuple(predicted_point(2.0**i, value, "L2", "L2") for i, value in enumerate([3.0, 7.0, 7.0, 1.0]))
-    rates = altered(reads, points=points)
-
-    assert best_point(rates) is points[1]
-    assert best_point(altered(rates, metric=TIME)) is points[3]
-    (row,) = outlooks([rates])
-    assert (row.value, row.at, row.unit) == (7.0, "2", f"{reads.metric.unit}/s")
 
 
 def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_that_shows_them(reads: Prediction) -> None:

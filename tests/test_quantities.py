@@ -92,11 +92,7 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
         *((path, 0, "it must be ") for path in DIVISORS),
         # Far beyond the length of any name.
         *((path, "x" * 1001, "it must have at most 1000 characters") for path in NAMES),
-        (
-            ("curves", 0, "measurement", "points", "taken_at_s", 0),
-            [1.0],
-            "must have as many values in taken_at_s as in samples_s, or none",
-        ),
+        ((*SAMPLES[:-1], "taken_at_s", 0), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
         (("device", "caches", 0, "latency_transition", "midpoint"), 9, "must ascend from onset through"),
         (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),
     ],

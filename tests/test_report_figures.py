@@ -129,6 +129,11 @@ def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
     assert faults(partial(case_figure, [curve, curve], [["rate"], ["sub_group_rate"]])) == []
 
 
+def test_a_long_name_without_a_variant_shows_its_end(report: Report) -> None:
+    rows = {"long_" * 12 + "family": [pair.main for pair in paired(report.findings) if pair.main.ratio][:3]}
+    assert any(text.startswith("…") and text.endswith("family") for text in texts(partial(overview_figure, rows)))
+
+
 def test_traces_keep_the_extremes() -> None:
     times = np.ones(5000)
     times[1234] = 7.0

@@ -178,7 +178,7 @@ def _text(path: Path, content: bytes) -> str:
 
 
 _LOOP = "is a loop of symbolic links; give the file itself"
-_NOT_XZ = "is not one complete file compressed with xz; compress it again with: xz -9"
+_NOT_XZ = "is not one complete file compressed with xz; copy or compress it again"
 _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 _HALF = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"

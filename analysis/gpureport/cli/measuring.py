@@ -77,6 +77,8 @@ def report_everything(
 
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
     """Measure into one file; several runs go to subfolders of a folder with its name."""
+    if output.suffix == PACKED:
+        raise InputError(f"{output}: a report is written uncompressed; leave out {PACKED}, and use xz -9 afterwards")
 
     def locate(_: Plan) -> list[Path]:
         return _paths(output.with_suffix(""), runs) if runs > 1 else [output]
@@ -101,11 +103,15 @@ def _paths(folder: Path, runs: int) -> list[Path]:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield *paths*, each followed by its HTML and PDF, which are removed if an earlier run left them."""
+    """Yield *paths*, each followed by its compressed form, HTML and PDF, which go if an earlier run left them."""
     for path in paths:
         yield path
         if not is_stream(path):
-            yield from documents_of(path)
+            yield from (_packed(path), *documents_of(path))
+
+
+def _packed(path: Path) -> Path:
+    return path.with_name(path.name + PACKED)
 
 
 @contextmanager
@@ -255,7 +261,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
         if is_stream(path) and report.status == "partial" and not report.stopped:
             return  # a stream cannot be overwritten by the next, more complete report
         if not saved and not is_stream(path):
-            remove_files(*documents_of(path))
+            remove_files(*documents_of(path), *(() if earlier else (_packed(path),)))
         saver(report)
         saved = True
 

@@ -66,7 +66,7 @@ def _started(device: PresentDevice, folder: Path, settings: Sequence[str]) -> su
     new = ["--device", str(device.index), "--output", str(report), *settings]
     how = ["--resume", str(report)] if report.exists() else new
     with (folder / _LOG).open("ab") as log:
-        command = [sys.executable, "-m", "gpureport", "measure", *how]
+        command = [sys.executable, "-P", "-m", "gpureport", "measure", *how]
         return subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603 - this program
 
 

@@ -61,7 +61,7 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
         InterruptionError: by the keyboard or a signal.
     """
     folder.mkdir(parents=True)
-    command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "--run"]
+    command = [sys.executable, "-P", "-c", "from reframe.frontend.cli import main; main()", "--run"]
     command += ["--config-file", str(_ENGINE / "settings.py"), "--checkpath", str(_ENGINE / "check.py")]
     command += ["--prefix", "reframe", "--report-file", _REPORT, "--keep-stage-files"]
     command += ["--max-retries", str(site.retries)]

@@ -2,10 +2,12 @@
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import cache
+from multiprocessing import forkserver
 from typing import TypeVar
 
 from gpureport.memory import collect_rarely
@@ -30,7 +32,7 @@ def in_parallel(
         return list(map(function, arguments))
     try:
         return list(_processes(modules).map(function, arguments))
-    except (BrokenProcessPool, OSError):  # such as a limit of memory or of processes
+    except (BrokenProcessPool, EOFError, OSError):  # such as a limit of memory or of processes
         _processes.cache_clear()
         return list(map(function, arguments))
 
@@ -40,9 +42,23 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let new processes import nothing from the working directory: they start with ``python -c``."""
+    name = "PYTHONSAFEPATH"
+    before = os.environ.get(name, "")
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ[name] = before  # empty: not set
+
+
 @cache
 def _processes(modules: tuple[str, ...]) -> ProcessPoolExecutor:
     """Return the processes; they start when needed, from a clean process, because this one may have threads."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(modules))
+    with _safe_path():
+        forkserver.ensure_running()
     return ProcessPoolExecutor(min(_MOST, _cores()), context, collect_rarely)
