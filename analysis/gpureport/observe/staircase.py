@@ -31,8 +31,8 @@ def centre(z: Floats, noise: float) -> Floats:
     as efficient as the mean.
     """
     median = np.median(z, axis=-1, keepdims=True)
-    near = np.abs(z - median) <= 2.0 * noise + 1e-12
-    near |= np.abs(z - median) == np.min(np.abs(z - median), axis=-1, keepdims=True)
+    apart = np.abs(z - median)  # two values are equally far from their median, but for rounding
+    near = apart <= np.maximum(2.0 * noise, np.min(apart, axis=-1, keepdims=True)) + 1e-12
     return np.asarray(np.sum(z, axis=-1, where=near) / np.sum(near, axis=-1))
 
 
@@ -120,7 +120,8 @@ def _end(u: Floats, z: Floats, noise: Floats, part: Plateau, edge: float) -> _En
     level = float(centre(part.of(z), float(np.median(noise))))
     grip = max(float(np.sum(lever**2)), 1e-12)
     slope = float(np.sum(lever * part.of(z))) / grip
-    scatter = float(np.sqrt(np.mean((part.of(z) - level - slope * lever) ** 2)))
+    line = slope * lever if len(part) > 2 else 0.0  # a line through two points leaves no scatter
+    scatter = float(np.sqrt(np.mean((part.of(z) - level - line) ** 2)))
     error = max(scatter, float(np.sqrt(np.mean(part.of(noise) ** 2))))
     arm = abs(edge - float(part.of(u).mean()))
     return _End(level, error / len(part) ** 0.5, max(-slope, 0.0) * arm, error * arm / grip**0.5)
