@@ -111,7 +111,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _packed(path: Path) -> Path:
-    return path.with_name(path.name + PACKED)
+    return Path(f"{path}{PACKED}")
 
 
 @contextmanager
