@@ -418,8 +418,7 @@ def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(run: Stor
 
 def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> None:
     peers = [SimpleNamespace(key=key, members=range(size)) for key, size in (("a", 2), ("b", 3), ("c", 1))]
-    found: Any = SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers="c")])
-    assert _drawn(found) == [2, 1]
+    assert _drawn(SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers="c")])) == [2, 1]  # type: ignore[arg-type]
 
 
 def _with_slow_sweep(run: StoredRun) -> StoredRun:

@@ -118,9 +118,11 @@ def test_a_name_may_have_1000_characters(data: dict[str, Any], tmp_path: Path) -
 
 
 def test_a_sweep_is_there_once(data: dict[str, Any], tmp_path: Path) -> None:
-    data["curves"].append(data["curves"][0])
+    curve = data["curves"][0]
+    data["curves"] = [curve | {"points": curve["points"] | {"label": ["x"] * 200_001}}]
+    assert "curves[0].points is wrong: it must have at most 200000 points" in _refusal(data, tmp_path)
+    data["curves"] = [curve, curve]
     told = _refusal(data, tmp_path)
-
     assert "curves is wrong: it must have each sweep once; " in told
     assert data["curves"][0]["key"]["variant"] in told
 

@@ -261,8 +261,10 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
         if is_stream(path) and report.status == "partial" and not report.stopped:
             return  # a stream cannot be overwritten by the next, more complete report
         if not saved and not is_stream(path):
-            remove_files(*documents_of(path), *(() if earlier else (_packed(path),)))
+            remove_files(*documents_of(path))
         saver(report)
+        if not (saved or earlier or is_stream(path)):
+            remove_files(_packed(path))  # only now: a report of this run exists
         saved = True
 
     try:

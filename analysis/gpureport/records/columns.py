@@ -19,7 +19,7 @@ from gpureport.records.keys import POINTS_ONCE, Axis, Metric, PointKey, Record, 
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.records.quantities import Many, Whole, once
+from gpureport.records.quantities import Many, Table, Whole, once
 
 Curve = Prediction | Measurement | Observation
 Part = Literal["specification", "calibrated", "measurement", "observation"]
@@ -56,7 +56,7 @@ def _values(value: Any, each: Any) -> Any:  # noqa: ANN401 - types
 def _column(field: FieldInfo) -> Any:  # noqa: ANN401 - a type and a default
     if get_origin(field.annotation) is dict:
         name, value = get_args(field.annotation)
-        kind: Any = dict[name, _values(value, value | None)]  # type: ignore[misc,valid-type]
+        kind: Any = Table[name, _values(value, value | None)]  # type: ignore[misc,valid-type]
     else:  # numbers are not rounded again, which takes long
         limits = [each for each in field.metadata if not isinstance(each, AfterValidator)]
         value = Annotated[field.annotation, *limits] if limits else field.annotation
@@ -137,7 +137,8 @@ def _packed(rows: Sequence[Mapping[str, Any]], kind: type[Record]) -> Columns:
     for name, field in kind.model_fields.items():
         values = [row[name] for row in rows if name != "point"]
         if get_origin(field.annotation) is dict:
-            found[name] = {key: _same([value.get(key) for value in values]) for value in values for key in value}
+            keys = dict.fromkeys(key for value in values for key in value)
+            found[name] = {key: _same([value.get(key) for value in values]) for key in keys}
         elif field.is_required() or any(value != _default(kind, name) for value in values):
             found[name] = values if get_origin(field.annotation) is tuple else _same(values)
     return found
@@ -155,6 +156,7 @@ def _same(values: list[Any]) -> Any:  # noqa: ANN401
 # Reading
 
 _once: Any = POINTS_ONCE.func
+_MOST_POINTS = 200_000  # a few bytes of a file would otherwise become a kilobyte of memory
 
 
 def unpacked(curves: Iterable[Any]) -> Columns:
@@ -164,9 +166,14 @@ def unpacked(curves: Iterable[Any]) -> Columns:
         ValueError: a column has another number of values than there are points, or a point is there twice.
     """
     found: dict[str, list[Any]] = {part: [] for part in _PARTS}
+    total = 0
     for number, curve in enumerate(curves):
         with _place(f"curves[{number}].points"):
-            keys = _rows(curve.points, PointKey, repeat({}, _length(curve.points)))
+            count = _length(curve.points)
+            total += count + sum(len(getattr(curve, part).points.at or ()) for part in _PARTS if getattr(curve, part))
+            if total > _MOST_POINTS:
+                raise ValueError(f"must have at most {_MOST_POINTS} points, with those of all curves before")
+            keys = _rows(curve.points, PointKey, repeat({}, count))
         shared = {name: getattr(curve, name) for name in _SHARED}
         for part, (kind, row) in _PARTS.items():
             if (stored := getattr(curve, part)) is None:
