@@ -310,7 +310,7 @@ def main(
         raise typer.BadParameter(f"no subject contains {only!r}")
     after = all_predicted(names)
     before = read() if FROZEN.exists() else after[:0]
-    chosen = before["subject"].isin(names) if only else before["subject"] == before["subject"]
+    chosen = before["subject"].isin(names) | (not only)
     found = differences(before[chosen], after)
     typer.echo(described(found, most))
     if renew:

@@ -141,7 +141,7 @@ def test_a_point_is_there_once(part: str, data: dict[str, Any], tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("at", [10**6], "must be at less than"),
+        ("at", [10**6], "must have values of at below"),
         ("time_s", [1.0], "values of time_s, one for each point; it has 1"),
         ("time_s", None, "time_s is wrong"),
         ("ceilings_s", {"L2": [1.0, None]}, "values of L2, one for each point; it has 2"),

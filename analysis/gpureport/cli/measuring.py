@@ -78,7 +78,7 @@ def report_everything(
 def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
     """Measure into one file; several runs go to subfolders of a folder with its name."""
     if output.suffix == PACKED:
-        raise InputError(f"{output}: a report is written uncompressed; leave out {PACKED}, and use xz -9 afterwards")
+        raise InputError(f"{output}: a report is written uncompressed; choose a name without {PACKED}")
 
     def locate(_: Plan) -> list[Path]:
         return _paths(output.with_suffix(""), runs) if runs > 1 else [output]

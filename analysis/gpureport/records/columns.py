@@ -57,7 +57,7 @@ def _column(field: FieldInfo) -> Any:  # noqa: ANN401 - a type and a default
     if get_origin(field.annotation) is dict:
         name, value = get_args(field.annotation)
         kind: Any = Table[name, _values(value, value | None)]  # type: ignore[misc,valid-type]
-    else:  # numbers are not rounded again, which takes long
+    else:  # single numbers are not rounded again, which takes long
         limits = [each for each in field.metadata if not isinstance(each, AfterValidator)]
         value = Annotated[field.annotation, *limits] if limits else field.annotation
         kind = Many[value] if get_origin(field.annotation) is tuple else _values(value, value)  # type: ignore[valid-type]
@@ -172,7 +172,7 @@ def unpacked(curves: Iterable[Any]) -> Columns:
             count = _length(curve.points)
             total += count + sum(len(getattr(curve, part).points.at or ()) for part in _PARTS if getattr(curve, part))
             if total > _MOST_POINTS:
-                raise ValueError(f"must have at most {_MOST_POINTS} points, with those of all curves before")
+                raise ValueError(f"must have at most {_MOST_POINTS} points, together with the curves before it")
             keys = _rows(curve.points, PointKey, repeat({}, count))
         shared = {name: getattr(curve, name) for name in _SHARED}
         for part, (kind, row) in _PARTS.items():
@@ -199,7 +199,7 @@ def _place(name: str) -> Iterator[None]:
 
 def _chosen(keys: Sequence[PointKey], at: Sequence[int] | None) -> Sequence[PointKey]:
     if at is not None and max(at, default=0) >= len(keys):
-        raise ValueError(f"must be at less than {len(keys)}, the number of the curve's points")
+        raise ValueError(f"must have values of at below {len(keys)}, the number of the curve's points")
     return keys if at is None else [keys[place] for place in at]
 
 

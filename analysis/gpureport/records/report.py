@@ -315,19 +315,27 @@ class Saver:
     def __init__(self, path: Path) -> None:
         """Write to *path*."""
         self._path = path
-        self._texts: dict[tuple[int, ...], tuple[object, str]] = {}
+        self._texts: dict[SweepKey, tuple[Sequence[Curve], str]] = {}
 
     def __call__(self, report: Report) -> None:
         """Write *report*, as :func:`save_report` does."""
         save_report(report, self._path, self._text)
 
     def _text(self, records: Sequence[Curve]) -> str:
-        """Return the JSON of a curve. Storing its immutable records with it prevents reuse of their ids."""
-        ids = tuple(map(id, records))
-        found = self._texts.get(ids)
-        if found is None:
-            found = self._texts[ids] = records, _curve_text(records)
-        return found[1]
+        """Return the JSON of a curve: that of before if it has the same immutable records."""
+        before, text = self._texts.get(records[0].key, ((), ""))
+        if list(map(id, before)) != list(map(id, records)):
+            text = _curve_text(records)
+            self._texts[records[0].key] = records, text
+        return text
+
+
+def _growing(report: Report) -> Iterator[Curve]:
+    return chain.from_iterable(getattr(report, name) for name in GROWING)
+
+
+def _curve_text(records: Sequence[Curve]) -> str:
+    return json.dumps(packed(records), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def stored(report: Report) -> dict[str, Any]:
@@ -336,7 +344,7 @@ def stored(report: Report) -> dict[str, Any]:
     return {**report.model_dump(mode="json", exclude=set(GROWING)), "curves": list(curves)}
 
 
-def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]], str] | None = None) -> None:
+def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]], str] = _curve_text) -> None:
     """Write *report* to *path* completely, or not at all.
 
     The file is diffable: one line for each column of a curve, keys in the order of the model. A partial report, which
@@ -347,21 +355,13 @@ def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]],
     """
     try:
         if report.status == "partial":
-            curves = ",".join(map(text_of or _curve_text, curves_of(_growing(report))))
+            curves = ",".join(map(text_of, curves_of(_growing(report))))
             text = f'{report.model_dump_json(exclude=set(GROWING)).removesuffix("}")},"curves":[{curves}]}}'
         else:
             text = "".join(_json_lines(stored(report), 0))
     except ValueError as error:
         raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
     write_file(path, text + "\n")
-
-
-def _growing(report: Report) -> Iterator[Curve]:
-    return chain.from_iterable(getattr(report, name) for name in GROWING)
-
-
-def _curve_text(records: Sequence[Curve]) -> str:
-    return json.dumps(packed(records), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def report_file(path: Path) -> Path:
