@@ -21,12 +21,13 @@ from pypdf import PdfReader
 import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
+from gpureport.findings.bottlenecks import layer_of
 from gpureport.fleet.analysis import Fleet, _affects, analyse
 from gpureport.fleet.causes import place, reasons, replaced
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.neighbours import others_of
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
-from gpureport.fleet.reading import layer_of, read_run
+from gpureport.fleet.reading import read_run
 from gpureport.fleet.schema import Row, StoredRun
 from gpureport.fleet.site import _drawn, write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
@@ -391,7 +392,7 @@ def test_a_replaced_device_is_named(fleet: Fleet) -> None:
     ],
 )
 def test_layers(family: str, bottleneck: str, level: str, layer: str) -> None:
-    assert layer_of(family, bottleneck, level) == layer
+    assert layer_of(family, bottleneck, level, ("L1", "L2")) == layer
 
 
 def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path: Path) -> None:

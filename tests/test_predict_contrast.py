@@ -6,16 +6,15 @@ from math import exp, log
 
 import pytest
 
-from gpureport.findings.verdicts import ceiling_text
+from gpureport.findings.bottlenecks import Kind, ceiling_text, kind_of
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95
 from gpureport.report.prediction.headline import (
     effects,
     effects_table,
-    limit_of,
 )
-from gpureport.report.prediction.side_by_side import Beside, Side, by_size
+from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, by_size
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
@@ -84,26 +83,29 @@ def test_effects_belong_to_bottlenecks() -> None:
     assert memory.ends == (memory.ratio.value, memory.ratio.value)
     assert not memory.is_equal
     assert found["fp32"].is_equal
-    a, b = (Side(s, d, [p.prediction for p in each]) for s, d, each in (("A", TOY, first), ("B", other, second)))
-    table = effects_table(a, Beside(b, found_contrasts))
+    a, b = (
+        DevicePredictions(s, d, [p.prediction for p in each])
+        for s, d, each in (("A", TOY, first), ("B", other, second))
+    )
+    table = effects_table(a, DeviceComparison(b, found_contrasts))
     assert {row[0] for row in table.rows} == set(map(ceiling_text, found))
 
 
 def test_bottlenecks_have_kinds() -> None:
     """Caches are known by name; every other bottleneck is a class of instructions."""
     kinds = {
-        "DRAM": "memory bandwidth",
-        "L2 writes": "cache bandwidth",
-        "LLC": "cache bandwidth",
-        "latency of L2 near partition": "latency",
-        "barrier": "latency",
-        "groups": "launch cost",
-        "local": "local memory",
-        "LSU": "instruction rate",
-        "int32": "instruction rate",
+        "DRAM": Kind.MEMORY,
+        "L2 writes": Kind.CACHE,
+        "LLC": Kind.CACHE,
+        "latency of L2 near partition": Kind.LATENCY,
+        "barrier": Kind.LATENCY,
+        "groups": Kind.LAUNCH,
+        "local": Kind.LOCAL,
+        "LSU": Kind.COMPUTE,
+        "int32": Kind.COMPUTE,
     }
 
-    assert {name: limit_of(name, ("L1", "L2", "LLC")) for name in kinds} == kinds
+    assert {name: kind_of(name, ("L1", "L2", "LLC")) for name in kinds} == kinds
 
 
 def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None:

@@ -22,7 +22,7 @@ from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import described_families, workload_info
 from gpureport.report import Paper
-from gpureport.report.prediction.side_by_side import Beside, Side
+from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.spec.models import Device
 
 if TYPE_CHECKING:
@@ -135,18 +135,18 @@ def _forecast(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -
     return Forecast(device, predicted, described_families(map(workload_info, workloads)))
 
 
-def _beside(number: int, forecasts: Sequence[Forecast]) -> Beside:
+def _beside(number: int, forecasts: Sequence[Forecast]) -> DeviceComparison:
     first, other = forecasts[0], forecasts[number]
     devices = first.device, other.device
     found = contrasts(devices, first.predicted, other.predicted)
-    return Beside(_side(number, other), found, not_comparable(devices, first.predicted, other.predicted))
+    return DeviceComparison(_side(number, other), found, not_comparable(devices, first.predicted, other.predicted))
 
 
-def _side(number: int, forecast: Forecast) -> Side:
-    return Side(chr(ord("A") + number), forecast.device, forecast.predictions, forecast.families)
+def _side(number: int, forecast: Forecast) -> DevicePredictions:
+    return DevicePredictions(chr(ord("A") + number), forecast.device, forecast.predictions, forecast.families)
 
 
-def _print(forecasts: Sequence[Forecast], beside: Sequence[Beside], *, everything: bool) -> None:
+def _print(forecasts: Sequence[Forecast], beside: Sequence[DeviceComparison], *, everything: bool) -> None:
     if beside:
         print_contrasts(_side(0, forecasts[0]), beside)
     for forecast in forecasts:
@@ -156,7 +156,7 @@ def _print(forecasts: Sequence[Forecast], beside: Sequence[Beside], *, everythin
             print_prediction(forecast.device, forecast.predictions)
 
 
-def _json(forecasts: Sequence[Forecast], beside: Sequence[Beside]) -> dict[str, object]:
+def _json(forecasts: Sequence[Forecast], beside: Sequence[DeviceComparison]) -> dict[str, object]:
     """Return the forecast of one device, or the forecasts and contrasts of several, as plain data."""
     each = [_forecast_json(forecast) for forecast in forecasts]
     if len(each) == 1:
@@ -164,7 +164,7 @@ def _json(forecasts: Sequence[Forecast], beside: Sequence[Beside]) -> dict[str, 
     pairs = [
         {
             "first": forecasts[0].device.id,
-            "other": other.side.device.id,
+            "other": other.predicted.device.id,
             "sweeps": [contrast.model_dump(mode="json") for contrast in other.contrasts],
         }
         for other in beside
@@ -199,7 +199,7 @@ def _write(
     directory: Path,
     workloads: "Sequence[Workload]",
     forecasts: Sequence[Forecast],
-    beside: Sequence[Beside],
+    beside: Sequence[DeviceComparison],
 ) -> None:
     """Write HTML and PDF of one device or of several side by side, and print their paths on stderr."""
     from gpureport.cli.rendering import write_documents, write_side_by_side

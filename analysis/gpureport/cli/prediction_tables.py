@@ -12,7 +12,7 @@ from gpureport.records.prediction import Prediction
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_table, facts_of, outlook_table
 from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
-from gpureport.report.prediction.side_by_side import Beside, Side
+from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
@@ -41,9 +41,9 @@ def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
     _print_occupancy(predictions)
 
 
-def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
+def print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
     """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
-    sides = [first, *(other.side for other in others)]
+    sides = [first, *(other.predicted for other in others)]
     found = [limit_effects(first, other) for other in others]
     for other, effects in zip(others, found, strict=True):
         print_text(conclusion(first, other, effects), style="bold")
@@ -51,11 +51,12 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
     for other in others:
-        if sentence := capacity_difference((first.device, other.side.device)):
+        if sentence := capacity_difference((first.device, other.predicted.device)):
             print_text(sentence)
     print_line("")
     for other, effects in zip(others, found, strict=True):
-        title = f"Speed of {other.side.letter} / speed of {first.letter}, by what limits the kernels on {first.letter}"
+        a, b = first.letter, other.predicted.letter
+        title = f"Speed of {b} / speed of {a}, by what limits the kernels on {a}"
         table = impact_table(first, other, effects)
         _print(f"{title} (ratio of the median kernel; range over kernels)", table, ratio="speed ")
     _print(f"{_LIMITS}, and ratios of speeds (inverse for times)", side_by_side.ceilings_table(sides), ratio="speed ")
@@ -63,7 +64,7 @@ def print_contrasts(first: Side, others: Sequence[Beside]) -> None:
     print_line("")
     _print(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
     for other in others:
-        a, b = first.letter, other.side.letter
+        a, b = first.letter, other.predicted.letter
         title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
         best = tuple(f"best {letter}" for letter in (a, b))
         _print(title, side_by_side.ratio_table(first, other, sizes=True), best, ratio="speed ")

@@ -14,7 +14,7 @@ from gpureport.files import real_path
 from gpureport.findings.key_figures import ComparedValue
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
-from gpureport.report.prediction.side_by_side import Beside, Side
+from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ def _stored(report: Report) -> tuple[Sequence[ComparedValue], ...]:
     return others_of(report, store) if store and store.filled else ()
 
 
-def write_side_by_side(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
+def write_side_by_side(
+    first: DevicePredictions, others: Sequence[DeviceComparison], directory: Path, paper: Paper = "a4"
+) -> list[Path]:
     """Write HTML and PDF of devices side by side; PDF as for :func:`write_documents`."""
     from gpureport.report.prediction.devices import write_devices
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, log
 
+from gpureport.findings.bottlenecks import ceiling_text
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
 from gpureport.observe.idle import IDLE, work_per_item
 from gpureport.records.features import CurveFeature
@@ -15,7 +16,7 @@ from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint, Prediction, is_write_ceiling
+from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
@@ -330,73 +331,6 @@ def _rate(feature: CurveFeature, context: _Context) -> str:
 
 
 _EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}
-
-_CEILINGS = {
-    "launch": "launch cost",
-    "latency": "latency",
-    "groups": "the rate at which work-groups start",
-    "int32": "integer instructions",
-    "add": "integer additions",
-    "ternary": "bitwise instructions",
-    "shift": "shifts",
-    "ballot": "ballots",
-    "ALU": "the integer pipe",
-    "VALU": "the vector pipe",
-    "LSU": "the load and store pipe",
-    "int32_mul": "integer multiplications",
-    "barrier": "barriers",
-    "fp32": "floating-point instructions",
-    "fp32_three": "floating-point instructions with three registers",
-    "shuffle": "shuffles",
-    "local": "local-memory accesses",
-    "memory": "load and store instructions",
-    "fp64": "double-precision instructions",
-    "fp16": "half-precision instructions",
-    "fp16x2": "packed half-precision instructions",
-    "bf16x2": "packed bfloat16 instructions",
-    "dot_int8": "dot products of bytes",
-    "int64": "64-bit additions",
-    "transcendental": "transcendental instructions",
-    "conversion": "conversions",
-    "matrix_fp16": "the matrix unit (fp16)",
-    "matrix_bf16": "the matrix unit (bf16)",
-    "matrix_tf32": "the matrix unit (TF32)",
-    "matrix_int8": "the matrix unit (int8)",
-    "matrix_fp8": "the matrix unit (fp8)",
-    "call": "the cost of the call",
-    "link": "the link to the host",
-    "host copy": "copies by one core of the host",
-    "instruction": "instruction issue",
-    "DRAM": "memory bandwidth",
-}
-
-
-_LABELS = {
-    "groups": "work-group starts",
-    "int32": "integer",
-    "int32_mul": "integer multiply",
-    "add": "integer add",
-    "ternary": "bitwise",
-    "ALU": "integer pipe",
-    "VALU": "vector pipe",
-    "LSU": "load/store pipe",
-    "fp32_three": "fp32 of 3 registers",
-    "local": "local memory",
-    "memory": "loads, stores",
-    "instruction": "issue rate",
-}
-
-
-def ceiling_label(name: str) -> str:
-    """Return a short name of a ceiling or of a class of instructions, for tables and figures."""
-    return _LABELS.get(name, name)
-
-
-def ceiling_text(name: str) -> str:
-    """Return the name of a ceiling in words; an unlisted one is the latency of a level or the bandwidth of a cache."""
-    if name in _CEILINGS or name.startswith("latency"):
-        return _CEILINGS.get(name, name)
-    return f"{name.removesuffix('s') if is_write_ceiling(name) else name} bandwidth"
 
 
 def _missing(feature: CurveFeature, context: _Context) -> str:

@@ -1,7 +1,7 @@
 """Devices that differ from others of their model: node effects, apart from effects of time. Pure functions.
 
-Each sweep is divided into parts by the layer that limits its points (:func:`gpureport.fleet.reading.layer_of`): a slow
-cache shows in a third of a sweep over sizes only.
+Each sweep is divided into parts by the layer that limits its points (:func:`~gpureport.findings.bottlenecks.layer_of`):
+a slow cache shows in a third of a sweep over sizes only.
 """
 
 from collections.abc import Sequence

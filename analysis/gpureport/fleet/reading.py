@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from math import log
@@ -10,20 +9,16 @@ from pathlib import Path
 from statistics import median
 
 from gpureport.errors import InputError
+from gpureport.findings.bottlenecks import layer_of
 from gpureport.findings.key_figures import KeyFigure, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.observe.statistics import Estimate
 from gpureport.records.finding import Finding
-from gpureport.records.levels import DRAM
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Report, load_report, report_file
-
-_WITHOUT_MEMORY = ("instructions", "local_memory")  # families
-_TRANSFERS = ("call", "link", "host copy")  # bottlenecks of copies between host and device
-_CACHE = re.compile(r"L\d|LLC|Infinity")
 
 
 def read_run(path: Path, node: str) -> StoredRun:
@@ -56,23 +51,6 @@ def stored_run(report: Report, node: str, path: str, sha256: str) -> StoredRun:
         "points": points,
     }
     return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
-
-
-def layer_of(family: str, bottleneck: str, level: str) -> str:
-    """Return what limits a point: a cache, ``memory``, ``clock`` (the cores), ``launch``, or ``link`` (to the host).
-
-    Accesses that wait for one another are limited by the *level* that serves them.
-    """
-    if bottleneck in ("launch", "groups"):
-        return "launch"
-    if bottleneck in _TRANSFERS:
-        return "link"
-    if family in _WITHOUT_MEMORY:
-        return "clock"
-    name = level if bottleneck == "latency" else bottleneck.removesuffix(" writes")
-    if name == DRAM.name:
-        return "memory"
-    return name if _CACHE.match(name) else "clock"
 
 
 def _run_id(report: Report, points: Iterable[Row]) -> str:
@@ -167,13 +145,14 @@ def _feature(finding: Finding) -> Row:
 def _points(report: Report) -> Iterator[Row]:
     """Yield a row for each measured point."""
     predicted = {(p.key, each.point.label): each for p in report.specified for each in p.points}
+    caches = frozenset(cache.name for cache in report.device.caches)
     for observation in report.observations:
         key, names = observation.key, dict(observation.key)
         for point in observation.points:
-            yield {**names, **_point(observation, point, predicted.get((key, point.point.label)))}
+            yield {**names, **_point(observation, point, predicted.get((key, point.point.label)), caches)}
 
 
-def _point(observation: Observation, point: ObservedPoint, found: PredictedPoint | None) -> Row:
+def _point(observation: Observation, point: ObservedPoint, found: PredictedPoint | None, caches: frozenset[str]) -> Row:
     metric = observation.metric
     row: Row = {
         "point": point.point.label,
@@ -188,7 +167,7 @@ def _point(observation: Observation, point: ObservedPoint, found: PredictedPoint
         ratio = point.value / found.value if metric.kind == "rate" else found.value / point.value
         row |= {
             "bottleneck": found.bottleneck,
-            "layer": layer_of(observation.key.family, found.bottleneck, found.level.name),
+            "layer": layer_of(observation.key.family, found.bottleneck, found.level.name, caches),
             "predicted": found.value,
             "predicted_low": found.value / found.spread,
             "predicted_high": found.value * found.spread,

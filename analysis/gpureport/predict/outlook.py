@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Record
-from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
+from gpureport.records.prediction import LATENCY_OF, Occupancy, PredictedPoint, Prediction
 from gpureport.records.quantities import Compact
 
 _SIZES = ("working_set", "work_items", "case", "transfer")
@@ -58,7 +58,7 @@ def best_point(prediction: Prediction) -> PredictedPoint:
 def bottleneck_of(point: PredictedPoint) -> str:
     """Return the bottleneck of a point, with the memory level if it is memory latency: ``latency of L2``."""
     of_memory = point.bottleneck == "latency" and point.level.name and point.memory_bytes > 0
-    return f"latency of {point.level}" if of_memory else point.bottleneck
+    return f"{LATENCY_OF}{point.level}" if of_memory else point.bottleneck
 
 
 def _outlook(name: str, sweeps: Sequence[Prediction]) -> Outlook:

@@ -48,6 +48,8 @@ class Occupancy(Record):
 
 
 _WRITES = " writes"
+LATENCY_OF = "latency of "
+"""Begins the name of a bottleneck, the latency of a level."""
 
 
 def write_ceiling(cache: str) -> str:
@@ -55,9 +57,9 @@ def write_ceiling(cache: str) -> str:
     return cache + _WRITES
 
 
-def is_write_ceiling(ceiling: str) -> bool:
-    """Return whether *ceiling* is the name of a ceiling of writes, see :func:`write_ceiling`."""
-    return ceiling.endswith(_WRITES)
+def cache_of(ceiling: str) -> str:
+    """Return the cache whose reads or writes a *ceiling* limits."""
+    return ceiling.removesuffix(_WRITES)
 
 
 class PredictedPoint(Record):

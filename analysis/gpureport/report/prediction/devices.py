@@ -22,8 +22,8 @@ from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import (
-    Beside,
-    Side,
+    DeviceComparison,
+    DevicePredictions,
     ceilings_table,
     features_table,
     ratio_table,
@@ -53,10 +53,12 @@ class DeviceChapter:
     equal: str
     """Names of the sweeps that are not drawn, because their predictions are equal."""
     left: str
-    """Names of the sweeps that are not compared, see :attr:`.Beside.left`."""
+    """Names of the sweeps that are not compared, see :attr:`.DeviceComparison.left`."""
 
 
-def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper: Paper = "a4") -> list[Path]:
+def write_devices(
+    first: DevicePredictions, others: Sequence[DeviceComparison], directory: Path, paper: Paper = "a4"
+) -> list[Path]:
     """Write the document of *first* and *others* to *directory*.
 
     Returns:
@@ -65,7 +67,7 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper:
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    sides = [first, *(other.side for other in others)]
+    sides = [first, *(other.predicted for other in others)]
     content: dict[str, object] = {
         "title": " and ".join(shorten(side.device.name, 40) for side in sides),
         "created": readable_time(datetime.now(UTC).isoformat(timespec="seconds")),
@@ -83,28 +85,28 @@ def write_devices(first: Side, others: Sequence[Beside], directory: Path, paper:
     return write_filled(_TEMPLATE, content, directory, paper=paper)
 
 
-def _chapter(first: Side, other: Beside) -> DeviceChapter:
-    names = [shorten(side.device.name, 40) for side in (other.side, first)]
+def _chapter(first: DevicePredictions, other: DeviceComparison) -> DeviceChapter:
+    names = [shorten(side.device.name, 40) for side in (other.predicted, first)]
     sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
     different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > EQUAL for p in contrast.points)]
     equal = dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different)
     found = limit_effects(first, other)
     return DeviceChapter(
-        anchor=f"against-{other.side.letter}",
-        title=f"{names[0]} ({other.side.letter}) compared with {names[1]} ({first.letter})",
+        anchor=f"against-{other.predicted.letter}",
+        title=f"{names[0]} ({other.predicted.letter}) compared with {names[1]} ({first.letter})",
         conclusion=conclusion(first, other, found),
-        capacity=capacity_difference((first.device, other.side.device)) or "",
+        capacity=capacity_difference((first.device, other.predicted.device)) or "",
         impact=impact_table(first, other, found),
         effects=effects_table(first, other),
         ratios=ratio_table(first, other, sizes=False),
         stretches=stretch_table(first, other),
-        figures=_figures(first, other.side, different),
+        figures=_figures(first, other.predicted, different),
         equal=", ".join(equal),
         left=", ".join(other.left),
     )
 
 
-def _figures(first: Side, other: Side, drawn: Sequence[Contrast]) -> tuple[Picture, ...]:
+def _figures(first: DevicePredictions, other: DevicePredictions, drawn: Sequence[Contrast]) -> tuple[Picture, ...]:
     """Draw sweeps over sizes, by kind."""
     sides, marks = (first, other), f"bands: 95 % intervals; below: values / those of {first.letter}"
     names = [f"{side.letter}: {side.device.name}" for side in sides]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.findings.verdicts import ceiling_label
+from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, best_point, outlooks
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature

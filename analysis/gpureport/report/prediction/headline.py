@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import log, log1p
 from statistics import median_low
 
-from gpureport.findings.verdicts import ceiling_text
+from gpureport.findings.bottlenecks import KIND_TEXTS, Kind, ceiling_text, kind_of
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point
 from gpureport.report.grouping import grouped
-from gpureport.report.prediction.side_by_side import Beside, Side, over, ratio_text
+from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, over, ratio_text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import listed, low_to_high
 from gpureport.units import format_ratio, format_value
@@ -18,18 +18,6 @@ from gpureport.units import format_ratio, format_value
 EQUAL = log1p(0.05)
 """Largest logarithm of a ratio that counts as equal."""
 _MOST_CHANGES, _MOST_KERNELS = 3, 2
-_MEMORY, _CACHE, _INSTRUCTIONS = "memory bandwidth", "cache bandwidth", "instruction rate"
-_LAUNCH, _TRANSFERS = "launch cost", "transfers to and from the host"
-_LIMITS = {
-    "DRAM": _MEMORY,
-    "local": "local memory",
-    "latency": "latency",
-    "barrier": "latency",
-    "launch": _LAUNCH,
-    "groups": _LAUNCH,
-    **dict.fromkeys(("call", "link", "host copy"), _TRANSFERS),
-}
-"""Kinds of limits by bottleneck; other bottlenecks are caches or classes of instructions."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +25,7 @@ class Effect:
     """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device.
 
     Attributes:
-        bottleneck: on the first device, or the kind of limit.
+        bottleneck: on the first device, or its :class:`~gpureport.findings.bottlenecks.Kind`.
         other_bottleneck: on the other device, the most frequent bottleneck or kind.
         kernels: their names, ``family/variant``.
         ratio: that of the median kernel, each at its median size.
@@ -94,49 +82,41 @@ def _median(ratios: Sequence[PredictedRatio]) -> PredictedRatio:
     return next(ratio for ratio in ratios if ratio.value == middle)
 
 
-def limit_of(bottleneck: str, caches: Iterable[str]) -> str:
-    """Return the kind of limit of a bottleneck; *caches* are the names of the device's caches."""
-    if bottleneck.startswith("latency of"):
-        return _LIMITS["latency"]
-    of_cache = any(bottleneck == cache or bottleneck.startswith(f"{cache} ") for cache in caches)
-    return _LIMITS.get(bottleneck, _CACHE if of_cache else _INSTRUCTIONS)
-
-
-def limit_effects(first: Side, other: Beside) -> tuple[Effect, ...]:
+def limit_effects(first: DevicePredictions, other: DeviceComparison) -> tuple[Effect, ...]:
     """Return the effect for each kind of limit on the first device, the most important one first.
 
     Memory is the first. Launch cost and transfers are the last: they limit small sizes, or no kernel.
     """
-    caches = {cache.name for side in (first, other.side) for cache in side.device.caches}
-    return tuple(sorted(effects(other.contrasts, lambda bottleneck: limit_of(bottleneck, caches)), key=_weight))
+    caches = {cache.name for side in (first, other.predicted) for cache in side.device.caches}
+    return tuple(sorted(effects(other.contrasts, lambda bottleneck: kind_of(bottleneck, caches)), key=_weight))
 
 
-def conclusion(first: Side, other: Beside, found: Sequence[Effect]) -> str:
+def conclusion(first: DevicePredictions, other: DeviceComparison, found: Sequence[Effect]) -> str:
     """Write what changes and for which kernels, in one sentence.
 
     *found* are the :func:`limit_effects` of both.
     """
     if not found:
-        return f"{other.side.device.name} and {first.device.name} have no workload in common."
+        return f"{other.predicted.device.name} and {first.device.name} have no workload in common."
     equal = [effect for effect in found if effect.is_mostly_equal]
     changed = _most_important([effect for effect in found if effect not in equal])
     if not changed:
         most = "all" if all(effect.is_equal for effect in found) else "most"
         return (
-            f"{other.side.device.name} and {first.device.name} are predicted to be equally fast for {most} kernels "
-            "(within 5 %)."
+            f"{other.predicted.device.name} and {first.device.name} are predicted to be equally fast for {most} "
+            "kernels (within 5 %)."
         )
     parts = [
         f"{_times(effect.ratio.value)} {'' if number else f'as fast as {first.device.name} '}{_kernels_of(effect)}"
         for number, effect in enumerate(changed)
     ]
     rest = f"; {_equal_text(equal, gain=all(effect.ratio.value > 1 for effect in changed))}" if equal else ""
-    return f"{other.side.device.name} is predicted to be {listed(parts)}{rest}."
+    return f"{other.predicted.device.name} is predicted to be {listed(parts)}{rest}."
 
 
 def _equal_text(equal: Sequence[Effect], *, gain: bool) -> str:
     most = "" if all(effect.is_equal for effect in equal) else "most "
-    names = listed([effect.bottleneck for effect in equal], "or")
+    names = listed([KIND_TEXTS[effect.bottleneck] for effect in equal], "or")
     return f"{most}kernels limited by {names} {'gain nothing' if gain else 'are equally fast'}"
 
 
@@ -152,7 +132,7 @@ def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
 def _weight(effect: Effect) -> tuple[bool, bool, float]:
     """Return the sorting key of an effect."""
     size = abs(log(effect.ratio.value)) * len(effect.kernels)
-    return effect.bottleneck != _MEMORY, effect.bottleneck in (_LAUNCH, _TRANSFERS), -size
+    return effect.bottleneck != Kind.MEMORY, effect.bottleneck in (Kind.LAUNCH, Kind.LINK), -size
 
 
 def _times(ratio: float) -> str:
@@ -161,16 +141,16 @@ def _times(ratio: float) -> str:
 
 
 def _kernels_of(effect: Effect) -> str:
-    streaming = effect.bottleneck == _MEMORY
-    return f"for kernels {'that stream from memory' if streaming else f'limited by {effect.bottleneck}'}"
+    streaming = effect.bottleneck == Kind.MEMORY
+    return f"for kernels {'that stream from memory' if streaming else f'limited by {KIND_TEXTS[effect.bottleneck]}'}"
 
 
-def impact_table(first: Side, other: Beside, found: Iterable[Effect]) -> Table:
+def impact_table(first: DevicePredictions, other: DeviceComparison, found: Iterable[Effect]) -> Table:
     """List the :func:`limit_effects`, which were *found*, each with the values of a typical kernel."""
-    a, b = first.letter, other.side.letter
+    a, b = first.letter, other.predicted.letter
     rows = tuple(
         (
-            effect.bottleneck,
+            KIND_TEXTS[effect.bottleneck],
             str(len(effect.kernels)),
             ratio_text(effect.ratio),
             _range_text(effect),
@@ -187,22 +167,22 @@ def _range_text(effect: Effect) -> str:
     return low_to_high(*map(format_ratio, effect.ends)) if len(effect.kernels) > 1 else ""
 
 
-def _example(effect: Effect, first: Side, other: Beside) -> tuple[str, str, str]:
+def _example(effect: Effect, first: DevicePredictions, other: DeviceComparison) -> tuple[str, str, str]:
     """Return name and best values of the kernel whose ratio of best values is nearest to the effect's."""
-    caches = {cache.name for side in (first, other.side) for cache in side.device.caches}
-    at_best = [c for c in other.contrasts if limit_of(c.first_bottleneck, caches) == effect.bottleneck]
+    caches = {cache.name for side in (first, other.predicted) for cache in side.device.caches}
+    at_best = [c for c in other.contrasts if kind_of(c.first_bottleneck, caches) == effect.bottleneck]
     near = [c for c in at_best if abs(log(c.best.value / effect.ratio.value)) < SAME]
     if not near:
         return "", "", ""
     chosen = min(near, key=lambda contrast: abs(log(contrast.best.value / effect.ratio.value)))
-    found = [{p.key: p for p in side.predictions} for side in (first, other.side)]
+    found = [{p.key: p for p in side.predictions} for side in (first, other.predicted)]
     values = [format_value(best_point(each[chosen.key]).value, chosen.metric.value_unit) for each in found]
     return chosen.key.workload, values[0], values[1]
 
 
-def effects_table(first: Side, other: Beside) -> Table:
+def effects_table(first: DevicePredictions, other: DeviceComparison) -> Table:
     """List the speed ratio by bottleneck of the first device."""
-    a, b = first.letter, other.side.letter
+    a, b = first.letter, other.predicted.letter
     rows = tuple(
         (
             ceiling_text(effect.bottleneck),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log, sqrt
 
-from gpureport.findings.verdicts import ceiling_label
+from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import Outlook, is_shown, outlooks
@@ -21,7 +21,7 @@ _WIDE = 1.5  # half-width from which on an interval is written as a factor
 
 
 @dataclass(frozen=True)
-class Side:
+class DevicePredictions:
     """A device with its predictions and its letter in tables."""
 
     letter: str
@@ -32,16 +32,16 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Beside:
+class DeviceComparison:
     """A device compared with the first one."""
 
-    side: Side
+    predicted: DevicePredictions
     contrasts: Sequence[Contrast]
     left: Sequence[str] = ()
     """Sweeps that are not compared: each device measures another part of its compute units."""
 
 
-def ceilings_table(sides: Sequence[Side]) -> Table:
+def ceilings_table(sides: Sequence[DevicePredictions]) -> Table:
     """List the ceilings of all devices, with the speeds relative to the first device: shorter times are faster."""
     found = [{(c.kind, c.name): c for c in ceilings(side.device)} for side in sides]
     keys = sorted(dict.fromkeys(key for each in found for key in each), key=lambda key: _KINDS.index(key[0]))
@@ -70,7 +70,7 @@ def over(other: str, first: str) -> str:
     return f"{other} / {first}"
 
 
-def features_table(sides: Sequence[Side]) -> Table:
+def features_table(sides: Sequence[DevicePredictions]) -> Table:
     """List cliffs and tapers of each workload on each device."""
     found = [{each.workload: each for each in outlooks(side.predictions)} for side in sides]
     names = dict.fromkeys(name for each in found for name in each)
@@ -85,9 +85,9 @@ def features_table(sides: Sequence[Side]) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[len(letters) + 1 :]))
 
 
-def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
+def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: bool) -> Table:
     """List the speed ratio of each sweep, with both bottlenecks, and with *sizes* the ratio by size."""
-    sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.side)]
+    sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.predicted)]
     bests = [{p.key: best_text(p) for p in shown} for shown in sweeps]
     names = [contrast.key.workload for contrast in other.contrasts]
     rows = (
@@ -101,7 +101,7 @@ def ratio_table(first: Side, other: Beside, *, sizes: bool) -> Table:
         )
         for contrast, name in zip(other.contrasts, names, strict=True)
     )
-    a, b = first.letter, other.side.letter
+    a, b = first.letter, other.predicted.letter
     ratio = over(b, a)
     columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", ratio, f"bottleneck {a}", f"bottleneck {b}")
     columns += (f"{ratio} by size",) if sizes else ()
@@ -141,7 +141,7 @@ def size_text(axis: Axis, x: float) -> str:
     return format_bytes(x) if axis.quantity in ("working_set", "transfer") else format_value(x, "").strip()
 
 
-def stretch_table(first: Side, other: Beside) -> Table:
+def stretch_table(first: DevicePredictions, other: DeviceComparison) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
     rows = [
         (
@@ -155,6 +155,6 @@ def stretch_table(first: Side, other: Beside) -> Table:
         if len(contrast.stretches) > 1
         for number, stretch in enumerate(contrast.stretches)
     ]
-    a, b = first.letter, other.side.letter
+    a, b = first.letter, other.predicted.letter
     columns = ("workload", "working set or work-items", over(b, a), f"bottleneck {a}", f"bottleneck {b}")
     return Table(columns, tuple(rows), frozenset({over(b, a)}))

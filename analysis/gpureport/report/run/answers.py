@@ -7,7 +7,8 @@ predicted value overlap; a wide interval of the prediction is mentioned.
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
+from gpureport.findings.bottlenecks import ceiling_text
+from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.observe.idle import IDLE, work_per_item
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level

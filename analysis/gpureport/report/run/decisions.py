@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from gpureport.findings.advice import WITHIN, OneSize, one_size
+from gpureport.findings.bottlenecks import ceiling_text
 from gpureport.findings.key_figures import KeyFigure
 from gpureport.findings.usable_cache import usable_part
-from gpureport.findings.verdicts import ABOVE_CEILING, ceiling_text
+from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature, Position
 from gpureport.records.finding import AGREEMENT, Finding
