@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.findings.accuracy import error_statistics, time_error, time_errors
-from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Side, key_figures, with_others
+from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Quantity, Side, key_figures, with_others
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.report import Report, save_report
 from gpureport.results.kept import same_model
@@ -50,8 +50,8 @@ def test_resident_capacity_follows_from_the_rules_of_each_vendor(device: str, co
     assert resident_work_items(load_database().device(device)) == count
 
 
-RATE = KeyFigure("Memory read", "B/s", 100.0, limit=True, predicted=Estimate(90.0, 80.0, 101.0))
-TIME = KeyFigure("Latency of L1", "s", 10.0, predicted=Estimate(10.0, 8.0, 12.0))
+RATE = KeyFigure(Quantity.READ, "Memory", "B/s", 100.0, limit=True, predicted=Estimate(90.0, 80.0, 101.0))
+TIME = KeyFigure(Quantity.LATENCY, "L1", "s", 10.0, predicted=Estimate(10.0, 8.0, 12.0))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.findings.key_figures import Estimate, KeyFigure
+from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
@@ -30,11 +30,12 @@ MIB = 1024.0**2
 
 
 def figure(
-    name: str, value: float, predicted: float = 100.0, others: tuple[float, ...] = (), unit: str = "B/s"
+    quantity: Quantity, value: float, predicted: float = 100.0, others: tuple[float, ...] = (), unit: str = "B/s"
 ) -> KeyFigure:
     """Return a figure within 1 % of its value, predicted within 10 %."""
     return KeyFigure(
-        name,
+        quantity,
+        "L1" if unit == "s" else "Memory",
         unit,
         predicted,
         limit=unit != "s",
@@ -44,7 +45,7 @@ def figure(
     )
 
 
-NORMAL = (figure("Memory read", 95.0), figure("Latency of L1", 1e-8, 1e-8, unit="s"))
+NORMAL = (figure(Quantity.READ, 95.0), figure(Quantity.LATENCY, 1e-8, 1e-8, unit="s"))
 
 
 @pytest.mark.parametrize(
@@ -67,8 +68,8 @@ def test_a_device_is_called_normal_unless_something_forbids_it(changes: dict[str
 
 
 def test_figures_are_compared_with_kept_reports() -> None:
-    alike = headline(BASE, (figure("Memory read", 95.0, others=(94.0, 96.0)), NORMAL[1]), 2)
-    slower = headline(BASE, (figure("Memory read", 95.0, others=(120.0, 130.0)), NORMAL[1]), 2)
+    alike = headline(BASE, (figure(Quantity.READ, 95.0, others=(94.0, 96.0)), NORMAL[1]), 2)
+    slower = headline(BASE, (figure(Quantity.READ, 95.0, others=(120.0, 130.0)), NORMAL[1]), 2)
 
     assert "No key figure is more than 5 % outside the range of 2 kept reports of this model (1 compared)." in alike
     assert "Outside the range of 2 kept reports" in slower

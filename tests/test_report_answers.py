@@ -3,7 +3,7 @@
 
 import pytest
 
-from gpureport.findings.key_figures import Estimate, KeyFigure
+from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
 from gpureport.records.features import Feature, Position
 from gpureport.records.finding import Advice, Finding, Verdict
 from gpureport.records.keys import SweepKey
@@ -183,7 +183,7 @@ def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(shar
     assert limits_table(known, "observed").rows[0][3] == f"{'' if explained else 'none; nearest: '}memory bandwidth"
     (*_, block) = limit_blocks(report, found, ())
     assert ("less than half of its nearest limit" in block.caption) is not explained
-    copy = KeyFigure("Memory copy", "B/s", 100.0, limit=True, measured=Estimate(90.0, 89.0, 91.0))
+    copy = KeyFigure(Quantity.COPY, "Memory", "B/s", 100.0, limit=True, measured=Estimate(90.0, 89.0, 91.0))
     text = bottleneck(report, found, (copy,), device_bandwidth=4.8e12)
     assert ("Memory-bound kernels reach" in text) is explained
 

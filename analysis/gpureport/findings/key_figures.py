@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Literal
 
 from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
@@ -44,9 +45,35 @@ WORKLOADS = (
 """The workloads that key figures are taken from."""
 
 Side = Literal["slower", "faster"]
-_LATENCY = "Latency of "
+MEMORY, FP32 = "Memory", "fp32"
+"""What a quantity may be of."""
 _PRIVATE = "memory/read_private"
 """Each compute unit reads data of its own."""
+
+
+class Quantity(StrEnum):
+    """The quantities of key figures, with their names; ``{}`` is what the quantity is of, such as a cache."""
+
+    READ = "{} read"
+    WRITE = "{} write"
+    COPY = "{} copy"
+    LATENCY = "Latency of {}"
+    FMA = "{} FMA rate"
+    DOT_PRODUCT = "{} dot product rate"
+    ADD = "{} add rate"
+    OTHER_RATE = "{} rate"
+    MATRIX = "Matrix {}"
+    TRANSFER = "{}, pinned"
+    PEER_TRANSFER = "{}"
+    LAUNCH = "Empty kernel, {}"
+    POWER = "Power, {}"
+    ENERGY = "Energy of {}"
+    CAPACITY = "Resident capacity"
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether a smaller value is a faster or more efficient device."""
+        return self in (Quantity.LATENCY, Quantity.LAUNCH, Quantity.ENERGY)
 
 
 @dataclass(frozen=True)
@@ -63,7 +90,8 @@ class KeyFigure:
     """One property of a device.
 
     Attributes:
-        name: as users say it: ``Memory read``, ``Latency of L1``.
+        quantity: what it is.
+        of: what the quantity is of: a cache, an instruction, a direction.
         unit: of all values: ``B/s``, ``s``, ``FLOP/s``, ``op/s``, ``work-items``.
         specification: value of the device's entry: a limit, or a latency; ``None``: an entry has no such value.
         limit: whether the specification is the highest possible value, so that an efficiency has a meaning.
@@ -77,7 +105,8 @@ class KeyFigure:
         at_most: whether the specification is only an upper bound, such as the listed power limit.
     """
 
-    name: str
+    quantity: Quantity
+    of: str
     unit: str
     specification: float | None
     limit: bool = False
@@ -89,6 +118,11 @@ class KeyFigure:
     others: tuple[float, ...] = ()
     main: bool = True
     at_most: bool = False
+
+    @property
+    def name(self) -> str:
+        """As users say it: ``Memory read``, ``Latency of L1``."""
+        return self.quantity.format(self.of)
 
     @property
     def efficiency(self) -> float | None:
@@ -114,17 +148,18 @@ class KeyFigure:
         """Position among the other devices and this one, 1 for the fastest; ``None`` without measured values."""
         if not self.others or self.measured is None:
             return None
-        own, sign = self.measured.value, -1 if self.unit == "s" else 1
+        own, sign = self.measured.value, -1 if self.quantity.less_is_better else 1
         return 1 + sum(sign * other > sign * own for other in self.others)
 
     def _outside(self, least: float, most: float) -> Side | None:
         if self.measured is None:
             return None
         low, high, least, most = (float(f"{end:.{_DIGITS}g}") for end in (*self.measured.ends, least, most))
-        less_is_better = self.unit == "s" or self.unit.startswith("J/")
-        longer: Side = "slower" if less_is_better else "faster"
-        shorter: Side = "faster" if less_is_better else "slower"
-        return longer if low > most else shorter if high < least else None
+        if low > most:
+            return "slower" if self.quantity.less_is_better else "faster"
+        if high < least:
+            return "faster" if self.quantity.less_is_better else "slower"
+        return None
 
 
 @dataclass(frozen=True)
@@ -170,18 +205,14 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
     """Yield *figures*; a latency that no plateau shows is part of that of the next level, whose plateau includes it."""
     nearer: KeyFigure | None = None
     for figure, following in zip(figures, (*figures, None)[1:], strict=True):
-        if _is_latency(figure) and not figure.measured and following and _is_latency(following) and following.measured:
+        latencies = following and figure.quantity is following.quantity is Quantity.LATENCY
+        if latencies and not figure.measured and following and following.measured:
             nearer = figure
         elif nearer:
-            name = f"{nearer.name} and {figure.name.removeprefix(_LATENCY)}"
-            yield replace(figure, name=name, nearer=nearer)
+            yield replace(figure, of=f"{nearer.of} and {figure.of}", nearer=nearer)
             nearer = None
         else:
             yield figure
-
-
-def _is_latency(figure: KeyFigure) -> bool:
-    return figure.name.startswith(_LATENCY)
 
 
 def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
@@ -234,16 +265,17 @@ def _wanted(report: Report) -> Iterator[_Wanted]:
         own = cache.scope == "compute_unit" or _has_plateau(report, private, cache)
         workload, sweep = private if own else ("memory/read", "")
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
-        figure = KeyFigure(f"{cache.name} read", "B/s", bandwidth, limit=True)
+        figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=True)
         yield _Wanted(figure, workload, sweep, "plateau", Level(name=cache.name))
     yield from _latencies(device)
     yield from _rates(device)
     yield from _transfers(device)
-    for name, sweep, launch_s in (
-        ("Empty kernel, single launch", "isolated", device.launch.single_s),
-        ("Empty kernel, back to back", "batched", device.launch.batched_s),
+    for how, sweep, launch_s in (
+        ("single launch", "isolated", device.launch.single_s),
+        ("back to back", "batched", device.launch.batched_s),
     ):
-        yield _Wanted(KeyFigure(name, "s", launch_s), "launch/queued", sweep, "case", Level(name="1 group"))
+        figure = KeyFigure(Quantity.LAUNCH, how, "s", launch_s)
+        yield _Wanted(figure, "launch/queued", sweep, "case", Level(name="1 group"))
 
 
 def _has_plateau(report: Report, which: tuple[str, str], cache: Cache) -> bool:
@@ -255,8 +287,12 @@ def _has_plateau(report: Report, which: tuple[str, str], cache: Cache) -> bool:
 def _memory(device: Device) -> Iterator[_Wanted]:
     """Yield bandwidths of memory; where a write first reads its line, only a part of the traffic is counted."""
     fills = device.architecture.write_allocate
-    for variant, counted in (("read", 1.0), ("write", 1 / 2 if fills else 1.0), ("copy", 2 / 3 if fills else 1.0)):
-        figure = KeyFigure(f"Memory {variant}", "B/s", device.memory.bandwidth_bytes_per_s * counted, limit=True)
+    for quantity, variant, counted in (
+        (Quantity.READ, "read", 1.0),
+        (Quantity.WRITE, "write", 1 / 2 if fills else 1.0),
+        (Quantity.COPY, "copy", 2 / 3 if fills else 1.0),
+    ):
+        figure = KeyFigure(quantity, MEMORY, "B/s", device.memory.bandwidth_bytes_per_s * counted, limit=True)
         yield _Wanted(figure, f"memory/{variant}", "", "plateau", DRAM)
 
 
@@ -275,7 +311,8 @@ def _latencies(device: Device) -> Iterator[_Wanted]:
     """Yield latencies of one dependent load, the nearest level first."""
     levels = [each for cache in device.caches for each in _cache_latencies(cache)]
     for level, cycles in (*levels, (DRAM, device.memory.latency_cycles)):
-        figure = KeyFigure(f"{_LATENCY}{'memory' if level == DRAM else level}", "s", device.cycles(cycles))
+        name = "memory" if level == DRAM else str(level)
+        figure = KeyFigure(Quantity.LATENCY, name, "s", device.cycles(cycles))
         yield _Wanted(figure, "memory/latency", "", "plateau", level)
 
 
@@ -288,41 +325,42 @@ def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:
 
 def _rates(device: Device) -> Iterator[_Wanted]:
     listed = device.architecture.rates_per_cycle
-    for name, workload, case, unit, factor in (*_RATES, *_matrix(device)):
+    for quantity, name, workload, case, unit, factor in (*_RATES, *_matrix(device)):
         limited_by = listed_class(case, listed)
         if limited_by in listed:
             rate, main = factor * device.rate_per_s(limited_by), case in _MAIN
-            figure = KeyFigure(name, unit, rate, limit=True, factor=factor, main=main)
+            figure = KeyFigure(quantity, name, unit, rate, limit=True, factor=factor, main=main)
             yield _Wanted(figure, workload, "", "case", Level(name=case))
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
-        figure = KeyFigure("Local memory read", "B/s", device.rate_per_s("local") * WORD_BYTES, limit=True)
+        rate = device.rate_per_s("local") * WORD_BYTES
+        figure = KeyFigure(Quantity.READ, "Local memory", "B/s", rate, limit=True)
         yield _Wanted(figure, "local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
 
 
 _RATES = (
-    ("fp32 FMA rate", "instructions/rate", "fp32", "FLOP/s", 2.0),
-    ("fp64 FMA rate", "instructions/formats", "fp64", "FLOP/s", 2.0),
-    ("fp16 FMA rate", "instructions/formats", "fp16", "FLOP/s", 2.0),
-    ("Packed fp16 FMA rate", "instructions/formats", "fp16x2", "FLOP/s", 4.0),
-    ("Packed bf16 FMA rate", "instructions/formats", "bf16x2", "FLOP/s", 4.0),
-    ("int8 dot product rate", "instructions/formats", "dot_int8", "op/s", 8.0),
-    ("int32 add rate", "instructions/rate", "add", "op/s", 1.0),
-    ("int64 add rate", "instructions/formats", "int64", "op/s", 1.0),
-    ("Reciprocal rate", "instructions/formats", "transcendental", "op/s", 1.0),
-    ("Conversion rate", "instructions/formats", "conversion", "op/s", 1.0),
+    (Quantity.FMA, FP32, "instructions/rate", "fp32", "FLOP/s", 2.0),
+    (Quantity.FMA, "fp64", "instructions/formats", "fp64", "FLOP/s", 2.0),
+    (Quantity.FMA, "fp16", "instructions/formats", "fp16", "FLOP/s", 2.0),
+    (Quantity.FMA, "Packed fp16", "instructions/formats", "fp16x2", "FLOP/s", 4.0),
+    (Quantity.FMA, "Packed bf16", "instructions/formats", "bf16x2", "FLOP/s", 4.0),
+    (Quantity.DOT_PRODUCT, "int8", "instructions/formats", "dot_int8", "op/s", 8.0),
+    (Quantity.ADD, "int32", "instructions/rate", "add", "op/s", 1.0),
+    (Quantity.ADD, "int64", "instructions/formats", "int64", "op/s", 1.0),
+    (Quantity.OTHER_RATE, "Reciprocal", "instructions/formats", "transcendental", "op/s", 1.0),
+    (Quantity.OTHER_RATE, "Conversion", "instructions/formats", "conversion", "op/s", 1.0),
 )
-"""Name, workload, instruction class, unit, and operations of one instruction."""
+"""Quantity, what it is of, workload, instruction class, unit, and operations of one instruction."""
 _MAIN = {"fp32", "fp64", "add", "matrix_bf16"}
 """The instruction classes whose rates page one shows."""
 
 
-def _matrix(device: Device) -> Iterator[tuple[str, str, str, str, float]]:
+def _matrix(device: Device) -> Iterator[tuple[Quantity, str, str, str, str, float]]:
     """Yield the rates of the matrix unit, named after the instruction that reaches them."""
     unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
     if unit:
         for form in FORMATS:
-            name = f"Matrix {form.name.removeprefix('matrix_')} ({unit.instruction})"
-            yield name, "matrix/rate", form.name, "op/s" if form.integer_sums else "FLOP/s", 2.0
+            name = f"{form.name.removeprefix('matrix_')} ({unit.instruction})"
+            yield Quantity.MATRIX, name, "matrix/rate", form.name, "op/s" if form.integer_sums else "FLOP/s", 2.0
 
 
 def _transfers(device: Device) -> Iterator[_Wanted]:
@@ -335,12 +373,12 @@ def _transfers(device: Device) -> Iterator[_Wanted]:
     link = device.host_link
     limit = link.kind != "shared"
     rate = link.bandwidth_bytes_per_s if limit else None if device.is_cpu else link.host_copy_bytes_per_s
-    for name, sweep in (("Host to device, pinned", "to_device"), ("Device to host, pinned", "to_host")):
-        figure = KeyFigure(name, "B/s", rate, limit=limit, main=sweep == "to_device")
+    for name, sweep in (("Host to device", "to_device"), ("Device to host", "to_host")):
+        figure = KeyFigure(Quantity.TRANSFER, name, "B/s", rate, limit=limit, main=sweep == "to_device")
         yield _Wanted(figure, "transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
     fastest = link.peer_bandwidth_bytes_per_s or link.bandwidth_bytes_per_s
     for name, sweep in (("Device to second device", "to_peer"), ("Second device to device", "from_peer")):
-        figure = KeyFigure(name, "B/s", fastest, limit=True, main=False)
+        figure = KeyFigure(Quantity.PEER_TRANSFER, name, "B/s", fastest, limit=True, main=False)
         yield _Wanted(figure, "transfer/devices", sweep, "plateau", Level(name=TRANSFER))
 
 
@@ -348,19 +386,21 @@ def _energy(report: Report) -> Iterator[KeyFigure]:
     """Yield idle power, and the energy of a byte from memory and of an operation; nothing where it was not measured."""
     limit, idle = report.device.board_power_w, idle_power_w(report.energy)
     if limit and idle:
-        yield KeyFigure("Power, idle", "W", limit, measured=Estimate(idle), at_most=True, main=False)
-    for name, title, unit in (
-        ("memory read", "Energy of a byte from memory", "J/B"),
-        ("fp32 FMA", "Energy of an fp32 operation", "J/FLOP"),
+        yield KeyFigure(Quantity.POWER, "idle", "W", limit, measured=Estimate(idle), at_most=True, main=False)
+    for name, work, unit in (
+        ("memory read", "a byte from memory", "J/B"),
+        ("fp32 FMA", "an fp32 operation", "J/FLOP"),
     ):
         load, most = report.energy.load(name) if report.energy else None, most_energy_j(report.device, name)
         if load and most and load.energy_per_work_j:
             measured, predicted = Estimate(load.energy_per_work_j), predicted_energy_j(report.device, name)
-            yield KeyFigure(title, unit, most, predicted=predicted, measured=measured, at_most=True, main=False)
+            yield KeyFigure(
+                Quantity.ENERGY, work, unit, most, predicted=predicted, measured=measured, at_most=True, main=False
+            )
 
 
 def _exact(device: Device, counted: int | None) -> Iterator[KeyFigure]:
     count = resident_work_items(device)
     if count:
         measured = Estimate(counted) if counted else None
-        yield KeyFigure("Resident capacity", "work-items", count, limit=counted is not None, measured=measured)
+        yield KeyFigure(Quantity.CAPACITY, "", "work-items", count, limit=counted is not None, measured=measured)

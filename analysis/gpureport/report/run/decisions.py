@@ -7,7 +7,7 @@ from statistics import median
 
 from gpureport.findings.advice import WITHIN, OneSize, one_size
 from gpureport.findings.bottlenecks import ceiling_text
-from gpureport.findings.key_figures import KeyFigure
+from gpureport.findings.key_figures import FP32, MEMORY, KeyFigure, Quantity
 from gpureport.findings.usable_cache import usable_part
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.predict.occupancy import resident_work_items
@@ -29,7 +29,6 @@ _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/late
 _FEW = 3  # the most names in a list
 _OWN = 2  # the most kernels of the user with sentences
 _WIDE = 1.5
-_FP32, _READ = "fp32 FMA rate", "Memory read"
 _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 _ALIKE = {"ALU": "int32"}
@@ -416,10 +415,11 @@ def bottleneck(
 
 def _ridge(figures: Iterable[KeyFigure]) -> str:
     """Say up to which arithmetic intensity memory limits kernels, from the measured rates; empty without them."""
-    rates = {figure.name: figure.measured.value for figure in figures if figure.measured}
-    if _FP32 not in rates or _READ not in rates:
+    rates = {(figure.quantity, figure.of): figure.measured.value for figure in figures if figure.measured}
+    fp32, read = (rates.get(each) for each in ((Quantity.FMA, FP32), (Quantity.READ, MEMORY)))
+    if not fp32 or not read:
         return ""
-    per_byte = format_value(rates[_FP32] / rates[_READ], "")
+    per_byte = format_value(fp32 / read, "")
     return (
         f"Below {per_byte} fp32 operations (multiply-adds) per byte read from memory, its bandwidth is the upper limit."
     )
@@ -451,7 +451,7 @@ def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:
 
 def _reached(known: Iterable[Limit], figures: Iterable[KeyFigure], device_bandwidth: float) -> str:
     """Compare kernels that memory limits with the measured copy; traffic includes the fills of written lines."""
-    copy = next((figure.efficiency for figure in figures if figure.name == "Memory copy"), None)
+    copy = next((figure.efficiency for figure in figures if figure.quantity is Quantity.COPY), None)
     rates = [
         limit.predicted.memory_bytes / limit.observed.time_s
         for limit in known

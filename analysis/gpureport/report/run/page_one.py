@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median, median_low
 
 from gpureport.findings.accuracy import ErrorStatistics, error_statistics, time_errors
-from gpureport.findings.key_figures import ComparedValue, KeyFigure, key_figures, with_others
+from gpureport.findings.key_figures import ComparedValue, KeyFigure, Quantity, key_figures, with_others
 from gpureport.findings.residency import most_counted
 from gpureport.observe.disturbance import running_clocks
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
@@ -245,7 +245,7 @@ def _side(side: str, figures: Sequence[KeyFigure]) -> Iterator[str]:
 
 
 def _is_power(figure: KeyFigure) -> bool:
-    return figure.unit == "W" or figure.unit.startswith("J/")
+    return figure.quantity in (Quantity.POWER, Quantity.ENERGY)
 
 
 def _first(texts: Sequence[str]) -> str:
