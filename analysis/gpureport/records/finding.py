@@ -24,26 +24,44 @@ errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
 
 
 class Verdict(StrEnum):
-    """Result of a comparison."""
+    """Result of a comparison and its sign, which readers without colours rely on; the most severe comes last."""
 
-    AGREES = "agrees"
+    mark: str
+
+    AGREES = "agrees", "✓"
     """Within a factor of :data:`AGREEMENT`."""
-    WITHIN = "within interval"
+    WITHIN = "within interval", "≈"
     """Further apart, but the two 95 % intervals overlap, so the difference is not significant."""
-    UNDETERMINED = "not determined"
+    UNDETERMINED = "not determined", "▽"
     """Further apart than a factor of two, but the intervals overlap: they are too wide to show a difference."""
-    OFF = "off"
-    NOT_OBSERVED = "not observed"
-    NOT_PREDICTED = "not predicted"
-    NOT_COMPARED = "not compared"
+    NOT_COMPARED = "not compared", "□"
     """Predicted and observed, but for different plateaus, so a ratio has no meaning."""
-    ERROR = "error"
+    NOT_PREDICTED = "not predicted", "◇"
+    NOT_OBSERVED = "not observed", "○"
+    OFF = "off", "△"
+    ERROR = "error", "✗"
     """Above a limit of the device, or wrong results: an error of model or measurement, never a success."""
+
+    def __new__(cls, value: str, mark: str) -> "Verdict":
+        """Return the verdict with its sign."""
+        verdict = str.__new__(cls, value)
+        verdict._value_, verdict.mark = value, mark
+        return verdict
 
     @property
     def as_predicted(self) -> bool:
         """Whether the observation is consistent with the prediction, so that no explanation is needed."""
         return self in (Verdict.AGREES, Verdict.WITHIN)
+
+    @property
+    def has_counterpart(self) -> bool:
+        """Whether the value was both predicted and observed, and the two have a ratio."""
+        return self not in (Verdict.NOT_COMPARED, Verdict.NOT_PREDICTED, Verdict.NOT_OBSERVED)
+
+    @property
+    def severity(self) -> int:
+        """Position in the order of importance."""
+        return list(Verdict).index(self)
 
 
 class Finding(Record):

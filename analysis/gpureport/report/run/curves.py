@@ -20,18 +20,6 @@ from gpureport.spec.models import Device
 
 T = TypeVar("T")
 
-SEVERITY = (
-    Verdict.ERROR,
-    Verdict.OFF,
-    Verdict.NOT_OBSERVED,
-    Verdict.NOT_PREDICTED,
-    Verdict.NOT_COMPARED,
-    Verdict.UNDETERMINED,
-    Verdict.WITHIN,
-    Verdict.AGREES,
-)
-"""Verdicts, the most important first."""
-
 UNCERTAIN = 4.0
 """An onset or n90 whose interval spans this factor gives no advice."""
 
@@ -66,7 +54,7 @@ class FindingPair:
     @property
     def urgency(self) -> tuple[int, float]:
         """Sort key: the most important first."""
-        return SEVERITY.index(self.main.verdict), -self.distance
+        return -self.main.verdict.severity, -self.distance
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, specified_values, verdicts
 from gpureport.report.text.tables import UNKNOWN, Table
 from gpureport.report.text.words import (
-    MARKS,
     agreeing,
     family_name,
     feature_text,
@@ -95,7 +94,7 @@ def _level(level: Level) -> str:
 
 def verdict_text(verdict: Verdict) -> str:
     """Write a verdict with its sign."""
-    return f"{MARKS[verdict]} {verdict}"
+    return f"{verdict.mark} {verdict}"
 
 
 def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:

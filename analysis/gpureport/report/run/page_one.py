@@ -18,7 +18,7 @@ from gpureport.report.run.conditions import load_sentences, other_load
 from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.decisions import Decision, decisions, usable_sentence
 from gpureport.report.text.tables import UNKNOWN
-from gpureport.report.text.words import MARKS, listed, low_to_high
+from gpureport.report.text.words import listed, low_to_high
 from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import (
@@ -30,7 +30,6 @@ from gpureport.units import (
 from gpureport.workloads.matrix.formats import FORMATS
 from gpureport.workloads.matrix.units import UNITS
 
-_COMPARED = (Verdict.AGREES, Verdict.WITHIN, Verdict.UNDETERMINED, Verdict.OFF, Verdict.ERROR)
 _NAMED = 2  # the most figures that a sentence names
 _FEWEST_RANKED = 3  # other devices
 _SLOW_CLOCK = 0.95
@@ -136,7 +135,7 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int) -> str:
         apart = "intervals do not overlap"
         mark = f"{apart}, or the value is more than 5 % outside the range of the others" if others else apart
         efficiency = "not given for an assumed entry" if _assumes_bandwidth(report) else "measured / specification"
-        texts.append(f"Efficiency: {efficiency}. {MARKS[Verdict.OFF]} {mark}.")
+        texts.append(f"Efficiency: {efficiency}. {Verdict.OFF.mark} {mark}.")
     if not _assumes_bandwidth(report) and any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures):
         texts.append("Above 100 %: faster than the entry.")
     if any(figure.nearer for figure in figures):
@@ -301,7 +300,7 @@ def _row(figure: KeyFigure, *, assumed: bool) -> FigureRow:
         workload=figure.origin.key.workload if figure.origin else "",
         specification=f"{'≤ ' if figure.at_most else ''}{_span(listed, figure.unit)}" if listed else UNKNOWN,
         predicted=_prediction(figure) if predicted else UNKNOWN if figure.origin or figure.measured else "exact",
-        measured=f"{MARKS[Verdict.OFF]} {value}" if unusual else value,
+        measured=f"{Verdict.OFF.mark} {value}" if unusual else value,
         efficiency=UNKNOWN if assumed or figure.efficiency is None else format_percent(figure.efficiency),
         others=_range(figure),
         unusual=unusual,
@@ -341,7 +340,7 @@ def trust_sentences(report: Report) -> Iterator[str]:
     if inside:
         yield f"{inside}."
     counts = Counter(pair.main.verdict for pair in specified(report))
-    compared = sum(counts[verdict] for verdict in _COMPARED)
+    compared = sum(count for verdict, count in counts.items() if verdict.has_counterpart)
     if compared:
         agree = f"{counts[Verdict.AGREES]} of {compared} compared features are within a factor of {AGREEMENT}"
         within = f"{counts[Verdict.WITHIN]} more only within the 95 % interval"

@@ -17,7 +17,6 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import MARKS
 from gpureport.units import (
     format_frequency,
     format_measured,
@@ -168,7 +167,7 @@ def _n90(curve: CurveRecords) -> tuple[str, str]:
 
 
 def _pair(finding: Finding) -> tuple[str, str, str]:
-    ratio = UNKNOWN if finding.ratio is None else f"{MARKS[finding.verdict]} {format_ratio(finding.ratio)}"
+    ratio = UNKNOWN if finding.ratio is None else f"{finding.verdict.mark} {format_ratio(finding.ratio)}"
     return (
         format_predicted(finding.predicted, finding.predicted_low, finding.predicted_high, finding.unit),
         format_measured(finding.observed, finding.ci_low, finding.ci_high, finding.unit),

@@ -17,18 +17,6 @@ from gpureport.text import sentence
 from gpureport.units import format_bytes, format_interval, format_percent, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
-MARKS = {
-    Verdict.AGREES: "✓",
-    Verdict.WITHIN: "≈",
-    Verdict.UNDETERMINED: "▽",
-    Verdict.OFF: "△",
-    Verdict.NOT_OBSERVED: "○",
-    Verdict.NOT_PREDICTED: "◇",
-    Verdict.NOT_COMPARED: "□",
-    Verdict.ERROR: "✗",
-}
-"""The sign of each verdict, which readers without colours rely on."""
-
 _POSITIONS = {
     "onset": "{level} cliff, onset",
     "midpoint": "{level} cliff",
@@ -83,7 +71,7 @@ def observed_text(finding: Finding) -> str:
 def judgement(group: Group) -> str:
     """Write the ratio of a feature's main value, or else the verdict, with its sign: ``✓ 0.98``, ``○ not observed``."""
     main = group.main.main
-    return f"{MARKS[main.verdict]} {main.verdict if main.ratio is None else format_ratio(main.ratio)}"
+    return f"{main.verdict.mark} {main.verdict if main.ratio is None else format_ratio(main.ratio)}"
 
 
 def agreement(verdicts: Iterable[Verdict], what: str = "") -> str:
