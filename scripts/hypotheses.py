@@ -28,7 +28,7 @@ from gpureport.results.replay import Result, report_result
 from gpureport.results.series import Series
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
-from gpureport.text import off_by
+from gpureport.units import off_by
 from gpureport.workloads import all_workloads
 
 REPORTS = Path(__file__).parents[1] / "reports"

@@ -11,7 +11,7 @@ import pytest
 from gpureport.observe import observe
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.units import format_change
+from gpureport.units import format_percent
 from tests.builders import altered
 from tests.curves import features_of_curve
 
@@ -179,7 +179,7 @@ def test_drift_is_said_and_is_no_cliff(drift: float) -> None:
     observation = observe(altered(measured, points=points))
 
     assert [f.position for f in observation.features] == ["plateau"]
-    assert any(f"drifted by {format_change(drift)[0]}" in warning for warning in observation.warnings)
+    assert any(f"drifted by {format_percent(drift, '+.0f')[0]}" in warning for warning in observation.warnings)
 
 
 def test_times_of_few_ticks_are_known_to_a_tick() -> None:

@@ -7,7 +7,7 @@ from gpureport.predict import limits_of, predict
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import WorkloadInfo
 from gpureport.report.run.trust import examples
-from gpureport.units import format_predicted
+from gpureport.units import format_interval
 from gpureport.workloads import select
 from tests.make_report import make_report
 from tests.toy import TOY
@@ -50,6 +50,6 @@ def test_examples_are_of_what_the_device_can_run() -> None:
     ],
 )
 def test_predicted_values_have_their_interval(value: float, factor: float, text: str) -> None:
-    assert format_predicted(value, value / factor, value * factor, "B/s").replace("\xa0", " ") == text
-    assert format_predicted(2e9, None, None, "B/s") == "2.00 GB/s"
-    assert format_predicted(None, None, None, "B/s") == "—"
+    assert format_interval(value, value / factor, value * factor, "B/s", "predicted").replace("\xa0", " ") == text
+    assert format_interval(2e9, None, None, "B/s", "predicted") == "2.00 GB/s"
+    assert format_interval(None, None, None, "B/s", "predicted") == "—"

@@ -110,28 +110,28 @@ def test_an_interval_decides_the_digits(
 
 
 @pytest.mark.parametrize(
-    ("form", "value", "low", "high", "unit", "text"),
+    ("style", "value", "low", "high", "unit", "text"),
     [
         # Half the width of the interval, at least a tenth of a per cent; a factor where that is wide.
-        (units.format_measured, 44.68e9, 44.54e9, 44.82e9, "B/s", "44.68 GB/s ± 0.3 %"),
-        (units.format_measured, 44.68e9, 44.679e9, 44.681e9, "B/s", "44.68 GB/s ± 0.1 %"),
-        (units.format_measured, 44e9, 8e9, 200e9, "B/s", "44 GB/s (factor 5)"),
-        (units.format_measured, 44e9, 30e9, 45e9, "B/s", "44 GB/s (30 to 45)"),
-        (units.format_measured, 44e9, None, None, "B/s", "44.0 GB/s"),
-        (units.format_measured, None, None, None, "B/s", "—"),
+        ("measured", 44.68e9, 44.54e9, 44.82e9, "B/s", "44.68 GB/s ± 0.3 %"),
+        ("measured", 44.68e9, 44.679e9, 44.681e9, "B/s", "44.68 GB/s ± 0.1 %"),
+        ("measured", 44e9, 8e9, 200e9, "B/s", "44 GB/s (factor 5)"),
+        ("measured", 44e9, 30e9, 45e9, "B/s", "44 GB/s (30 to 45)"),
+        ("measured", 44e9, None, None, "B/s", "44.0 GB/s"),
+        ("measured", None, None, None, "B/s", "—"),
         # Three digits at least, so that intervals whose ends differ in three digits do not look equal.
-        (units.format_estimate, 137.6e9, 73.19e9, 258.7e9, "B/s", "138 GB/s (73.2 to 259)"),
-        (units.format_estimate, 2.869e-9, 2.0336e-9, 4.0487e-9, "s", "2.87 ns (2.03 to 4.05)"),
-        (units.format_estimate, 44e9, 8e9, 200e9, "B/s", "44.0 GB/s (8.00 to 200)"),
-        (units.format_estimate, 855e9, 736e9, 1.2e12, "FLOP/s", "855 GFLOP/s (736 to 1200)"),
-        (units.format_estimate, 44e9, 44e9, 44e9, "B/s", "44.0 GB/s"),
-        (units.format_estimate, None, None, None, "B/s", "—"),
+        ("estimate", 137.6e9, 73.19e9, 258.7e9, "B/s", "138 GB/s (73.2 to 259)"),
+        ("estimate", 2.869e-9, 2.0336e-9, 4.0487e-9, "s", "2.87 ns (2.03 to 4.05)"),
+        ("estimate", 44e9, 8e9, 200e9, "B/s", "44.0 GB/s (8.00 to 200)"),
+        ("estimate", 855e9, 736e9, 1.2e12, "FLOP/s", "855 GFLOP/s (736 to 1200)"),
+        ("estimate", 44e9, 44e9, 44e9, "B/s", "44.0 GB/s"),
+        ("estimate", None, None, None, "B/s", "—"),
     ],
 )
 def test_measured_and_estimated_values_show_their_interval(
-    form: Any, value: Any, low: Any, high: Any, unit: str, text: str
+    style: units.Style, value: Any, low: Any, high: Any, unit: str, text: str
 ) -> None:
-    assert form(value, low, high, unit) == text
+    assert units.format_interval(value, low, high, unit, style) == text
 
 
 @given(st.integers(1, 1023), st.sampled_from(["B", "KiB", "MiB", "GiB"]))
@@ -157,8 +157,8 @@ def test_any_text_is_read_or_refused_in_one_line(text: str, dimension: units.Dim
 
 
 @pytest.mark.parametrize(
-    ("share", "digits", "text"),
-    [(-0.0214, 1, "\N{MINUS SIGN}2.1 %"), (0.05, 0, "+5 %"), (-0.0004, 1, "0 %"), (0.0, 0, "0 %")],
+    ("share", "spec", "text"),
+    [(-0.0214, "+.1f", "\N{MINUS SIGN}2.1 %"), (0.05, "+.0f", "+5 %"), (-0.0004, "+.1f", "0 %"), (0.0, "+.0f", "0 %")],
 )
-def test_changes_have_their_sign(share: float, digits: int, text: str) -> None:
-    assert units.format_change(share, digits) == text
+def test_changes_have_their_sign(share: float, spec: str, text: str) -> None:
+    assert units.format_percent(share, spec) == text

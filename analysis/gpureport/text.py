@@ -1,12 +1,12 @@
 """Formatting of messages for readers."""
 
 import re
-from math import exp
+from collections.abc import Sequence
 
 N90 = "n90: fewest work-items with 90 % of the smoothed peak"
 """The definition that tables and figures repeat."""
 
-_LARGE = 2.0
+_MOST, _FIRST = 6, 4  # the most names in a list; the number of first ones if there are more
 _PLAIN_WORD = re.compile(r"[a-z]+(?=[ ,:;]|$)")
 _PYTHON_TYPES = {
     "a valid tuple": "a list, like [this, that]",
@@ -28,12 +28,6 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) or not text else f"{text}."
 
 
-def off_by(error: float) -> str:
-    """Write the error of a curve, a root mean square of |ln ratio|: ``12 %``, or ``a factor of 2.3`` from 2 on."""
-    factor = exp(error)
-    return f"{(factor - 1) * 100:.0f} %" if factor < _LARGE else f"a factor of {factor:.1f}"
-
-
 def requirement(message: str) -> str:
     """Return pydantic's *message* in plain words: ``must be a whole number``."""
     message = re.sub(r"^(Value error|Assertion failed), | after validation\b.*", "", message)
@@ -50,6 +44,16 @@ def requirement(message: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Write a number of things: ``1 run``, ``2 runs``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Write names as a list: ``a``, ``a and b``, ``a, b and c``."""
+    return f" {word} ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
+def shortlist(names: Sequence[str]) -> list[str]:
+    """Return up to six names as they are; of more, the first four and the number of the others."""
+    return list(names) if len(names) <= _MOST else [*names[:_FIRST], f"{len(names) - _FIRST} more"]
 
 
 def quoted(text: str, most: int = 60) -> str:

@@ -7,8 +7,9 @@ such text. Only parsing needs pint, which is imported on first use.
 import difflib
 import math
 import re
+from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from gpureport.errors import InputError
 from gpureport.text import quoted, shortened
@@ -16,6 +17,7 @@ from gpureport.text import quoted, shortened
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
+V = TypeVar("V", int, float)
 Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "flop/s", "watts", "count"]
 
 
@@ -172,12 +174,32 @@ def _registry() -> "UnitRegistry[float]":
     return registry
 
 
+UNKNOWN = "—"
+"""Written for values that are not known."""
+RATIO = "ratio"
+"""The unit of ratios: no prefix, and three digits even where the last ones are zeros."""
+
+Style = Literal["ends", "estimate", "measured", "predicted", "half-width", "factor"]
+"""How an interval is written.
+
+``ends``: the digits that the interval supports, and both ends: ``43.2 MiB (42.8 to 43.9)``. ``estimate``: the same,
+with three digits or more. ``measured``: the same value with the half-width, or with both ends if one side is much
+wider. ``predicted``: two or three digits, and an interval that is symmetric in log: ``43 MiB ± 15 %``. ``half-width``
+and ``factor``: three digits, with the intervals of ``measured`` and ``predicted``.
+"""
+
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
-_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_ENERGIES = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"), (1e-12, "pJ"))
+_SCALES = {
+    "B": ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
+    "B/s": ((1e9, "GB/s"),),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "J": ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"), (1e-12, "pJ")),
+    "Hz": tuple((scale, f"{prefix}Hz") for scale, prefix in _DECIMAL),
+    RATIO: ((1.0, ""),),
+    **{unit: ((1.0, unit),) for unit in ("cycles", "%", "W")},
+}
+_WITH_ZEROS = ("s", "Hz", RATIO)
 _SINGULAR = {"matrices": "matrix", "launches": "launch"}
-_UNKNOWN = "—"
 
 
 def format_value(value: float | None, unit: str) -> str:
@@ -186,116 +208,113 @@ def format_value(value: float | None, unit: str) -> str:
     Three significant digits, integers in full; ``—`` for ``None``, NaN and infinity.
     """
     if value is None or not math.isfinite(value):
-        return _UNKNOWN
-    scale, label = scale_of(value, unit)
-    number = _number(value / scale)
-    if unit == "B" or ("/" not in unit and unit not in ("s", "Hz")):
-        number = _trimmed(number)
-    return f"{number} {label}".rstrip()
-
-
-def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its 95 % interval, with two to four digits: ``43.2 MiB (42.8 to 43.9)``.
-
-    If the interval spans more than a factor of ten, each number has its own unit: ``2.1 k (430 to 35 k)``. Without an
-    interval, as :func:`format_value`.
-    """
-    if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))) or low >= high:
-        return format_value(value, unit)
-    if high > 10 * low:
-        return f"{_two_digits(value, unit)} ({' to '.join(_two_digits(end, unit, bare=True) for end in (low, high))})"
-    scale, label = scale_of(value, unit)
-    supported = max(_decimals((high - low) / scale, 2), _decimals(low / scale, 2))
-    decimals = max(0, min(supported, _decimals(value / scale, 4)))
-    middle, lower, upper = (f"{x / scale:.{decimals}f}" for x in (value, low, high))
-    return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
-
-
-def format_estimate(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its 95 % interval, each with three digits or more: ``138 GB/s (73.2 to 259)``.
-
-    Narrow intervals have as many digits as :func:`format_interval` gives them. Without an interval, as
-    :func:`format_value`.
-    """
-    if not value or low is None or high is None or not 0 < low < high < math.inf:
-        return format_value(value, unit)
-    scale, label = scale_of(value, unit)
-    least = min(_decimals((high - low) / scale, 2), _decimals(value / scale, 4))
-    middle, lower, upper = (f"{x / scale:.{max(0, least, _decimals(x / scale, 3))}f}" for x in (value, low, high))
-    return f"{middle} {label}".rstrip() + f" ({lower} to {upper})"
-
-
-def format_half_width(low: float | None, high: float | None) -> str:
-    """Write the relative half-width of an interval, to follow its value: `` ± 0.4 %``; empty without an interval."""
-    if not low or not high or not all(map(math.isfinite, (low, high))) or low >= high:
-        return ""
-    factor = math.sqrt(high / low)
-    if factor >= 1.2:
-        return f" (factor {factor:.3g})"
-    percent = max(0.1, 100 * (factor - 1))
-    return f" ± {percent:.1g} %" if percent < 9.5 else f" ± {percent:.0f} %"
-
-
-def format_measured(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with the half-width of its interval, or with both ends if one side is much wider.
-
-    That is a side above 1 % and above 1.3 times the half-width, on a logarithmic scale, or a value 10 % off the middle.
-    """
-    whole = format_interval(value, low, high, unit)
-    if value and low and high:
-        side, half = max(high / value, value / low), math.sqrt(high / low)
-        if side > max(1.01, half**1.3) or side > 1.1 * half:
-            return whole
-    return whole.partition(" (")[0] + format_half_width(low, high)
-
-
-def _decimals(value: float, digits: int) -> int:
-    """Return the decimals for *digits* significant digits of *value*, which is not 0."""
-    return digits - 1 - math.floor(math.log10(abs(value)))
-
-
-def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
-    """Write a value with two significant digits; *bare*: without the word ``work-items``."""
-    scale, label = scale_of(value, unit)
-    decimals = max(0, _decimals(value / scale, 2)) if value else 0
-    label = label.removesuffix("work-items") if bare else label
-    return f"{value / scale:.{decimals}f} {label}".rstrip()
-
-
-def format_predicted(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a predicted value with its 95 % interval, which is symmetric in log: ``43 MiB ± 15 %``.
-
-    The value has two or three digits. An interval of half the value or more is a factor: ``3.0 µs (factor 1.7)``.
-    """
-    if value is None or high is None or low is None or not low < value < high:
-        return format_value(value, unit)
-    scale, label = scale_of(value, unit)
-    supported = max(_decimals((high - low) / scale, 2), _decimals(value / scale, 2))
-    text = f"{value / scale:.{max(0, min(supported, _decimals(value / scale, 3)))}f} {label}".rstrip()
-    factor = math.sqrt(high / low)
-    return f"{text} ±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < 1.5 else f"{text} (factor\xa0{factor:.2g})"
-
-
-def format_share(share: float) -> str:
-    """Write a share in percent, to two digits: ``7.7 %``."""
-    return f"{100 * share:.2g} %"
+        return UNKNOWN
+    return " ".join(_number_and_unit(value, unit)).rstrip()
 
 
 format_bytes = partial(format_value, unit="B")
 """Write a capacity in B, KiB, MiB, GiB or TiB (powers of 1024)."""
-
-
-def rounded_bytes(value: float, digits: int) -> str:
-    """Write about how many MiB a size is, with so many significant *digits*."""
-    return format_bytes(float(f"{value / 2.0**20:.{digits}g}") * 2.0**20)
-
-
 format_bandwidth = partial(format_value, unit="B/s")
 """Write a bandwidth in GB/s (10^9 bytes/s), whatever its size."""
 format_time = partial(format_value, unit="s")
 """Write seconds as ns, µs, ms or s."""
 format_frequency = partial(format_value, unit="Hz")
 """Write hertz as kHz, MHz or GHz."""
+format_ratio = partial(format_value, unit=RATIO)
+"""Write a ratio."""
+
+
+def format_interval(
+    value: float | None, low: float | None, high: float | None, unit: str, style: Style = "ends"
+) -> str:
+    """Write a value with its 95 % interval; without an interval, as :func:`format_value`."""
+    return " ".join(filter(None, interval_parts(value, low, high, unit, style)))
+
+
+def interval_parts(
+    value: float | None, low: float | None, high: float | None, unit: str, style: Style = "ends"
+) -> tuple[str, str]:
+    """Return the texts of a value and of its interval, which is empty if there is none.
+
+    If the ends in full span more than a factor of ten, each number has two digits and its own unit:
+    ``2.1 k (430 to 35 k)``.
+    """
+    if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))) or low >= high:
+        return format_value(value, unit), ""
+    if (style == "estimate" and not (value and low > 0)) or (style == "predicted" and not low < value < high):
+        return format_value(value, unit), ""
+    number, *ends = _supported(value, low, high, unit, style)
+    if style in ("ends", "estimate") or (style == "measured" and low > 0 and value and _is_lopsided(value, low, high)):
+        return number, f"({' to '.join(ends)})"
+    if low <= 0:
+        return number, ""
+    factor = math.sqrt(high / low)
+    return number, _symmetric(factor) if style in ("predicted", "factor") else _half_width(factor)
+
+
+def _supported(value: float, low: float, high: float, unit: str, style: Style) -> tuple[str, str, str]:
+    """Write a value and the ends of its interval with the digits that the interval supports; ends without a unit."""
+    if style in ("half-width", "factor"):
+        return format_value(value, unit), "", ""
+    if style in ("ends", "measured") and high > 10 * low:
+        return _two_digits(value, unit), _two_digits(low, unit, bare=True), _two_digits(high, unit, bare=True)
+    scale, label = scale_of(value, unit)
+    numbers = [number / scale for number in (value, low, high)]
+    width = _decimals((high - low) / scale, 2)
+    if style == "estimate":
+        least = min(width, _decimals(numbers[0], 4))
+        decimals = [max(least, _decimals(number, 3)) for number in numbers]
+    elif style == "predicted":
+        decimals = [min(max(width, _decimals(numbers[0], 2)), _decimals(numbers[0], 3))] * 3
+    else:
+        decimals = [min(max(width, _decimals(numbers[1], 2)), _decimals(numbers[0], 4))] * 3
+    middle, lower, upper = (f"{number:.{max(0, most)}f}" for number, most in zip(numbers, decimals, strict=True))
+    return f"{middle} {label}".rstrip(), lower, upper
+
+
+def _two_digits(value: float, unit: str, *, bare: bool = False) -> str:
+    """Write a value with two significant digits; *bare*: without the word ``work-items``."""
+    scale, label = scale_of(value, unit)
+    decimals = max(0, _decimals(value / scale, 2)) if value else 0
+    label = label.removesuffix(unit) if bare and unit in _ITEMS else label
+    return f"{value / scale:.{decimals}f} {label}".rstrip()
+
+
+def _is_lopsided(value: float, low: float, high: float) -> bool:
+    """Return whether one side of an interval is much wider.
+
+    That is a side above 1 % and above 1.3 times the half-width, on a logarithmic scale, or a value 10 % off the middle.
+    """
+    side, half = max(high / value, value / low), math.sqrt(high / low)
+    return side > max(1.01, half**1.3) or side > 1.1 * half
+
+
+def _half_width(factor: float) -> str:
+    """Write the half-width of an interval, at least a tenth of a per cent: ``± 0.4 %``, ``(factor 1.7)``."""
+    if factor >= 1.2:
+        return f"(factor {factor:.3g})"
+    percent = max(0.1, 100 * (factor - 1))
+    return f"± {percent:.1g} %" if percent < 9.5 else f"± {percent:.0f} %"
+
+
+def _symmetric(factor: float) -> str:
+    """Write an interval that is symmetric in log: ``± 15 %``; half the value or more as a factor: ``(factor 1.7)``."""
+    return f"±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < 1.5 else f"(factor\xa0{factor:.2g})"
+
+
+def format_range(values: Iterable[V], write: Callable[[V], str] = str) -> str:
+    """Write the least and the greatest of *values*: ``3 to 9``; just one text if both are equal, ``—`` for none."""
+    known = sorted(values)
+    return " to ".join(dict.fromkeys(map(write, (known[0], known[-1])))) if known else UNKNOWN
+
+
+def format_pair(first: float, last: float, unit: str, joint: str = " to ") -> str:
+    """Write two values, with their unit once if both have the same; just one if both are equal: ``216 to 392 KiB``."""
+    (number, label), (other, common) = (_number_and_unit(value, unit) for value in (first, last))
+    end = f"{other} {common}".rstrip()
+    if (number, label) == (other, common):
+        return end
+    return f"{number if label == common else f'{number} {label}'.rstrip()}{joint}{end}"
 
 
 def format_count(value: float | None) -> str:
@@ -305,43 +324,43 @@ def format_count(value: float | None) -> str:
     return format_value(value, "")
 
 
-def format_percent(share: float, digits: int = 0) -> str:
-    """Write a share of one: ``85 %``."""
-    return f"{100 * share:.{digits}f} %"
+def format_percent(share: float, spec: str = ".0f") -> str:
+    """Write a share of one, with the digits of the format *spec*: ``85 %``.
+
+    With a sign in *spec*, write a relative change with plus or a typographic minus; ``0 %`` if it is rounded to zero.
+    """
+    text = f"{100 * share:{spec}}"
+    if spec.startswith("+"):
+        text = text.replace("-", "\N{MINUS SIGN}") if float(text) else "0"
+    return f"{text} %"
 
 
-def format_change(share: float, digits: int = 0) -> str:
-    """Write a relative change with its sign, plus or a typographic minus; ``0 %`` if it is rounded to zero."""
-    text = f"{100 * share:+.{digits}f} %".replace("-", "\N{MINUS SIGN}")
-    return text if round(100 * share, digits) else "0 %"
+def off_by(error: float) -> str:
+    """Write the error of a curve, a root mean square of |ln ratio|: ``12 %``, or ``a factor of 2.3`` from 2 on."""
+    factor = math.exp(error)
+    return format_percent(factor - 1) if factor < 2 else f"a factor of {factor:.1f}"
 
 
-def format_ratio(value: float | None) -> str:
-    """Write a ratio with three significant digits."""
-    return _UNKNOWN if value is None or not math.isfinite(value) else _number(value)
+_ITEMS = ("work-items", "items")
+
+
+def abbreviated(unit: str) -> str:
+    """Shorten long words of a unit, for narrow columns: ``items`` for ``work-items``, ``instr`` for ``instruction``."""
+    return "items" if unit in _ITEMS else unit.replace("instruction", "instr")
 
 
 def scale_of(value: float, unit: str) -> tuple[float, str]:
     """Return the divisor of *value* of a record's unit, and the unit to write after the quotient: ``1e9, GB/s``."""
     base, _, per = unit.partition("/")
-    if unit == "B":
-        return _largest(value, _BINARY)
-    if unit == "B/s":
-        return 1e9, "GB/s"
-    if base == "s":
-        scale, label = _largest(value, _TIMES)
-        return scale, f"{label}/{per}" if per else label
-    if unit in ("cycles", "%", "W"):
-        return 1.0, unit
-    if base == "J":
-        scale, label = _largest(value, _ENERGIES)
-        return scale, f"{label}/{_SINGULAR.get(per, per.removesuffix('s'))}" if per else label
+    if unit in _SCALES or base in ("s", "J"):
+        scale, label = _largest(value, _SCALES.get(unit, _SCALES[base]))
+        return scale, label if unit in _SCALES else f"{label}/{_singular(per)}"
     scale, prefix = _largest(value, _DECIMAL)
-    if unit == "Hz":
-        return scale, f"{prefix}Hz"
-    if per:
-        return scale, f"{prefix}{_SINGULAR.get(base, base.removesuffix('s'))}/{per}"
-    return scale, f"{prefix} {unit}".strip()
+    return scale, f"{prefix}{_singular(base)}/{per}" if per else f"{prefix} {unit}".strip()
+
+
+def _singular(noun: str) -> str:
+    return _SINGULAR.get(noun, noun.removesuffix("s"))
 
 
 def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
@@ -349,14 +368,19 @@ def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float
     return next((s for s in scales if float(f"{abs(value) / s[0]:.3g}") >= 1), scales[-1])
 
 
-def _number(value: float) -> str:
+def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
     """Write with three significant digits; integers in full, tiny values with an exponent."""
-    if value == 0:
-        return "0"
-    exponent = math.floor(math.log10(abs(float(f"{value:.2e}"))))
-    return f"{value:.2e}" if exponent < -3 else f"{value:.{max(0, 2 - exponent)}f}"
+    scale, label = scale_of(value, unit)
+    value /= scale
+    exponent = math.floor(math.log10(abs(float(f"{value:.2e}")))) if value else 0
+    if not value or exponent < -3:
+        return f"{value:.2e}" if value else "0", label
+    number = f"{value:.{max(0, 2 - exponent)}f}"
+    if "." in number and "/" not in unit and unit not in _WITH_ZEROS:
+        number = number.rstrip("0").rstrip(".")
+    return number, label
 
 
-def _trimmed(number: str) -> str:
-    """Remove trailing zeros."""
-    return number.rstrip("0").rstrip(".") if "." in number and "e" not in number else number
+def _decimals(value: float, digits: int) -> int:
+    """Return the decimals for *digits* significant digits of *value*, which is not 0."""
+    return digits - 1 - math.floor(math.log10(abs(value)))

@@ -17,7 +17,7 @@ from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
 from gpureport.text import N90
-from gpureport.units import format_bytes, format_predicted, format_share
+from gpureport.units import format_bytes, format_interval, format_percent
 
 _FEW_FACTS, _MOST_FACTS = 5, 12
 _LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
@@ -94,7 +94,7 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
     for p in predictions:
         rows.append((heading(p.key.workload, p.key.sweep, p.features),))
         rows += [
-            (f"  {feature_name(f)}", format_predicted(f.value, f.ci_low, f.ci_high, short_unit(f.unit)))
+            (f"  {feature_name(f)}", format_interval(f.value, f.ci_low, f.ci_high, short_unit(f.unit), "predicted"))
             for f in p.features
         ]
     title = f"Specification predictions, with 95 % intervals ({N90})"
@@ -108,8 +108,8 @@ def _print_sensitivities(device: Device, predictions: Sequence[Prediction], most
             fact_name(found.fact),
             fact_value(device, found.fact),
             found.kind,
-            format_share(found.uncertainty),
-            format_share(found.effect),
+            format_percent(found.uncertainty, ".2g"),
+            format_percent(found.effect, ".2g"),
             f"{found.share:.0%}",
         )
         for found in ranked(predictions)[:most]
@@ -133,7 +133,7 @@ def _occupancy_rows(predictions: Sequence[Prediction]) -> Iterator[Row]:
                 str(entry.registers_per_work_item),
                 format_bytes(entry.local_memory_bytes),
                 str(entry.groups_per_compute_unit),
-                f"{100 * entry.fraction:.0f} %",
+                format_percent(entry.fraction),
                 entry.limiter,
             ): None
             for p in group

@@ -9,8 +9,8 @@ from gpureport.records.energy import Energy
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Advice, Explanation, Finding
 from gpureport.report.run.unexpected import fitting, remaining_error
-from gpureport.text import N90, off_by
-from gpureport.units import format_bytes, format_interval, format_ratio, format_value
+from gpureport.text import N90
+from gpureport.units import format_bytes, format_interval, format_ratio, format_value, off_by
 
 _NAMES = {"midpoint": "{level} cliff", "n90": "taper (n90)", "plateau": "{level} rate", "peak": "best rate"}
 _WORKLESS = ("B", "B/s", "s", "Hz")

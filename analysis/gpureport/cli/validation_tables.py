@@ -8,7 +8,7 @@ from gpureport.cli.console import print_text
 from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
 from gpureport.report.grouping import grouped
-from gpureport.units import format_interval, format_ratio
+from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio
 from gpureport.validate.residuals import Residual
 from gpureport.validate.targets import KINDS, Summary, TargetResult, summarise
 
@@ -72,7 +72,7 @@ def _cells(residuals: Sequence[Residual]) -> tuple[str, ...]:
         percent(summary.mean),
         percent(summary.p90),
         format_ratio(summary.ratio),
-        "" if summary.inside is None else f"{100 * summary.inside:.0f} %",
+        "" if summary.inside is None else format_percent(summary.inside),
     )
 
 
@@ -91,7 +91,7 @@ def feature_row(residual: Residual) -> str:
 
 def percent(error: float | None) -> str:
     """Write an error in percent."""
-    return "—" if error is None else f"{100 * error:.1f} %"
+    return UNKNOWN if error is None else format_percent(error, ".1f")
 
 
 _NONE = (None, None)
@@ -145,7 +145,7 @@ def _next(point: Residual) -> str:
     if not others or not first:
         return ""
     name = next(name for name, time in point.ceilings_s.items() if time == others[0] and name != point.bottleneck)
-    return f"{name} {100 * others[0] / first:.0f} %"
+    return f"{name} {format_percent(others[0] / first)}"
 
 
 def print_targets(results: Iterable[TargetResult]) -> None:
@@ -167,7 +167,7 @@ def print_targets(results: Iterable[TargetResult]) -> None:
 def result_cells(result: TargetResult) -> tuple[str, str, str]:
     """Write error, limit, and whether the target is reached."""
     target, reached = result.target, result.reached
-    limit = f"≤ {100 * (target.limit(result.kind) or 0.0):.0f} %"
+    limit = f"≤ {format_percent(target.limit(result.kind) or 0.0)}"
     word = {None: "", True: "pass", False: "MISS"}[result.passed]
     if reached is None:
         return "no data", limit, word

@@ -14,7 +14,7 @@ from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, pair, single_na
 from gpureport.explain.point_model import PointModel
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
-from gpureport.text import off_by
+from gpureport.units import off_by
 
 NOTHING_TO_EXPLAIN = log(1.05)
 """A prediction with at most this error needs no explanation."""

@@ -30,7 +30,7 @@ from gpureport.fleet.peers import (
 from gpureport.fleet.schema import Row
 from gpureport.fleet.store import Store
 from gpureport.observe.statistics import Floats
-from gpureport.report.text.words import listed
+from gpureport.text import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,8 @@ from math import expm1
 from statistics import median
 
 from gpureport.fleet.schema import Row
-from gpureport.report.text.words import listed
-from gpureport.units import format_change, format_frequency, format_percent
+from gpureport.text import listed
+from gpureport.units import format_frequency, format_percent
 
 MEMORY, CLOCK = "memory", "clock"
 _OF_HOST = {"launch": "the launch of kernels", "link": "the link to the host"}
@@ -127,17 +127,17 @@ def typical(runs: Sequence[Row]) -> Row:
 def percent(effect: float) -> str:
     """Write an effect on ln(speed) as ``5 % slower`` or ``3 % faster``."""
     share = abs(expm1(effect))
-    return f"{format_percent(share, _digits(share))} {'slower' if effect < 0 else 'faster'}"
+    return f"{format_percent(share, _spec(share))} {'slower' if effect < 0 else 'faster'}"
 
 
 def as_percent(effect: float) -> str:
     """Write an effect on ln(speed) with its sign: ``-4.8 %``."""
     share = expm1(effect)
-    return format_change(share, _digits(share))
+    return format_percent(share, f"+{_spec(share)}")
 
 
-def _digits(share: float) -> int:
-    return 1 if abs(share) < 0.0995 else 0
+def _spec(share: float) -> str:
+    return ".1f" if abs(share) < 0.0995 else ".0f"
 
 
 def _reasons(row: Row) -> set[str]:

@@ -17,14 +17,7 @@ from gpureport import __version__
 from gpureport.files import remove_files, write_file
 from gpureport.fleet.analysis import Figure, Fleet, Outlier, Peers
 from gpureport.fleet.causes import as_percent
-from gpureport.fleet.figures import (
-    MOST_LINES,
-    Strip,
-    Trend,
-    percents,
-    strip_figure,
-    trend_figure,
-)
+from gpureport.fleet.figures import MOST_LINES, Strip, Trend, percents, strip_figure, trend_figure
 from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.schema import Row
 from gpureport.inputs import is_there
@@ -36,7 +29,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.render import Content, rendered, write_filled
 from gpureport.report.text.tables import Table
 from gpureport.text import counted
-from gpureport.units import format_frequency, format_value
+from gpureport.units import format_frequency, format_percent, format_value
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -296,7 +289,7 @@ def _model_figures(fleet: Fleet, number: int) -> Table:
         ends = (format_value(end(each.measured for each in own), unit) for end in (min, max))
         predicted = [each.predicted for each in own if each.predicted]
         text = format_value(median(predicted), unit) if predicted else ""
-        rows.append((name, format_value(usual, unit), f"{100 * spread:.2g} %", " to ".join(ends), text))
+        rows.append((name, format_value(usual, unit), format_percent(spread, ".2g"), " to ".join(ends), text))
     columns = ("key figure", "median", "spread", "range", "predicted")
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 

@@ -20,7 +20,7 @@ from gpureport.observe.statistics import (
 from gpureport.records.keys import Metric
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.units import format_change
+from gpureport.units import format_percent
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +106,7 @@ def _missing(measurement: Measurement) -> list[str]:
     if not measurement.missing_share:
         return []
     late = ", ".join(point.point.label for point in measurement.points if point.late)
-    return [f"Incomplete: {100 * measurement.missing_share:.0f} % of the points have no samples ({late})."]
+    return [f"Incomplete: {format_percent(measurement.missing_share)} of the points have no samples ({late})."]
 
 
 def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) -> list[str]:
@@ -134,5 +134,7 @@ def _warnings(points: list[MeasuredPoint], samples: list[Floats], tick: Floats) 
         warnings.append(f"Times drifted while these points were measured: {', '.join(drifting)}.")
     change = drift(samples, [np.array(point.taken_at_s) for point in points])
     if change is not None:
-        warnings.append(f"Times drifted by {format_change(change)} from the first to the last third of the run.")
+        warnings.append(
+            f"Times drifted by {format_percent(change, '+.0f')} from the first to the last third of the run."
+        )
     return warnings

@@ -20,7 +20,7 @@ from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact
 from gpureport.records.keys import Axis, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes
+from gpureport.units import format_bytes, format_percent
 from gpureport.workloads.grid import part_of_units
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,8 @@ SAME = log(1.25)
 """Neighbouring stretches are joined if their ratios differ by less than 25 %, which is less than any interval."""
 INTERVAL = (
     "Ratios have 95 % intervals. A figure that both devices take from one architecture is one unknown, and its effect "
-    f"cancels. All other figures, and the model's own error ({100 * MODEL:.2g} % on each device), count as independent."
+    f"cancels. All other figures, and the model's own error ({format_percent(MODEL, '.2g')} on each device), count as "
+    "independent."
 )
 _CARD_FACTS = ("clock", "memory.bandwidth", "memory.efficiency", "launch.")
 """Facts that differ between cards, even if two entries list the same figure."""

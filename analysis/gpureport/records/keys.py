@@ -44,6 +44,11 @@ class Axis(Record):
     label: Name
     """Axis label."""
 
+    @property
+    def unit(self) -> str:
+        """Unit of x: ``B``, or empty for a count or an index."""
+        return "B" if self.quantity in ("working_set", "transfer") else ""
+
 
 class SweepKey(Record):
     """Identity of a sweep, shared by its prediction, measurement, observation and findings."""

@@ -22,6 +22,7 @@ from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, 
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
+from gpureport.units import format_percent
 
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
@@ -265,7 +266,7 @@ class Report(Record):
 
     def gaps(self) -> str:
         """Return a sentence about incomplete sweeps; empty if there are none."""
-        sweeps = [f"{key} ({100 * share:.0f} % of its points)" for key, share in self.incomplete.items()]
+        sweeps = [f"{key} ({format_percent(share)} of its points)" for key, share in self.incomplete.items()]
         if not sweeps:
             return ""
         return f"no samples for some points, for lack of time: {_some(sweeps)}; these sweeps give no verdict or advice"
@@ -325,7 +326,7 @@ class Saver:
         """Return the JSON of a curve: that of before if it has the same immutable records."""
         before, text = self._texts.get(records[0].key, ((), ""))
         if list(map(id, before)) != list(map(id, records)):
-            text = _curve_text(records)
+            text = _curve_json(records)
             self._texts[records[0].key] = records, text
         return text
 
@@ -334,7 +335,7 @@ def _growing(report: Report) -> Iterator[Curve]:
     return chain.from_iterable(getattr(report, name) for name in GROWING)
 
 
-def _curve_text(records: Sequence[Curve]) -> str:
+def _curve_json(records: Sequence[Curve]) -> str:
     return json.dumps(packed(records), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -344,7 +345,7 @@ def stored(report: Report) -> dict[str, Any]:
     return {**report.model_dump(mode="json", exclude=set(GROWING)), "curves": list(curves)}
 
 
-def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]], str] = _curve_text) -> None:
+def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]], str] = _curve_json) -> None:
     """Write *report* to *path* completely, or not at all.
 
     The file is diffable: one line for each column of a curve, keys in the order of the model. A partial report, which

@@ -19,7 +19,7 @@ from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.report.figures.charts import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
-from gpureport.report.figures.style import brief, shorten
+from gpureport.report.figures.style import shorten
 from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf_problem, pdfs
 from gpureport.report.pictures import kind_of
@@ -35,13 +35,13 @@ from gpureport.report.text.captions import legend
 from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import (
+    Style,
+    abbreviated,
     format_bandwidth,
     format_bytes,
     format_frequency,
-    format_measured,
-    format_predicted,
+    format_interval,
     format_ratio,
-    format_value,
 )
 
 if TYPE_CHECKING:
@@ -257,9 +257,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         bytes=format_bytes,
         frequency=format_frequency,
         ratio=format_ratio,
-        value=_brief(format_value),
-        measured=_brief(format_measured),
-        predicted=_brief(format_predicted),
+        interval=_interval,
         number=_number,
         breakable=_breakable,
         sentence=sentence,
@@ -299,9 +297,9 @@ def _style(name: str) -> "Markup":
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
-def _brief(write: Callable[..., str]) -> Callable[..., str]:
-    """Make *write* write values for narrow table columns."""
-    return lambda *values: brief(write(*values))
+def _interval(value: float | None, low: float | None, high: float | None, unit: str, style: Style) -> str:
+    """Write a value with its interval for narrow columns of tables."""
+    return format_interval(value, low, high, abbreviated(unit), style)
 
 
 def _number(text: str) -> "Markup":

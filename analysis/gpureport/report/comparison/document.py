@@ -44,13 +44,12 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.speeds import SpeedRow, speed_figure
 from gpureport.report.figures.spreads import spread_figure
 from gpureport.report.figures.strips import strip_figure
-from gpureport.report.figures.style import brief
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
 from gpureport.text import N90
-from gpureport.units import format_value
+from gpureport.units import abbreviated, format_value
 
 NAME = "comparison"
 """Stem of the files."""
@@ -256,7 +255,7 @@ def _baseline_text(contests: Sequence[Contest], baseline: str) -> dict[str, str]
     """Return the speed of the baseline, to show instead of its ratio of one; of several cases the best one."""
     first = contests[0]
     best = best_of(contests, baseline)
-    return {baseline: brief(format_value(best.value, first.metric.value_unit))} if best else {}
+    return {baseline: format_value(best.value, abbreviated(first.metric.value_unit))} if best else {}
 
 
 def _strips(comparison: Comparison) -> Iterator[Picture]:

@@ -1,8 +1,8 @@
 """The table of performance per watt in a comparison."""
 
 from gpureport.compare.records import Comparison
-from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.units import format_value
+from gpureport.report.text.tables import Table
+from gpureport.units import UNKNOWN, format_value
 
 CAPTION = (
     "Measured power: rate and power of the same kernel, which ran back to back for half a second or more. Board limit: "

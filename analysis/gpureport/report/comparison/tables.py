@@ -19,11 +19,21 @@ from gpureport.compare.summary import (
     works,
 )
 from gpureport.report.comparison.words import work_name
-from gpureport.report.figures.style import brief, shorten
+from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped
-from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import family_title, listed, low_to_high
-from gpureport.units import format_half_width, format_percent, format_ratio, format_value
+from gpureport.report.text.tables import Table
+from gpureport.report.text.words import family_title
+from gpureport.text import listed
+from gpureport.units import (
+    RATIO,
+    UNKNOWN,
+    abbreviated,
+    format_interval,
+    format_percent,
+    format_range,
+    format_ratio,
+    format_value,
+)
 
 _MOST_NAMED = 4  # the most machines with a common condition that are named
 _MOST_VALUES = 125  # the most rows of values with separate cases
@@ -100,8 +110,8 @@ def _works_of_few(comparison: Comparison) -> Table:
                 work_name(work),
                 short_regime(work.regime),
                 str(max((len(mean.kernels) for mean in found if mean), default=0)),
-                *(brief(format_value(best.value if best else None, work.unit)) for best in bests),
-                *(ratio_text(mean.ratio if mean else None) for mean in found),
+                *(format_value(best.value if best else None, abbreviated(work.unit)) for best in bests),
+                *(_with_half_width(mean.ratio if mean else None) for mean in found),
                 *((_range_text(found[0]),) if len(others) == 1 else ()),
             )
         )
@@ -117,7 +127,7 @@ def _works_of_few(comparison: Comparison) -> Table:
 def _range_text(mean: MeanRatio | None) -> str:
     if mean is None or len(mean.kernels) < 2:
         return ""
-    return low_to_high(*map(format_ratio, mean.ends))
+    return format_range(mean.ends, format_ratio)
 
 
 def _works_of_many(comparison: Comparison) -> Table:
@@ -149,7 +159,7 @@ def _ends(ratios: Mapping[str, float], values: Mapping[str, float], unit: str) -
     for pick in (max, min):
         name = pick(ratios, key=lambda each: ratios[each])
         yield shorten(name, _NAME)
-        yield brief(format_value(values.get(name), unit))
+        yield format_value(values.get(name), abbreviated(unit))
         yield format_ratio(ratios[name])
 
 
@@ -209,19 +219,14 @@ def _standing_row(
     return (
         first.workload.partition("/")[2],
         f"{len(contests)} cases" if len(contests) > 1 else short_regime(first.regime),
-        *(_value(best, first.metric.value_unit) if best else UNKNOWN for best in bests),
-        *(ratio_text(mean.ratio if mean else None) for mean in ratios),
+        *(_with_half_width(best, first.metric.value_unit) for best in bests),
+        *(_with_half_width(mean.ratio if mean else None) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )
 
 
-def _value(s: Standing, unit: str) -> str:
-    return f"{format_value(s.value, unit)}{format_half_width(s.ci_low, s.ci_high)}"
-
-
-def ratio_text(ratio: RatioEstimate | None) -> str:
-    """Write a ratio, with its interval if there is one."""
-    return UNKNOWN if ratio is None else f"{format_ratio(ratio.value)}{format_half_width(ratio.ci_low, ratio.ci_high)}"
+def _with_half_width(found: Standing | RatioEstimate | None, unit: str = RATIO) -> str:
+    return format_interval(found.value, found.ci_low, found.ci_high, unit, "half-width") if found else UNKNOWN
 
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
@@ -259,7 +264,7 @@ def differences_table(comparison: Comparison) -> Table:
             d.machine,
             d.sweep,
             str(d.points),
-            ratio_text(d.speed),
+            _with_half_width(d.speed),
             f"{d.p_value:.1g}" if d.p_value >= _LEAST_P_VALUE else least,
             _VERDICTS[d.significant],
         )
@@ -292,8 +297,8 @@ def outliers_table(comparison: Comparison) -> Table:
     rows = []
     for name, found in sorted(by_machine.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
         most = max(found, key=lambda d: d.effect)
-        whole = ratio_text(wholes[name].speed) if name in wholes else UNKNOWN
-        rows.append((name, whole, f"{len(found)} of {counts[name]}", most.sweep, ratio_text(most.speed)))
+        whole = _with_half_width(wholes[name].speed) if name in wholes else UNKNOWN
+        rows.append((name, whole, f"{len(found)} of {counts[name]}", most.sweep, _with_half_width(most.speed)))
     columns = ("machine", "all sweeps", "significant", "largest difference", "speed / baseline")
     return Table(columns, tuple(rows), frozenset({"all sweeps", "significant", "speed / baseline"}))
 
@@ -304,7 +309,7 @@ def deviating_sweeps_table(comparison: Comparison) -> Table:
     rows = []
     for sweep, found in sorted(by_sweep.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
         order = sorted(found, key=lambda difference: difference.speed.value)
-        ends = (text for d in (order[0], order[-1]) for text in (ratio_text(d.speed), shorten(d.machine, _NAME)))
+        ends = (text for d in (order[0], order[-1]) for text in (_with_half_width(d.speed), shorten(d.machine, _NAME)))
         rows.append((sweep, str(len(found)), *ends))
     columns = ("sweep", "machines", "slowest", "slowest machine", "fastest", "fastest machine")
     return Table(columns, tuple(rows), frozenset({"machines", "slowest", "fastest"}))

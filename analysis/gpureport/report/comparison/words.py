@@ -9,7 +9,8 @@ from gpureport.compare.records import Comparison, Contest, Difference
 from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
-from gpureport.report.text.words import family_title, listed
+from gpureport.report.text.words import family_title
+from gpureport.text import listed
 from gpureport.units import format_percent, format_ratio, format_value
 
 EQUAL = 0.05
@@ -18,7 +19,9 @@ _FEW = 6  # the most machines with sentences each
 _MOST_SENTENCES = 5  # about many machines
 _NAMED = 3  # the most machines that a title names
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
-_VERDICTS = ("faster", "slower", f"equally fast (within {100 * EQUAL:.0f} %)", "undecided (the interval includes 1)")
+_EQUALLY_FAST = f"equally fast (within {format_percent(EQUAL)})"
+_VERDICTS = ("faster", "slower", _EQUALLY_FAST, "undecided (the interval includes 1)")
+
 _PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
 
 
@@ -126,7 +129,7 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
     if len(found) > 1:
         slowest, *_, fastest = found
         if found[fastest] / found[slowest] - 1 < EQUAL:
-            yield f"{len(found)} machines are equally fast overall (within {100 * EQUAL:.0f} %)."
+            yield f"{len(found)} machines are equally fast overall (within {format_percent(EQUAL)})."
         else:
             yield f"Overall, {_ranking(comparison, found, fastest, slowest)}."
     missing = [machine.name for machine in comparison.machines if machine.name not in found]
@@ -156,7 +159,7 @@ def _ranking(comparison: Comparison, found: Mapping[str, float], fastest: str, s
 
 def _times(ratio: float, baseline: str) -> str:
     if abs(ratio - 1) < EQUAL:
-        return f"within {100 * EQUAL:.0f} % of {baseline}"
+        return f"within {format_percent(EQUAL)} of {baseline}"
     return f"{format_ratio(ratio)} times as fast as {baseline}"
 
 

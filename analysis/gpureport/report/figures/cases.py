@@ -8,7 +8,7 @@ from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting, shorten
 from gpureport.report.figures.theme import across, dots, inches, value_ticks, write_above, write_title
 from gpureport.report.run.curves import CurveRecords, seen_word
-from gpureport.units import format_ratio, scale_of
+from gpureport.units import abbreviated, format_ratio, scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ def _draw(axis: "Axes", curve: CurveRecords, labels: Sequence[str]) -> None:
 
 
 def _scale(curve: CurveRecords) -> tuple[float, str]:
-    return scale_of(max(heights(curve)), curve.value_unit)
+    return scale_of(max(heights(curve)), abbreviated(curve.value_unit))
 
 
 def _observed(curve: CurveRecords, labels: Sequence[str]) -> dict[str, ObservedPoint]:

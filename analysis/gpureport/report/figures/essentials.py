@@ -39,7 +39,7 @@ from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, is_certain_n90, reading_units
 from gpureport.spec.models import Cache, Device
-from gpureport.units import format_bytes, format_value
+from gpureport.units import format_bytes, format_pair, format_percent, format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -236,16 +236,16 @@ def _label(axis: "Axes", curves: Iterable[CurveRecords], units: int) -> None:
 
 def _cliffs(record: Observation | Prediction) -> list[FeatureMark]:
     """Return the marks of the cliffs of caches, with onset and midpoint as texts."""
-    onsets = {each.level: format_value(each.value, each.unit) for each in record.features if each.position == "onset"}
+    onsets = {each.level: each.value for each in record.features if each.position == "onset"}
     middles = [each for each in record.features if each.position == "midpoint" and not each.level.is_unexplained]
     found = []
     for middle in middles:
         own = [each for each in record.features if each.feature == "cliff" and each.level == middle.level]
-        value, onset = format_value(middle.value, middle.unit), onsets.get(middle.level, "")
-        number, _, unit = onset.partition(" ")
-        both = f"{number if value.endswith(f' {unit}') else onset}, {value}"
+        texts, onset = [format_value(middle.value, middle.unit)], onsets.get(middle.level)
+        if onset:
+            texts.insert(0, format_pair(onset, middle.value, middle.unit, joint=", "))
         marks = feature_marks(own, drawable(record.points))
-        found += [replace(mark, texts=(both, value) if onset else (value,)) for mark in marks]
+        found += [replace(mark, texts=tuple(texts)) for mark in marks]
     return found
 
 
@@ -291,7 +291,7 @@ def _draw_work(rows: "Axes", axis: "Axes", drawn: Essentials) -> None:
         axis.plot(line.items, line.shares, color=colour, linewidth=0.8, linestyle="-" if line.observed else DASHED)
     axis.set_ylim(0, _MOST_SHARE)
     axis.yaxis.set_major_locator(FixedLocator([0, 0.5, _FULL, 1.2]))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_percent(value)))
     axis.set_xlabel("work-items", labelpad=1)
     axis.set_ylabel("throughput", size=SMALL_PT, labelpad=1)
     _draw_n90(rows, drawn.work)

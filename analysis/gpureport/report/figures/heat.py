@@ -224,14 +224,15 @@ def _cells(
                 colour = to_hex(colours(norm(ratio)))
                 corners = np.array([(0, 0.04), (right, 0.04), (right, 0.96), (0, 0.96), (0, 0.04)])
                 cells.append((colour, Path(corners + np.array((column, line)), closed=True)))
-                text, ink = _ratio_text(ratio, grid.width), INK if relative_luminance(colour) > _BRIGHT else "#FFFFFF"
+                text = _fitting_ratio(ratio, grid.width)
+                ink = INK if relative_luminance(colour) > _BRIGHT else "#FFFFFF"
             if text:
                 axis.text(column + 0.5, line + 0.5, text, size=SMALL_PT, color=ink, ha="center", va="center_baseline")
     for colour, found in grouped(cells).items():
         axis.add_patch(PathPatch(Path.make_compound_path(*found), facecolor=colour, linewidth=0))
 
 
-def _ratio_text(ratio: float, width: float) -> str:
+def _fitting_ratio(ratio: float, width: float) -> str:
     """Write a ratio with the digits that fit; empty if it would be rounded too far."""
     texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.2f}".removeprefix("0") if ratio < 1 else f"{ratio:.1f}")
     near = (text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)

@@ -79,10 +79,10 @@ def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> 
 def _mark(kind: Feature, found: dict[str, tuple[float, float, float, CurveFeature]]) -> FeatureMark:
     main, low, high, feature = found[_MAIN[kind]]
     places = [where for where, *_ in found.values()]
-    value = format_value(feature.value, feature.unit)
+    unit = "" if feature.unit == "work-items" else feature.unit
+    value = format_value(feature.value, unit)
     level = "unexplained" if feature.level.is_unexplained else str(feature.level).removesuffix(" partition")
-    items = value.removesuffix(" work-items")
-    taper = (f"n90 {items}", items)
+    taper = (f"n90 {value}", value)
     cliff = (f"{level} cliff {value}", f"{level} {value}", value)
     return FeatureMark(kind, min(places), main, max(places), low, high, cliff if kind == "cliff" else taper)
 

@@ -125,7 +125,7 @@ def _marked(curve: CurveRecords) -> dict[Basis, Prediction | Observation]:
 
 def x_text(curve: CurveRecords) -> Callable[[float], str]:
     """Return the format of powers of two on the curve's x axis."""
-    if curve.axis.quantity in ("working_set", "transfer"):
+    if curve.axis.unit == "B":
         return format_bytes
     if curve.is_work_group:
         return lambda value: str(round(value))

@@ -78,11 +78,6 @@ def readable(colour: str) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
 
 
-def brief(text: str) -> str:
-    """Abbreviate long units."""
-    return text.replace(" work-items", " items").replace("instruction", "instr")
-
-
 def decimal_ticks(low: float, high: float, most: int = 8) -> list[float]:
     """Return at most *most* round numbers within *low* … *high*: 1-2-5, or powers of ten."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

@@ -18,7 +18,6 @@ from gpureport.report.figures.style import (
     MUTED,
     SMALL_PT,
     WIDTH_IN,
-    brief,
     decimal_ticks,
     fitted,
     linear_ticks,
@@ -26,7 +25,7 @@ from gpureport.report.figures.style import (
     readable,
     text_in,
 )
-from gpureport.units import scale_of
+from gpureport.units import abbreviated, scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,7 +211,7 @@ def value_axis(axis: "Axes", unit: str, *, zero: bool, most: int = 5) -> None:
         axis.set_yscale("log")
     ends = low / 1.2 if logarithmic else 0, high * (1.2 if logarithmic else 1.12)
     axis.set_ylim(*ends)
-    label = value_ticks(axis.yaxis, ends, scale_of(high, unit), logarithmic=logarithmic, most=most)
+    label = value_ticks(axis.yaxis, ends, scale_of(high, abbreviated(unit)), logarithmic=logarithmic, most=most)
     axis.annotate(
         label,
         (0, 1),
@@ -239,7 +238,7 @@ def value_ticks(
     axis.set_minor_locator(NullLocator())
     divisor, label = scale
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}"))
-    return brief(label)
+    return label
 
 
 def inches(axis: "Axes") -> tuple[float, float]:

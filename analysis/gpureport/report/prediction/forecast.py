@@ -8,10 +8,10 @@ from gpureport.predict.outlook import Outlook, best_point, outlooks
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.prediction import Prediction
 from gpureport.report.grouping import grouped
-from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
+from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
-from gpureport.units import format_bandwidth, format_bytes, format_frequency, format_predicted, format_value
+from gpureport.units import UNKNOWN, format_bandwidth, format_bytes, format_frequency, format_interval, format_value
 
 COPIES = "The limit of DRAM is that of a copy: kernels that only read or only write may be faster."
 
@@ -57,7 +57,7 @@ def ceiling_name(ceiling: Ceiling) -> str:
 
 def value_of(ceiling: Ceiling) -> str:
     """Write a ceiling with its interval."""
-    return format_predicted(ceiling.value, ceiling.ci_low, ceiling.ci_high, ceiling.unit)
+    return format_interval(ceiling.value, ceiling.ci_low, ceiling.ci_high, ceiling.unit, "predicted")
 
 
 def _capacity(ceiling: Ceiling) -> str:
@@ -96,7 +96,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
     rows = (
         (
             each.workload,
-            format_predicted(each.value, each.ci_low, each.ci_high, each.unit),
+            format_interval(each.value, each.ci_low, each.ci_high, each.unit, "predicted"),
             ceiling_label(each.bottleneck),
             cliffs_text(each),
             taper_text(each),
@@ -111,8 +111,8 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
 def best_text(prediction: Prediction) -> str:
     """Write the best of a sweep with its interval."""
     best = best_point(prediction)
-    return format_predicted(
-        best.value, best.value / best.spread, best.value * best.spread, prediction.metric.value_unit
+    return format_interval(
+        best.value, best.value / best.spread, best.value * best.spread, prediction.metric.value_unit, "predicted"
     )
 
 
@@ -153,4 +153,4 @@ def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:
 
 
 def _with_interval(feature: CurveFeature) -> str:
-    return format_predicted(feature.value, feature.ci_low, feature.ci_high, feature.unit)
+    return format_interval(feature.value, feature.ci_low, feature.ci_high, feature.unit, "predicted")

@@ -10,10 +10,10 @@ from gpureport.findings.bottlenecks import KIND_TEXTS, Kind, ceiling_text, kind_
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point
 from gpureport.report.grouping import grouped
-from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, over, ratio_text
+from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, over, with_factor
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import listed, low_to_high
-from gpureport.units import format_ratio, format_value
+from gpureport.text import listed
+from gpureport.units import format_range, format_ratio, format_value
 
 EQUAL = log1p(0.05)
 """Largest logarithm of a ratio that counts as equal."""
@@ -152,7 +152,7 @@ def impact_table(first: DevicePredictions, other: DeviceComparison, found: Itera
         (
             KIND_TEXTS[effect.bottleneck],
             str(len(effect.kernels)),
-            ratio_text(effect.ratio),
+            with_factor(effect.ratio),
             _range_text(effect),
             *_example(effect, first, other),
         )
@@ -164,7 +164,7 @@ def impact_table(first: DevicePredictions, other: DeviceComparison, found: Itera
 
 def _range_text(effect: Effect) -> str:
     """Write the lowest and the highest ratio of a kernel; empty for one kernel."""
-    return low_to_high(*map(format_ratio, effect.ends)) if len(effect.kernels) > 1 else ""
+    return format_range(effect.ends, format_ratio) if len(effect.kernels) > 1 else ""
 
 
 def _example(effect: Effect, first: DevicePredictions, other: DeviceComparison) -> tuple[str, str, str]:
@@ -188,7 +188,7 @@ def effects_table(first: DevicePredictions, other: DeviceComparison) -> Table:
             ceiling_text(effect.bottleneck),
             ceiling_text(effect.other_bottleneck),
             str(len(effect.kernels)),
-            ratio_text(effect.ratio),
+            with_factor(effect.ratio),
             _range_text(effect),
             _kernel_names(effect.kernels),
         )

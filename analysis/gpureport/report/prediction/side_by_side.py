@@ -9,15 +9,13 @@ from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import Outlook, is_shown, outlooks
-from gpureport.records.keys import Axis
 from gpureport.records.prediction import Prediction
 from gpureport.report.prediction.forecast import best_text, cliffs_text, joined, taper_text, value_of
-from gpureport.report.text.tables import UNKNOWN, Table
+from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes, format_ratio, format_value
+from gpureport.units import RATIO, UNKNOWN, format_interval, format_ratio, format_value
 
 _KINDS = ("bandwidth", "latency", "rate", "launch", "transfer", "per watt")
-_WIDE = 1.5  # half-width from which on an interval is written as a factor
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: boo
         (
             f"{name}, {contrast.key.sweep}" if names.count(name) > 1 else name,
             *(best[contrast.key] for best in bests),
-            ratio_text(contrast.best),
+            with_factor(contrast.best),
             ceiling_label(contrast.first_bottleneck),
             ceiling_label(contrast.other_bottleneck),
             *((by_size(contrast),) if sizes else ()),
@@ -108,11 +106,9 @@ def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: boo
     return Table(columns, tuple(rows), frozenset(columns[1:4]))
 
 
-def ratio_text(ratio: PredictedRatio) -> str:
-    """Write a ratio with its interval, which is symmetric in log: ``0.52 (factor 1.7)``."""
-    factor = ratio.ci_high / ratio.value
-    interval = f"±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < _WIDE else f"(factor\xa0{factor:.2g})"
-    return f"{format_ratio(ratio.value)} {interval}"
+def with_factor(ratio: PredictedRatio) -> str:
+    """Write a ratio with its interval: ``0.52 (factor 1.7)``."""
+    return format_interval(ratio.value, ratio.ci_low, ratio.ci_high, RATIO, "factor")
 
 
 def by_size(contrast: Contrast) -> str:
@@ -123,7 +119,7 @@ def by_size(contrast: Contrast) -> str:
     if len(found) < 2:
         return ""
     ends = (
-        f"{format_ratio(a.ratio.value)} up to {size_text(contrast.axis, sqrt(a.end * b.start))}"
+        f"{format_ratio(a.ratio.value)} up to {format_value(sqrt(a.end * b.start), contrast.axis.unit)}"
         for a, b in pairwise(found)
     )
     return ", ".join((*ends, f"{format_ratio(found[-1].ratio.value)} beyond"))
@@ -136,18 +132,13 @@ def _of_cases(points: Sequence[RatioPoint]) -> str:
     return " to ".join(f"{format_ratio(point.ratio.value)} ({point.label})" for point in (low, high))
 
 
-def size_text(axis: Axis, x: float) -> str:
-    """Write a position on the axis of a sweep over sizes."""
-    return format_bytes(x) if axis.quantity in ("working_set", "transfer") else format_value(x, "").strip()
-
-
 def stretch_table(first: DevicePredictions, other: DeviceComparison) -> Table:
     """List the ranges of each sweep with a nearly constant ratio, with the bottlenecks of both devices."""
     rows = [
         (
             contrast.key.workload if not number else "",
-            f"{size_text(contrast.axis, stretch.start)} to {size_text(contrast.axis, stretch.end)}",
-            ratio_text(stretch.ratio),
+            " to ".join(format_value(end, contrast.axis.unit) for end in (stretch.start, stretch.end)),
+            with_factor(stretch.ratio),
             ceiling_label(stretch.first_bottleneck),
             ceiling_label(stretch.other_bottleneck),
         )

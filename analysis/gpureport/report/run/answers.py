@@ -18,7 +18,8 @@ from gpureport.report.run.curves import CurveRecords, FindingPair, level_of, mos
 from gpureport.report.run.decisions import amount_of_work, most_frequent, working_set
 from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import EXCEEDED, Limit, limits
-from gpureport.report.text.words import agreement, kernel_name, listed, shortlist
+from gpureport.report.text.words import agreement, kernel_name
+from gpureport.text import listed, shortlist
 from gpureport.units import format_percent
 
 

@@ -1,22 +1,21 @@
 """The tables of the appendix: methods, environment, what was skipped, sources, timings."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from string import ascii_uppercase
 
 from gpureport.findings.advice import shape_of
 from gpureport.predict.occupancy import compiled_resources, too_many_registers
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.report import Clock, Report
+from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.trust import examples
 from gpureport.report.run.values import value_at
 from gpureport.report.text.captions import clock_readings
-from gpureport.report.text.tables import UNKNOWN, Table, span
-from gpureport.report.text.words import low_to_high
+from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
 from gpureport.text import sentence
-from gpureport.units import format_bytes, format_frequency, format_time
+from gpureport.units import UNKNOWN, format_bytes, format_frequency, format_range, format_time
 
 _LONGEST = 10  # longest steps in the table of timings
 _SIZES = (("width", "height"), *((name,) for name in ("count", "bytes", "vectors", "tiles", "addresses", "groups")))
@@ -63,9 +62,9 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
         str(len(found)),
         str(len(timed)),
         str(sum(counts)),
-        span(counts),
+        format_range(counts),
         ", ".join(sorted({point.method for point in timed})) or UNKNOWN,
-        span([point.dispatches_per_sample for point in timed]),
+        format_range([point.dispatches_per_sample for point in timed]),
         UNKNOWN if not checks else "correct" if all(checks) else "WRONG",
         format_time(duration_s) if duration_s else UNKNOWN,
     )
@@ -91,7 +90,7 @@ def _sizes(cases: Sequence[str]) -> str:
     values = grouped((name, int(value)) for name, value in re.findall(r"(\w+) = (\d+)", " ".join(cases)))
     names = next((names for names in _SIZES if values.keys() >= set(names)), ())
     if names:
-        return ", ".join(f"{name} {span(values[name])}" for name in names)
+        return ", ".join(f"{name} {format_range(values[name])}" for name in names)
     return " … ".join(dict.fromkeys((*cases[:1], *cases[-1:])))
 
 
@@ -104,12 +103,6 @@ def timings_table(report: Report) -> Table:
     rows = [(stage, "all", format_time(s)) for stage, s in sorted(stages.items(), key=lambda item: -item[1])]
     rows += [(timing.stage, timing.workload, format_time(timing.seconds)) for timing in longest]
     return Table(("stage", "workload", "time"), tuple(rows), frozenset({"time"}))
-
-
-def _clock_rows(clocks: Iterable[Clock]) -> Iterator[tuple[str, str]]:
-    """Yield one row for each clock, with the range of its readings."""
-    for name, values in clock_readings(clocks).items():
-        yield name, low_to_high(format_frequency(min(values)), format_frequency(max(values)))
 
 
 def environment_table(report: Report) -> Table:
@@ -125,7 +118,7 @@ def environment_table(report: Report) -> Table:
         ("device version", present.version),
         ("compute units reported", str(present.compute_units)),
         ("clock reported", format_frequency(present.clock_hz)),
-        *_clock_rows(machine.clocks),
+        *((name, format_range(read, format_frequency)) for name, read in clock_readings(machine.clocks).items()),
         *machine.vendor_facts.items(),
         ("global memory", format_bytes(present.global_memory_bytes)),
         ("largest allocation", format_bytes(present.max_allocation_bytes)),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.measurement import Compilation
 from gpureport.records.report import Report
-from gpureport.report.text.tables import UNKNOWN, Table, span
+from gpureport.report.text.tables import Table
 from gpureport.report.text.words import TIMES, with_names
-from gpureport.units import format_bytes
+from gpureport.units import UNKNOWN, format_bytes, format_pair, format_range
 
 _WARNING = re.compile(r"\b(warning|error|remark)\b", re.IGNORECASE)
 _ROUTINE = re.compile(
@@ -59,10 +59,10 @@ def _row(found: Sequence[Compilation], evidence: CodeEvidence | None) -> tuple[s
     spilled = [entry.private_bytes if entry.spill_bytes is None else entry.spill_bytes for entry in found]
     return (
         code.form if code else UNKNOWN,
-        span(_known(entry.registers_per_work_item for entry in found)),
+        format_range(_known(entry.registers_per_work_item for entry in found)),
         _bytes(_known(spilled)),
         _bytes(_known(entry.local_memory_bytes for entry in found)),
-        span(_known(entry.wave_size for entry in found)),
+        format_range(_known(entry.wave_size for entry in found)),
         _accesses(code.global_loads if code else {}),
         _accesses(code.global_stores if code else {}),
         *(_both(*part) for part in _parts(evidence)),
@@ -74,11 +74,7 @@ def _known(values: Iterable[int | None]) -> list[int]:
 
 
 def _bytes(values: Sequence[float]) -> str:
-    if not values:
-        return UNKNOWN
-    low, high = format_bytes(min(values)), format_bytes(max(values))
-    unit = high.partition(" ")[2]
-    return low if low == high else f"{low.removesuffix(f' {unit}')} to {high}"
+    return format_pair(min(values), max(values), "B") if values else UNKNOWN
 
 
 def _accesses(by_width: Mapping[int, int]) -> str:

@@ -19,10 +19,9 @@ from gpureport.observe.disturbance import (
 from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import listed
-from gpureport.text import sentence
-from gpureport.units import format_count, format_frequency, format_percent
+from gpureport.report.text.tables import Table
+from gpureport.text import listed, sentence
+from gpureport.units import UNKNOWN, format_count, format_frequency, format_percent
 
 AFFECTED = 0.25
 """Share of a point's samples that may be disturbed before its median counts as affected; half would change it."""

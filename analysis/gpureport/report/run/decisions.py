@@ -20,9 +20,10 @@ from gpureport.report.run import kernels as own_kernels
 from gpureport.report.run.curves import CurveRecords, is_certain, is_certain_n90, reading_units, specified_values
 from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
-from gpureport.report.text.words import family_name, listed, low_to_high
+from gpureport.report.text.words import family_name
 from gpureport.spec.models import Cache, Device
-from gpureport.units import format_bytes, format_percent, format_ratio, format_value, rounded_bytes
+from gpureport.text import listed
+from gpureport.units import format_bytes, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
 _PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
@@ -104,12 +105,16 @@ def usable_sentence(report: Report) -> str:
     cache = report.device.caches[-1] if found else None
     if not found or not cache or found.size_bytes >= _MOST * cache.capacity_bytes:
         return ""
-    size, low, high = (rounded_bytes(end, 2) for end in (found.size_bytes, found.low_bytes, found.high_bytes))
+    size, low, high = (_two_digits_of_mib(end) for end in (found.size_bytes, found.low_bytes, found.high_bytes))
     return (
         f"Usable {cache.name}: one thread can use about {size} of {format_bytes(cache.capacity_bytes)}. "
         "There, the latency of dependent loads is half-way to that of memory (logarithmic; a quarter at "
         f"{low}, three quarters at {high})."
     )
+
+
+def _two_digits_of_mib(size: float) -> str:
+    return format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20)
 
 
 @dataclass(frozen=True)
@@ -460,8 +465,8 @@ def _reached(known: Iterable[Limit], figures: Iterable[KeyFigure], device_bandwi
     if not copy or not rates:
         return ""
     shares = [rate / (copy * device_bandwidth) for rate in rates]
-    span = low_to_high(format_percent(min(shares)), format_percent(max(shares)))
-    return f"Memory-bound kernels reach {span} of copy bandwidth (median {format_percent(median(shares))})."
+    reached = format_range(shares, format_percent)
+    return f"Memory-bound kernels reach {reached} of copy bandwidth (median {format_percent(median(shares))})."
 
 
 def _efficiency(known: Sequence[Limit]) -> str:

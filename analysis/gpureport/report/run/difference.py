@@ -4,7 +4,7 @@ from math import sqrt
 
 from gpureport.findings.verdicts import grade
 from gpureport.records.finding import Finding, Verdict
-from gpureport.units import format_interval, format_ratio, format_value
+from gpureport.units import format_ratio, format_value, interval_parts
 
 _AS_PREDICTED = "as predicted"
 _SAME = 0.005
@@ -14,7 +14,7 @@ _FACTOR, _WIDE = 2.0, 1.5
 def value_text(finding: Finding) -> str:
     """Write an observed value with the digits that its interval supports, three at most."""
     plain = format_value(finding.observed, finding.unit)
-    supported = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit).partition(" (")[0]
+    supported, _ = interval_parts(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
     return min(supported, plain, key=len)
 
 

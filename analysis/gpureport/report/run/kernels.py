@@ -9,10 +9,10 @@ from gpureport.records.report import Report
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.limits import EXCEEDED, Limit, limits, unexplained_note
 from gpureport.report.run.sweep_blocks import Block
-from gpureport.report.text.tables import UNKNOWN, Table
+from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name
 from gpureport.text import N90
-from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.units import UNKNOWN, format_bytes, format_percent, format_ratio, format_value
 
 _MOST = 12
 """Changes of all kernels that the table lists."""
@@ -53,7 +53,7 @@ def _answer(report: Report, limit: Limit) -> str:
 
 
 def _share(share: float) -> str:
-    return format_percent(share, 1 if share < _SMALL else 0)
+    return format_percent(share, ".1f" if share < _SMALL else ".0f")
 
 
 def _gain(advice: Advice) -> str:

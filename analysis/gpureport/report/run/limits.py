@@ -9,8 +9,8 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.report.run.curves import CurveRecords
-from gpureport.report.text.tables import UNKNOWN, Table, occupancy_text
-from gpureport.units import format_percent, format_value
+from gpureport.report.text.tables import Table, occupancy_text
+from gpureport.units import UNKNOWN, format_percent, format_value
 
 _SIZES = ("working_set", "work_items")
 EXCEEDED = "The limit is higher than the model assumes, or the kernel needs less of the limiting resource."

@@ -1,27 +1,27 @@
 """The compact tables of the chapters: cliffs, tapers, work-group shapes and the largest deviations."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from gpureport.findings.advice import FamilyAdvice
-from gpureport.records.finding import Finding, Verdict
+from gpureport.records.finding import Finding
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
-from gpureport.report.figures.style import brief, shorten
+from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, specified_values, verdicts
-from gpureport.report.text.tables import UNKNOWN, Table
+from gpureport.report.text.tables import Table
 from gpureport.report.text.words import (
     agreeing,
+    best_sample,
     family_name,
     feature_text,
     kernel_name,
-    low_to_high,
     observed_head,
-    observed_text,
     seen_in,
     set_of,
 )
-from gpureport.units import format_interval, format_predicted, format_ratio, format_value
+from gpureport.units import UNKNOWN, abbreviated, format_interval, format_range, format_ratio, format_value
 
 _LONGEST_FEATURE = 120
 
@@ -46,10 +46,10 @@ def cliff_table(report: Report, found: Iterable[CurveRecords]) -> Table:
             _level(f.level),
             f.key.workload,
             format_value(onset.observed, onset.unit) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
-            format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit),
+            format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit, "predicted"),
             format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
             format_ratio(f.ratio),
-            verdict_text(f.verdict),
+            f"{f.verdict.mark} {f.verdict}",
         )
         for f in sorted(mains, key=lambda f: (order.get(f.level, len(order)), f.observed is None))
     )
@@ -92,11 +92,6 @@ def _level(level: Level) -> str:
     return "unexplained transition" if level.is_unexplained else str(level)
 
 
-def verdict_text(verdict: Verdict) -> str:
-    """Write a verdict with its sign."""
-    return f"{verdict.mark} {verdict}"
-
-
 def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
     """List the range of work that kernels of a family need for 90 % of their peak."""
     families = grouped((f.key.family, f) for f in specified_values((c for c in found if not c.is_transfer), "n90"))
@@ -117,10 +112,7 @@ def taper_table(report: Report, found: Iterable[CurveRecords]) -> Table:
 
 
 def _span(values: Iterable[float | None], unit: str = "") -> str:
-    known = [value for value in values if value]
-    if not known:
-        return UNKNOWN
-    return low_to_high(format_value(min(known), unit), format_value(max(known), unit))
+    return format_range([value for value in values if value], partial(format_value, unit=unit))
 
 
 def _largest_deviation(mains: Iterable[Finding]) -> str:
@@ -137,9 +129,16 @@ def shape_table(report: Report, advice: Iterable[FamilyAdvice]) -> Table:
     rows = []
     for family in advice:
         worst = max(family.variants, key=lambda variant: variant.gain)
-        span = low_to_high(format_ratio(min(v.gain for v in family.variants)), format_ratio(worst.gain))
-        rows.append((family_name(report, family.family), str(len(family.variants)), set_of(family), span, worst.name))
+        gains = format_range([variant.gain for variant in family.variants], format_ratio)
+        rows.append((family_name(report, family.family), str(len(family.variants)), set_of(family), gains, worst.name))
     return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
+
+
+def _observed(finding: Finding) -> str:
+    """Write an observed value with its interval; fitted values also get the best sample."""
+    unit = abbreviated(finding.unit)
+    value = format_interval(finding.observed, finding.ci_low, finding.ci_high, unit)
+    return "; ".join(filter(None, (value, best_sample(finding, unit))))
 
 
 def deviations_table(report: Report) -> Table:
@@ -149,10 +148,10 @@ def deviations_table(report: Report) -> Table:
         (
             kernel_name(report, f.key),
             shorten(feature_text(f), _LONGEST_FEATURE),
-            brief(format_predicted(f.predicted, f.predicted_low, f.predicted_high, f.unit)),
-            brief(observed_text(f)),
+            format_interval(f.predicted, f.predicted_low, f.predicted_high, abbreviated(f.unit), "predicted"),
+            _observed(f),
             format_ratio(f.ratio),
-            verdict_text(f.verdict),
+            f"{f.verdict.mark} {f.verdict}",
             agreeing(row.verdicts),
         )
         for row in verdicts(report)

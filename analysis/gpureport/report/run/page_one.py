@@ -17,15 +17,16 @@ from gpureport.report.run import statements, trust
 from gpureport.report.run.conditions import load_sentences, other_load
 from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.decisions import Decision, decisions, usable_sentence
-from gpureport.report.text.tables import UNKNOWN
-from gpureport.report.text.words import listed, low_to_high
 from gpureport.spec.models import Device
-from gpureport.text import sentence
+from gpureport.text import listed, sentence
 from gpureport.units import (
-    format_estimate,
+    UNKNOWN,
     format_frequency,
+    format_interval,
+    format_pair,
     format_percent,
     format_value,
+    interval_parts,
 )
 from gpureport.workloads.matrix.formats import FORMATS
 from gpureport.workloads.matrix.units import UNITS
@@ -294,7 +295,9 @@ def _row(figure: KeyFigure, *, assumed: bool) -> FigureRow:
     predicted, measured = figure.predicted, figure.measured
     unusual = bool(figure.unpredicted or figure.unusual)
     listed = [each.specification for each in (figure.nearer, figure) if each and each.specification]
-    value = format_estimate(measured.value, measured.low, measured.high, figure.unit) if measured else UNKNOWN
+    value = UNKNOWN
+    if measured:
+        value = format_interval(measured.value, measured.low, measured.high, figure.unit, "estimate")
     return FigureRow(
         name=figure.name,
         workload=figure.origin.key.workload if figure.origin else "",
@@ -312,10 +315,10 @@ def _prediction(figure: KeyFigure) -> str:
     values = [each.predicted for each in (figure.nearer, figure) if each and each.predicted]
     first, last = values[0], values[-1]
     if first is last:
-        return format_estimate(last.value, last.low, last.high, figure.unit)
+        return format_interval(last.value, last.low, last.high, figure.unit, "estimate")
     (low, _), (_, high) = first.ends, last.ends
-    *_, interval = format_estimate(last.value, low, high, figure.unit).partition(" (")
-    return f"{_span([first.value, last.value], figure.unit)}{' (' if interval else ''}{interval}"
+    _, interval = interval_parts(last.value, low, high, figure.unit, "estimate")
+    return f"{_span([first.value, last.value], figure.unit)} {interval}".rstrip()
 
 
 def _range(figure: KeyFigure) -> str:
@@ -325,9 +328,7 @@ def _range(figure: KeyFigure) -> str:
 
 def _span(values: Sequence[float], unit: str) -> str:
     """Write the least and the most of *values*, one or more."""
-    least, most = (format_value(end(values), unit) for end in (min, max))
-    number, _, label = least.partition(" ")
-    return low_to_high(number if most.endswith(f" {label}") and least != most else least, most)
+    return format_pair(min(values), max(values), unit)
 
 
 def trust_sentences(report: Report) -> Iterator[str]:
@@ -381,4 +382,4 @@ def _numbers(found: ErrorStatistics) -> str:
 
 def _percent(share: float) -> str:
     """Write a share in percent, with a decimal below 10 %."""
-    return format_percent(share, 1 if share < 0.1 else 0)
+    return format_percent(share, ".1f" if share < 0.1 else ".0f")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpureport.findings.residency import ResidentGroups, resident_groups
 from gpureport.records.report import Report
 from gpureport.report.run.sweep_blocks import Block
-from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.units import format_bytes
+from gpureport.report.text.tables import Table
+from gpureport.units import UNKNOWN, format_bytes
 
 _COLUMNS = ("work-group", "registers", "local memory", "limited by", "predicted groups", "counted groups", "ratio")
 

@@ -14,9 +14,9 @@ from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, curves
 from gpureport.report.run.unexpected import explanation_text
-from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import feature_text, fitted_text
-from gpureport.units import format_ratio, format_value
+from gpureport.report.text.tables import Table
+from gpureport.report.text.words import best_sample, feature_text
+from gpureport.units import UNKNOWN, format_ratio, format_value
 
 _FEW, _FEW_FEATURES = 4, 2  # the most times and features that are listed one by one
 _AGREES, _WITHIN = "They agree.", "The difference is within the interval."
@@ -188,7 +188,7 @@ def _feature_value(name: str, finding: Finding) -> str:
         "none" if value is None else format_value(value, finding.unit)
         for value in (finding.observed, finding.predicted)
     )
-    fitted = f" ({text})" if (text := fitted_text(finding)) else ""
+    fitted = f" ({text})" if (text := best_sample(finding)) else ""
     return f"{name}, {feature_text(finding)}: {published}{fitted} published, {ours} predicted."
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import HERE, KINDS, MEDIAN_TO_SIGMA, MODEL, RULES, ranked
@@ -11,12 +12,14 @@ from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.run.values import fact_name, fact_value
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import kernel_name, listed
-from gpureport.units import format_percent, format_share, format_time
+from gpureport.report.text.words import kernel_name
+from gpureport.text import listed
+from gpureport.units import format_percent, format_time
 
 _MOST = 10  # rows, names
 _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
+_share = partial(format_percent, spec=".2g")
 
 
 def sensitivity_table(report: Report) -> Table:
@@ -36,7 +39,7 @@ def sensitivity_table(report: Report) -> Table:
 def _cells(found: Sensitivity | None) -> tuple[str, ...]:
     if found is None:
         return ("", "", "")
-    return format_share(found.uncertainty), format_share(found.effect), format_percent(found.share)
+    return _share(found.uncertainty), _share(found.effect), format_percent(found.share)
 
 
 def _of(report: Report, kind: str) -> list[Prediction]:
@@ -45,14 +48,13 @@ def _of(report: Report, kind: str) -> list[Prediction]:
 
 def rules_table() -> Table:
     """List the assumed uncertainties of inputs, with sources."""
-    rows = [(rule.what, format_share(rule.published), format_share(rule.assumed), rule.source) for rule in RULES]
-    kinds = ", ".join(f"{kind} {format_share(share)}" for kind, share in KINDS.items() if kind != "assumed")
-    rows.append(("all others", "", format_share(KINDS["assumed"]), f"by kind: {kinds} (assumed)"))
-    rows.append(
-        ("measured by the run itself", format_share(HERE), "", "two runs on two H200: 90 % of results within 1.2 %")
-    )
-    half = f"half of published times are within {100 * MODEL / MEDIAN_TO_SIGMA:.1f} % of predicted (gpureport validate)"
-    rows.append(("the model itself", format_share(MODEL), "", half))
+    rows = [(rule.what, _share(rule.published), _share(rule.assumed), rule.source) for rule in RULES]
+    kinds = ", ".join(f"{kind} {_share(share)}" for kind, share in KINDS.items() if kind != "assumed")
+    rows.append(("all others", "", _share(KINDS["assumed"]), f"by kind: {kinds} (assumed)"))
+    rows.append(("measured by the run itself", _share(HERE), "", "two runs on two H200: 90 % of results within 1.2 %"))
+    within = format_percent(MODEL / MEDIAN_TO_SIGMA, ".1f")
+    half = f"half of published times are within {within} of predicted (gpureport validate)"
+    rows.append(("the model itself", _share(MODEL), "", half))
     return Table(("input", "published", "assumed", "basis"), tuple(rows), frozenset({"published", "assumed"}))
 
 

@@ -10,10 +10,10 @@ from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import most_distant, specified
 from gpureport.report.run.difference import compared
-from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.report.text.words import feature_text, kernel_name, low_to_high, shortlist
-from gpureport.text import off_by
-from gpureport.units import format_percent
+from gpureport.report.text.tables import Table
+from gpureport.report.text.words import feature_text, kernel_name
+from gpureport.text import shortlist
+from gpureport.units import UNKNOWN, format_percent, format_range, off_by
 
 CAPTION = (
     "Curves with a feature that is not as predicted from the specification, and with times more than 5 % off. A "
@@ -62,9 +62,10 @@ def summary(explanations: Iterable[Explanation]) -> Table:
     cells = []
     for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
         names = (str(each.key) if sweeps[each.key.workload] > 1 else each.key.workload for each in of)
+        before = [each.base_error for each in of]
         left = [each.error for each in of if each.error is not None and each.outcome != "unexplained"]
         cells.append(
-            (text, ", ".join(shortlist(list(names))), _errors([each.base_error for each in of]), _errors(left))
+            (text, ", ".join(shortlist(list(names))), format_range(before, off_by), format_range(left, off_by))
         )
     columns = ("explanation", "curves", "error", "remaining error")
     return Table(columns, tuple(cells), frozenset(columns[2:]))
@@ -84,10 +85,6 @@ def explanation_text(explanation: Explanation) -> str:
             return f"{first}; or {second}" if second else first
         case _:
             return ""
-
-
-def _errors(errors: Sequence[float]) -> str:
-    return low_to_high(off_by(min(errors)), off_by(max(errors))) if errors else UNKNOWN
 
 
 def tally(explanations: Sequence[Explanation]) -> str:

@@ -3,28 +3,17 @@
 from collections.abc import Sequence
 from functools import partial
 
-from gpureport.findings.whole_device import (
-    link_problem,
-    link_under_load,
-    path_between_devices,
-    predicted_energy_j,
-)
+from gpureport.findings.whole_device import link_problem, link_under_load, path_between_devices, predicted_energy_j
 from gpureport.records.energy import IDLE, Energy, PowerLoad
+from gpureport.records.features import Position
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
 from gpureport.report.figures.energy import power_figure
 from gpureport.report.figures.picture import Picture
 from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.sweep_blocks import Block
-from gpureport.report.text.tables import UNKNOWN, Table
-from gpureport.units import (
-    format_frequency,
-    format_measured,
-    format_percent,
-    format_predicted,
-    format_ratio,
-    format_value,
-)
+from gpureport.report.text.tables import Table
+from gpureport.units import UNKNOWN, format_frequency, format_interval, format_percent, format_ratio, format_value
 
 _WAYS = {
     "pinned": "pinned (device time)",
@@ -147,13 +136,7 @@ def transfer_table(found: Sequence[CurveRecords]) -> Table:
 def _large(curve: CurveRecords) -> tuple[str, str, str]:
     pair = next((pair.main for pair in curve.pairs if pair.main.position == "plateau"), None)
     if pair is None:
-        feature = (
-            next((f for f in curve.specification.features if f.position == "plateau"), None)
-            if curve.specification
-            else None
-        )
-        value = format_predicted(feature.value, feature.ci_low, feature.ci_high, feature.unit) if feature else UNKNOWN
-        return value, UNKNOWN, UNKNOWN
+        return _predicted(curve, "plateau"), UNKNOWN, UNKNOWN
     return _pair(pair)
 
 
@@ -161,16 +144,20 @@ def _n90(curve: CurveRecords) -> tuple[str, str]:
     pair = next((pair.main for pair in curve.pairs if pair.main.position == "n90"), None)
     if pair is not None:
         return _pair(pair)[:2]
+    return _predicted(curve, "n90"), UNKNOWN
+
+
+def _predicted(curve: CurveRecords, position: Position) -> str:
     features = curve.specification.features if curve.specification else ()
-    feature = next((f for f in features if f.position == "n90"), None)
-    return (format_predicted(feature.value, feature.ci_low, feature.ci_high, "B") if feature else UNKNOWN, UNKNOWN)
+    found = next((f for f in features if f.position == position), None)
+    return format_interval(found.value, found.ci_low, found.ci_high, found.unit, "predicted") if found else UNKNOWN
 
 
 def _pair(finding: Finding) -> tuple[str, str, str]:
     ratio = UNKNOWN if finding.ratio is None else f"{finding.verdict.mark} {format_ratio(finding.ratio)}"
     return (
-        format_predicted(finding.predicted, finding.predicted_low, finding.predicted_high, finding.unit),
-        format_measured(finding.observed, finding.ci_low, finding.ci_high, finding.unit),
+        format_interval(finding.predicted, finding.predicted_low, finding.predicted_high, finding.unit, "predicted"),
+        format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit, "measured"),
         ratio,
     )
 
@@ -227,6 +214,8 @@ def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str
         f"{max(warm):.0f}" if warm else UNKNOWN,
         format_value(load.rate, f"{load.unit}/s") if load.rate else UNKNOWN,
         format_value(load.energy_per_work_j, per) if load.energy_per_work_j else UNKNOWN,
-        format_predicted(predicted.value, predicted.low, predicted.high, per) if predicted else "not predicted",
+        format_interval(predicted.value, predicted.low, predicted.high, per, "predicted")
+        if predicted
+        else "not predicted",
         ", ".join(why) or UNKNOWN,
     )

@@ -1,7 +1,7 @@
 """Titles and captions of figures."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from gpureport.records.finding import Finding
@@ -14,9 +14,9 @@ from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords, Group, most_distant, seen_word
 from gpureport.report.run.difference import compared, value_text
-from gpureport.report.text.words import agreement, family_name, feature_text, listed, low_to_high
-from gpureport.text import N90
-from gpureport.units import format_change, format_frequency, format_percent, format_ratio, format_value
+from gpureport.report.text.words import agreement, family_name, feature_text
+from gpureport.text import N90, listed
+from gpureport.units import format_frequency, format_percent, format_range, format_ratio, format_value
 
 _FEW = 2  # the most cliffs and tapers with a sentence each
 
@@ -184,13 +184,13 @@ def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
     """Describe traces: extra time of the first dispatches, drift, and changes of clocks."""
     counts = [len(trace.times_s) for trace in found]
     firsts, drifts = [trace.first for trace in found], [trace.drift for trace in found]
-    change = _from_to(drifts, partial(format_change, digits=1))
+    change = format_range(drifts, partial(format_percent, spec="+.1f"))
     ramp = (
-        f"The first dispatch took {_from_to(firsts, format_ratio)} times the median of its trace. "
+        f"The first dispatch took {format_range(firsts, format_ratio)} times the median of its trace. "
         f"Between the first and the last third of a trace, the median changes by {change}."
     )
     legend = "Times are relative to the median, given in each title; line: median; band: minimum to maximum."
-    each = f"{_from_to(counts, str)} successive dispatches"
+    each = f"{format_range(counts)} successive dispatches"
     of = f"{len(found)} traces of {each}, each at another size." if len(found) > 1 else f"{each}."
     parts = (of, ramp, steady_clocks(clocks), legend)
     return " ".join(part for part in parts if part)
@@ -205,10 +205,6 @@ def sample_caption(points: Sequence[SampledPoint]) -> str:
     )
     legend = "Dots: measured / predicted time; below each name its median. Dashed, band: prediction with 95 % interval."
     return f"{which} {legend}"
-
-
-def _from_to(values: Sequence[float], text: Callable[[float], str]) -> str:
-    return low_to_high(text(min(values)), text(max(values)))
 
 
 def clock_readings(clocks: Iterable[Clock]) -> dict[str, list[float]]:

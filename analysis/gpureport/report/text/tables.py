@@ -11,11 +11,10 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.prediction import Occupancy
 from gpureport.report.grouping import grouped
 from gpureport.report.run.curves import CurveRecords
-from gpureport.report.text.words import any_of, low_to_high
-from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.report.text.words import any_of
+from gpureport.units import UNKNOWN, format_bytes, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
-UNKNOWN = "—"
 _SIZES = 6  # the most columns of an occupancy table, one for each work-group size
 _LIMITERS = {
     "waves": "",
@@ -146,17 +145,12 @@ def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
 
 def _registers(found: Sequence[Occupancy]) -> str:
     assumed = " (assumed)" if any(entry.source == "assumed" for entry in found) else ""
-    return span([entry.registers_per_work_item for entry in found]) + assumed
+    return format_range([entry.registers_per_work_item for entry in found]) + assumed
 
 
 def occupancy_text(entry: Occupancy) -> str:
     """Write the occupancy, with its limit unless that is the number of waves: ``31 % regs``."""
     return f"{format_percent(entry.fraction)} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
-
-
-def span(values: Sequence[int]) -> str:
-    """Write the least and the greatest of *values*: ``3 to 9``, or one number; a dash for none."""
-    return low_to_high(str(min(values)), str(max(values))) if values else UNKNOWN
 
 
 def workload_table(names: Iterable[str]) -> Table:
@@ -178,7 +172,7 @@ def advice_table(families: Iterable[FamilyAdvice]) -> Table:
             found.worst.shape,
             format_ratio(found.gain),
             found.use,
-            format_percent(found.shares[found.use], 1),
+            format_percent(found.shares[found.use], ".1f"),
         )
         for family in families
         for found in family.variants

@@ -9,12 +9,11 @@ from gpureport.findings.advice import WITHIN, FamilyAdvice
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.keys import SweepKey
-from gpureport.records.levels import Level
 from gpureport.records.report import Report, WorkloadInfo, described_families
 from gpureport.report.figures.style import shorten
 from gpureport.report.run.curves import Group
-from gpureport.text import sentence
-from gpureport.units import format_bytes, format_interval, format_percent, format_ratio, format_value
+from gpureport.text import listed, sentence, shortlist
+from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
 _POSITIONS = {
@@ -36,7 +35,6 @@ _OF_A_TRANSITION = _POSITIONS | {
 """Positions of transitions that no cache causes."""
 TIMES = " \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
 _LONG_NAME = 72
-_MOST, _FIRST = 6, 4  # the most names in a list; the number of first ones if there are more
 
 
 def feature_text(feature: CurveFeature | Finding) -> str:
@@ -44,28 +42,18 @@ def feature_text(feature: CurveFeature | Finding) -> str:
     if feature.level.beyond:
         return f"{feature.position} {feature.level}"
     if feature.level.is_transition:
-        return _OF_A_TRANSITION[feature.position].format(level=transition_text(feature.level))
+        level, size = feature.level, feature.level.transition_bytes
+        named = level.is_unexplained or size is None
+        name = str(level) if named else f"transition at {format_bytes(size)} ({level.name})"
+        return _OF_A_TRANSITION[feature.position].format(level=name)
     return _POSITIONS[feature.position].format(level=feature.level).removesuffix(" in device")
 
 
-def transition_text(level: Level) -> str:
-    """Name a transition that no cache causes: ``transition at 1 GiB (idle work-items)``."""
-    if level.is_unexplained or level.transition_bytes is None:
-        return str(level)
-    return f"transition at {format_bytes(level.transition_bytes)} ({level.name})"
-
-
-def fitted_text(finding: Finding) -> str:
+def best_sample(finding: Finding, unit: str = "") -> str:
     """Return the best sample of a fitted plateau that no dispatch reaches; empty for other values."""
     if finding.best_point is None:
         return ""
-    return f"fitted, without launch cost; best sample {format_value(finding.best_point, finding.unit)}"
-
-
-def observed_text(finding: Finding) -> str:
-    """Write an observed value with its interval; fitted values also get the best sample."""
-    value = format_interval(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
-    return "; ".join(part for part in (value, fitted_text(finding)) if part)
+    return f"fitted, without launch cost; best sample {format_value(finding.best_point, unit or finding.unit)}"
 
 
 def judgement(group: Group) -> str:
@@ -105,11 +93,6 @@ def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     for name, text in texts:
         names_of.setdefault(text, {})[name] = None
     return tuple(f"{'; '.join(shortlist(list(names)))}: {text}" for text, names in names_of.items())
-
-
-def shortlist(names: Sequence[str]) -> list[str]:
-    """Return up to six names as they are; of more, the first four and the number of the others."""
-    return list(names) if len(names) <= _MOST else [*names[:_FIRST], f"{len(names) - _FIRST} more"]
 
 
 def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
@@ -230,13 +213,3 @@ def whole_sentences(text: str, most: int) -> str:
     """Return the first sentences of *text* that fit in *most* characters; a first sentence that is longer is cut."""
     ends = [found.end() for found in re.finditer(r"[.!?](?=\s|$)", text) if found.end() <= most]
     return shorten(text[: ends[-1]] if ends and len(text) > most else text, most)
-
-
-def low_to_high(low: str, high: str) -> str:
-    """Write a range of two texts, or just one if they are equal."""
-    return low if low == high else f"{low} to {high}"
-
-
-def listed(names: Sequence[str], word: str = "and") -> str:
-    """Write names as a list: ``a``, ``a and b``, ``a, b and c``."""
-    return f" {word} ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
