@@ -238,7 +238,8 @@ def _map_rows(
 ) -> Iterator[HeatRow]:
     """Yield a row for each workload and regime; separate cases of a workload share a row, as their mean.
 
-    If *baseline* is given, its column has the speed instead of the ratio. *own* are the titles of users' kernels.
+    If *baseline* is given, its column has the speed (of several cases the best one) instead of the ratio of one. *own*
+    are the titles of users' kernels.
     """
     by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in contests)
     for (workload, regime), found in by_row.items():
@@ -246,16 +247,11 @@ def _map_rows(
         if any(cells):
             cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
             detail = short_regime(regime) if regime else cases
-            texts = _baseline_text(found, baseline) if baseline else {}
+            best = best_of(found, baseline) if baseline else None
+            unit = abbreviated(found[0].metric.value_unit)
+            texts = {baseline: format_value(best.value, unit)} if baseline and best else {}
             family, _, variant = workload.partition("/")
             yield HeatRow(variant, detail, cells, texts, family_title(family, own))
-
-
-def _baseline_text(contests: Sequence[Contest], baseline: str) -> dict[str, str]:
-    """Return the speed of the baseline, to show instead of its ratio of one; of several cases the best one."""
-    first = contests[0]
-    best = best_of(contests, baseline)
-    return {baseline: format_value(best.value, abbreviated(first.metric.value_unit))} if best else {}
 
 
 def _strips(comparison: Comparison) -> Iterator[Picture]:

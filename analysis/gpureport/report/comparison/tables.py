@@ -112,7 +112,7 @@ def _works_of_few(comparison: Comparison) -> Table:
                 str(max((len(mean.kernels) for mean in found if mean), default=0)),
                 *(format_value(best.value if best else None, abbreviated(work.unit)) for best in bests),
                 *(_with_half_width(mean.ratio if mean else None) for mean in found),
-                *((_range_text(found[0]),) if len(others) == 1 else ()),
+                *((_range(found[0]),) if len(others) == 1 else ()),
             )
         )
     short = [shorten(name, _NARROW) for name in names]
@@ -124,7 +124,7 @@ def _works_of_few(comparison: Comparison) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[2:]))
 
 
-def _range_text(mean: MeanRatio | None) -> str:
+def _range(mean: MeanRatio | None) -> str:
     if mean is None or len(mean.kernels) < 2:
         return ""
     return format_range(mean.ends, format_ratio)

@@ -14,7 +14,7 @@ from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.machines import base_of
 from gpureport.report.figures.marks import FeatureMark, Plateau, feature_marks
-from gpureport.report.figures.roofline import Dot, class_text
+from gpureport.report.figures.roofline import Dot, operations_of
 from gpureport.report.figures.sizes import observed_plateaus
 from gpureport.report.figures.style import printable
 from gpureport.report.figures.traces import Trace, binned
@@ -334,7 +334,7 @@ def _roofline_chart(operations: str, dots: Sequence[Dot], device: Device) -> Cha
     ]
     series += [(c.name, "ceiling", [c.at(x) for x, _ in places]) for c in ceilings]
     return Chart(
-        title=class_text(operations),
+        title=operations_of(operations),
         x=Scale("arithmetic intensity", "op/B", "log10"),
         y=Scale("operations per second", "op/s", "log10"),
         at=tuple(_number(x) for x, _ in places),
@@ -354,5 +354,5 @@ def _ceilings(operations: str, device: Device) -> list[_Ceiling]:
     bandwidths = (
         _Ceiling(f"{name}: {format_bandwidth(slope)}", 0, rate / slope, slope=slope) for name, slope in slopes.items()
     )
-    text = f"{class_text(operations)}: {format_value(rate, 'op/s')}"
+    text = f"{operations_of(operations)}: {format_value(rate, 'op/s')}"
     return [*bandwidths, _Ceiling(text, rate / memory, math.inf, rate=rate)]

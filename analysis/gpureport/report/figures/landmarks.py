@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpureport.compare.records import Landmark
-from gpureport.report.figures.sizes import power_text
+from gpureport.report.figures.sizes import power_of_two
 from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, fitted
 from gpureport.report.figures.theme import Margins, across, binary_axis, dots, named, sheet
 from gpureport.report.grouping import grouped, in_figures
@@ -168,6 +168,6 @@ def size_axis(axis: "Axes", unit: str, sizes: Sequence[float]) -> None:
     low, high = min(sizes), max(sizes)
     wider = max(1.2, (_LEAST_SPAN * low / high) ** 0.5)
     width_in = axis.get_window_extent().width / axis.figure.dpi
-    text: Callable[[float], str] = format_bytes if unit == "B" else power_text
+    text: Callable[[float], str] = format_bytes if unit == "B" else power_of_two
     binary_axis(axis, text, max(2, int(width_in / 0.55)))
     axis.set_xlim(low / wider, high * wider)

@@ -8,7 +8,7 @@ import numpy as np
 from gpureport.compare.records import MachineCurve
 from gpureport.report.figures.landmarks import MACHINES
 from gpureport.report.figures.ratios import BETWEEN_IN, STRIP_IN, Pairs, interpolated, ratio_axis
-from gpureport.report.figures.sizes import power_text
+from gpureport.report.figures.sizes import power_of_two
 from gpureport.report.figures.style import FONT_PT, fitted
 from gpureport.report.figures.theme import (
     Margins,
@@ -78,7 +78,7 @@ def _draw(
     x = [point.x for curve in curves for point in curve.points]
     for axis in axes:
         in_bytes = first.axis.quantity in ("working_set", "transfer")
-        binary_axis(axis, format_bytes if in_bytes else power_text, most_ticks)
+        binary_axis(axis, format_bytes if in_bytes else power_of_two, most_ticks)
         axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
     value_axis(values, first.metric.value_unit, zero=first.metric.kind == "rate")
     write_title(values, fitted(first.key.variant, (inches(values)[0] + 0.3) / 1.1, FONT_PT), _TITLE_IN)

@@ -142,7 +142,7 @@ def _draw(axis: "Axes", dots: Sequence[Dot], device: Device, name: str) -> None:
     scale = scale_of(max(values), "op/s")
     unit = value_ticks(axis.yaxis, y, scale, logarithmic=True, most=6)
     write_above(axis, unit, 0.07, x=-0.03, ha="right")
-    write_title(axis, f"{class_text(name)}, peak {format_value(roof, 'op/s')}", 0.07)
+    write_title(axis, f"{operations_of(name)}, peak {format_value(roof, 'op/s')}", 0.07)
     slopes = _draw_slopes(axis, device, roof)
     axis.plot((roof / bandwidth, x[1]), (roof, roof), color=MUTED, linewidth=0.9)
     both = [dot for dot in dots if dot.observed_per_s]
@@ -254,6 +254,6 @@ def _write_names(axis: "Axes", dots: Sequence[Dot]) -> None:
     axis.plot(lines_x, lines_y, transform=axis.transAxes, color="#BBBBBB", linewidth=0.4, clip_on=False, zorder=1)
 
 
-def class_text(name: str) -> str:
+def operations_of(name: str) -> str:
     """Return the name of a class of operations."""
     return "any instruction" if name == "instruction" else name

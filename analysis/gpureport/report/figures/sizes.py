@@ -123,16 +123,16 @@ def _marked(curve: CurveRecords) -> dict[Basis, Prediction | Observation]:
     return {name: record for name, record in records.items() if record and record.points and not curve.is_work_group}
 
 
-def x_text(curve: CurveRecords) -> Callable[[float], str]:
+def _tick_format(curve: CurveRecords) -> Callable[[float], str]:
     """Return the format of powers of two on the curve's x axis."""
     if curve.axis.unit == "B":
         return format_bytes
     if curve.is_work_group:
         return lambda value: str(round(value))
-    return power_text
+    return power_of_two
 
 
-def power_text(value: float) -> str:
+def power_of_two(value: float) -> str:
     """Format a power of two: ``2¹⁰``."""
     return "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
 
@@ -155,7 +155,7 @@ def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
     base = _base(curve)
     _draw_values(values, curve)
     for axis in axes:
-        binary_axis(axis, x_text(curve), most_ticks)
+        binary_axis(axis, _tick_format(curve), most_ticks)
         x = [p.point.x for p in drawable(curve.points)]
         axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
     if ratios and base and curve.observation:

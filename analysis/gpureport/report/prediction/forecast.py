@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
-from gpureport.predict.outlook import Outlook, best_point, outlooks
+from gpureport.predict.outlook import Outlook, outlooks
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.prediction import Prediction
 from gpureport.report.grouping import grouped
@@ -98,8 +98,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
             each.workload,
             format_interval(each.value, each.ci_low, each.ci_high, each.unit, "predicted"),
             ceiling_label(each.bottleneck),
-            cliffs_text(each),
-            taper_text(each),
+            *cliffs_and_n90(each),
             occupancy_text(each.occupancy) if each.occupancy else "",
         )
         for each in outlooks(predictions)
@@ -108,27 +107,14 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
     return Table(columns, tuple(rows), frozenset({"best", "n90"}))
 
 
-def best_text(prediction: Prediction) -> str:
-    """Write the best of a sweep with its interval."""
-    best = best_point(prediction)
-    return format_interval(
-        best.value, best.value / best.spread, best.value * best.spread, prediction.metric.value_unit, "predicted"
-    )
-
-
-def cliffs_text(outlook: Outlook) -> str:
-    """List the midpoints of cliffs: ``L2 55.7 MiB``."""
-    return ", ".join(
+def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
+    """Write the midpoints of cliffs, ``L2 55.7 MiB``, and n90 if there is a taper: work-items, of transfers bytes."""
+    cliffs = (
         str(cliff.level) if cliff.level.is_unexplained else f"{cliff.level} {format_bytes(cliff.value)}"
         for cliff in outlook.cliffs
     )
-
-
-def taper_text(outlook: Outlook) -> str:
-    """Write n90, if there is a taper: work-items, of transfers bytes."""
-    if outlook.taper is None:
-        return ""
-    return format_value(outlook.taper.value, "B" if outlook.taper.unit == "B" else "").strip()
+    taper = outlook.taper
+    return ", ".join(cliffs), format_value(taper.value, "B" if taper.unit == "B" else "") if taper else ""
 
 
 def feature_table(predictions: Iterable[Prediction]) -> Table:

@@ -110,11 +110,11 @@ def conclusion(first: DevicePredictions, other: DeviceComparison, found: Sequenc
         f"{_times(effect.ratio.value)} {'' if number else f'as fast as {first.device.name} '}{_kernels_of(effect)}"
         for number, effect in enumerate(changed)
     ]
-    rest = f"; {_equal_text(equal, gain=all(effect.ratio.value > 1 for effect in changed))}" if equal else ""
+    rest = f"; {_equally_fast(equal, gain=all(effect.ratio.value > 1 for effect in changed))}" if equal else ""
     return f"{other.predicted.device.name} is predicted to be {listed(parts)}{rest}."
 
 
-def _equal_text(equal: Sequence[Effect], *, gain: bool) -> str:
+def _equally_fast(equal: Sequence[Effect], *, gain: bool) -> str:
     most = "" if all(effect.is_equal for effect in equal) else "most "
     names = listed([KIND_TEXTS[effect.bottleneck] for effect in equal], "or")
     return f"{most}kernels limited by {names} {'gain nothing' if gain else 'are equally fast'}"
@@ -153,7 +153,7 @@ def impact_table(first: DevicePredictions, other: DeviceComparison, found: Itera
             KIND_TEXTS[effect.bottleneck],
             str(len(effect.kernels)),
             with_factor(effect.ratio),
-            _range_text(effect),
+            _range(effect),
             *_example(effect, first, other),
         )
         for effect in found
@@ -162,7 +162,7 @@ def impact_table(first: DevicePredictions, other: DeviceComparison, found: Itera
     return Table(columns, rows, frozenset({"kernels", over(b, a), "range", f"best {a}", f"best {b}"}))
 
 
-def _range_text(effect: Effect) -> str:
+def _range(effect: Effect) -> str:
     """Write the lowest and the highest ratio of a kernel; empty for one kernel."""
     return format_range(effect.ends, format_ratio) if len(effect.kernels) > 1 else ""
 
@@ -189,7 +189,7 @@ def effects_table(first: DevicePredictions, other: DeviceComparison) -> Table:
             ceiling_text(effect.other_bottleneck),
             str(len(effect.kernels)),
             with_factor(effect.ratio),
-            _range_text(effect),
+            _range(effect),
             _kernel_names(effect.kernels),
         )
         for effect in effects(other.contrasts)

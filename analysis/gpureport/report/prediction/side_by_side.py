@@ -1,6 +1,6 @@
 """Tables that compare the predictions of several devices."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log, sqrt
@@ -8,9 +8,9 @@ from math import log, sqrt
 from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
-from gpureport.predict.outlook import Outlook, is_shown, outlooks
+from gpureport.predict.outlook import best_point, is_shown, outlooks
 from gpureport.records.prediction import Prediction
-from gpureport.report.prediction.forecast import best_text, cliffs_text, joined, taper_text, value_of
+from gpureport.report.prediction.forecast import cliffs_and_n90, joined, value_of
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
 from gpureport.units import RATIO, UNKNOWN, format_interval, format_ratio, format_value
@@ -72,12 +72,11 @@ def features_table(sides: Sequence[DevicePredictions]) -> Table:
     """List cliffs and tapers of each workload on each device."""
     found = [{each.workload: each for each in outlooks(side.predictions)} for side in sides]
     names = dict.fromkeys(name for each in found for name in each)
-    texts: tuple[Callable[[Outlook], str], ...] = (cliffs_text, taper_text)
     rows = []
     for name in names:
-        cells = [text(each[name]) if name in each else "" for text in texts for each in found]
-        if any(cells):
-            rows.append((name, *cells))
+        cliffs, n90s = zip(*(cliffs_and_n90(each[name]) if name in each else ("", "") for each in found), strict=True)
+        if any((*cliffs, *n90s)):
+            rows.append((name, *cliffs, *n90s))
     letters = [side.letter for side in sides]
     columns = ("workload", *(f"cliffs {letter}" for letter in letters), *(f"n90 {letter}" for letter in letters))
     return Table(columns, tuple(rows), frozenset(columns[len(letters) + 1 :]))
@@ -86,7 +85,7 @@ def features_table(sides: Sequence[DevicePredictions]) -> Table:
 def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: bool) -> Table:
     """List the speed ratio of each sweep, with both bottlenecks, and with *sizes* the ratio by size."""
     sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.predicted)]
-    bests = [{p.key: best_text(p) for p in shown} for shown in sweeps]
+    bests = [{p.key: _best(p) for p in shown} for shown in sweeps]
     names = [contrast.key.workload for contrast in other.contrasts]
     rows = (
         (
@@ -104,6 +103,11 @@ def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: boo
     columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", ratio, f"bottleneck {a}", f"bottleneck {b}")
     columns += (f"{ratio} by size",) if sizes else ()
     return Table(columns, tuple(rows), frozenset(columns[1:4]))
+
+
+def _best(prediction: Prediction) -> str:
+    best, unit = best_point(prediction), prediction.metric.value_unit
+    return format_interval(best.value, best.value / best.spread, best.value * best.spread, unit, "predicted")
 
 
 def with_factor(ratio: PredictedRatio) -> str:

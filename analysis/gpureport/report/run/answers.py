@@ -111,7 +111,10 @@ def near_limits(report: Report, found: Sequence[CurveRecords]) -> list[str]:
         return []
     shares = {limit: limit.share or limit.predicted_share for limit in seen or known}
     least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-    lowest = f"{kernel_name(report, least.key)}, {format_percent(shares[least])} of {_limit_text(least)}"
+    name = ceiling_text(least.bottleneck)
+    doubt = f"the nearest limit, {name}; no single limit of the model explains this speed"
+    limit = f"the limit set by {name}" if least.is_explained else doubt
+    lowest = f"{kernel_name(report, least.key)}, {format_percent(shares[least])} of {limit}"
     if len(shares) == 1:
         return [f"{'Efficiency' if seen else 'Predicted efficiency'}: {lowest}.", *_exceeded(report, seen)]
     ends = f"{format_percent(shares[least])} to {format_percent(shares[most])}"
@@ -124,13 +127,6 @@ def near_limits(report: Report, found: Sequence[CurveRecords]) -> list[str]:
         f"Lowest efficiency: {lowest}.",
         *_exceeded(report, seen),
     ]
-
-
-def _limit_text(limit: Limit) -> str:
-    name = ceiling_text(limit.bottleneck)
-    if limit.is_explained:
-        return f"the limit set by {name}"
-    return f"the nearest limit, {name}; no single limit of the model explains this speed"
 
 
 def _exceeded(report: Report, seen: Iterable[Limit]) -> list[str]:

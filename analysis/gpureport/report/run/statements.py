@@ -16,7 +16,7 @@ from gpureport.report.run.curves import CurveRecords, curves
 from gpureport.report.run.unexpected import explanation_text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import best_sample, feature_text
-from gpureport.units import UNKNOWN, format_ratio, format_value
+from gpureport.units import UNKNOWN, format_ratio, format_time, format_value
 
 _FEW, _FEW_FEATURES = 4, 2  # the most times and features that are listed one by one
 _AGREES, _WITHIN = "They agree.", "The difference is within the interval."
@@ -132,7 +132,11 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords], names:
         (name, pair) for name, curve in zip(names, about, strict=True) for pair in _statement_pairs(statement, curve)
     ]
     if len(pairs) <= _FEW:
-        return " ".join(_time_text(name, *pair) for name, pair in pairs)
+        return " ".join(
+            f"{name}, {observed.point.label}: {format_time(observed.time_s)} published, "
+            f"{format_time(predicted.time_s)} predicted."
+            for name, (observed, predicted) in pairs
+        )
     return f"{len(pairs)} times, published / predicted: {_ratios([pair for _, pair in pairs])}."
 
 
@@ -162,11 +166,6 @@ def _spreads(statement: PublishedStatement, about: Iterable[CurveRecords]) -> tu
 
 def _medians_agree(published: Sequence[float], ours: Sequence[float]) -> bool:
     return 1 / AGREEMENT <= median(published) / median(ours) <= AGREEMENT
-
-
-def _time_text(name: str, observed: ObservedPoint, predicted: PredictedPoint) -> str:
-    published, ours = format_value(observed.time_s, "s"), format_value(predicted.time_s, "s")
-    return f"{name}, {observed.point.label}: {published} published, {ours} predicted."
 
 
 def _feature_values(statement: PublishedStatement, about: Sequence[CurveRecords], names: Sequence[str]) -> str:
