@@ -14,16 +14,17 @@ import numpy as np
 import typer
 
 from gpureport.cli.console import print_text
-from gpureport.compare import Run, reduced
-from gpureport.compare.differences import FALSE_ALARMS, MINIMUM_EFFECT, differences
+from gpureport.compare import Run, excerpt
+from gpureport.compare.differences import MINIMUM_EFFECT, differences
 from gpureport.errors import InputError
+from gpureport.observe.significance import FALSE_DISCOVERIES
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import FILE_NAME, Report, load_report, reports_below
 
 DETECTED = 0.95
 """Required share of slowed runs with a significantly slower sweep."""
 ENOUGH_PAIRS = 45
-"""Number of pairs that is enough to check FALSE_ALARMS."""
+"""Number of pairs that is enough to check FALSE_DISCOVERIES."""
 MOST_LISTED = 10
 
 Machine = tuple[Report, ...]
@@ -112,17 +113,18 @@ def grouped(reports: Sequence[Report], runs: int) -> tuple[Machine, ...]:
 
 def lines(machines: Sequence[Machine], percent: float) -> Iterator[tuple[str, bool]]:
     """Yield the lines of the result, and whether each reaches its target."""
-    kept = [tuple(map(reduced, machine)) for machine in machines]
+    kept = [tuple(map(excerpt, machine)) for machine in machines]
     alarms = [significant(*pair) for pair in combinations(kept, 2)]
     false = sum(map(bool, alarms))
     few = "" if len(alarms) >= ENOUGH_PAIRS else f" ({ENOUGH_PAIRS} pairs are required to decide)"
+    required = f"required: at most {FALSE_DISCOVERIES:.0%}"
     yield (
-        f"equal: {false} of {len(alarms)} pairs show a significant sweep (required: at most {FALSE_ALARMS:.0%}){few}",
-        false <= FALSE_ALARMS * len(alarms),
+        f"equal: {false} of {len(alarms)} pairs show a significant sweep ({required}){few}",
+        false <= FALSE_DISCOVERIES * len(alarms),
     )
     for sweep, ratio in [item for alarm in alarms for item in alarm.items()][:MOST_LISTED]:
         yield f"  {sweep}: {ratio:.4f}", True
-    slowed = [tuple(reduced(slower(run, percent)) for run in machine) for machine in machines]
+    slowed = [tuple(excerpt(slower(run, percent)) for run in machine) for machine in machines]
     hits = [
         any(ratio < 1 for ratio in significant(slowed[one], kept[base]).values())
         for one, base in permutations(range(len(machines)), 2)

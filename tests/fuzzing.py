@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from gpureport.compare import Run, compare, reduced
+from gpureport.compare import Run, compare, excerpt
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.notebook.frames import ReportFrames
@@ -359,11 +359,11 @@ class Fuzzer:
         render_html(report)
 
     def _compare(self, report: Report) -> None:
-        self._written({"changed": (reduced(report),), "base": (reduced(other()),)})
+        self._written({"changed": (excerpt(report),), "base": (excerpt(other()),)})
 
     def _compare_with_itself(self, report: Report) -> None:
-        again = reduced(report)
-        self._written({"changed": (reduced(report, set(report.workloads)),), "again": (again, again)})
+        again = excerpt(report)
+        self._written({"changed": (excerpt(report, set(report.workloads)),), "again": (again, again)})
 
     def _written(self, machines: dict[str, tuple[Run, ...]]) -> None:
         comparison = compare(machines)

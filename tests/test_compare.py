@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpureport.compare import compare as compare_runs
-from gpureport.compare import reduced, regressions
+from gpureport.compare import excerpt, regressions
 from gpureport.compare.differences import Outcome, differences
-from gpureport.compare.records import Comparison, Contest, Difference, RatioEstimate
-from gpureport.compare.runs import Run
-from gpureport.compare.samples import SweepSamples, samples_by_sweep
-from gpureport.compare.standings import BEST_SIZE, BEYOND
-from gpureport.compare.standings import contests as contests_of_best
+from gpureport.compare.records import Comparison, Difference, RatioEstimate, WorkloadComparison
+from gpureport.compare.results import BEST_SIZE, BEYOND
+from gpureport.compare.results import contests as contests_of_best
+from gpureport.compare.runs import Run, SweepSamples, samples_by_sweep
 from gpureport.errors import InputError
 from gpureport.records.keys import SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
@@ -34,11 +33,11 @@ REPORT = make_report()
 
 def compare(machines: Mapping[str, Report | Sequence[Report]], baseline: str | None = None) -> Comparison:
     runs = {name: [given] if isinstance(given, Report) else given for name, given in machines.items()}
-    return compare_runs({name: [reduced(run) for run in of_machine] for name, of_machine in runs.items()}, baseline)
+    return compare_runs({name: [excerpt(run) for run in of_machine] for name, of_machine in runs.items()}, baseline)
 
 
-def contests(machines: Mapping[str, Report], baseline: str) -> tuple[Contest, ...]:
-    return contests_of_best({name: reduced(report).best for name, report in machines.items()}, baseline)
+def contests(machines: Mapping[str, Report], baseline: str) -> tuple[WorkloadComparison, ...]:
+    return contests_of_best({name: excerpt(report).best for name, report in machines.items()}, baseline)
 
 
 def _with_observed(report: Report, change: Callable[[Observation, ObservedPoint], ObservedPoint]) -> Report:
@@ -203,13 +202,13 @@ def test_work_that_is_counted_differently_has_no_ratio() -> None:
 def test_a_comparison_can_be_limited_to_some_workloads() -> None:
     """As if no others had been run; without any in common it is refused."""
     names = [o.key.workload for o in REPORT.observations]
-    chosen = reduced(REPORT, names[:1])
+    chosen = excerpt(REPORT, names[:1])
 
-    assert {contest.workload for contest in compare_runs({"a": chosen, "b": reduced(REPORT)}).contests} == {names[0]}
+    assert {contest.workload for contest in compare_runs({"a": chosen, "b": excerpt(REPORT)}).contests} == {names[0]}
     assert {landmark.workload for landmark in chosen.landmarks} == {names[0]}
     assert {name.rpartition("/")[0] for name in chosen.samples} == {names[0]}
     with pytest.raises(InputError, match=r"nothing to compare: no two of a, b have a workload in common"):
-        compare_runs({"a": chosen, "b": reduced(REPORT, names[-1:])})
+        compare_runs({"a": chosen, "b": excerpt(REPORT, names[-1:])})
 
 
 def test_runs_of_one_machine_are_of_one_device() -> None:
@@ -227,7 +226,7 @@ def test_runs_of_one_machine_are_of_one_device() -> None:
 
 Spread = Callable[[int], float]
 SWEEPS, POINTS, SAMPLES = 33, 8, 9
-TEMPLATE = replace(reduced(REPORT), samples={})
+TEMPLATE = replace(excerpt(REPORT), samples={})
 
 
 def _usual(_: int) -> float:

@@ -11,14 +11,14 @@ import pytest
 from gpureport.compare.records import (
     Comparison,
     Condition,
-    Contest,
     Difference,
-    Entrant,
     Landmark,
+    Machine,
+    MachineResult,
     RatioEstimate,
-    Standing,
+    WorkloadComparison,
 )
-from gpureport.compare.standings import BEYOND, WITHIN
+from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked
 from gpureport.records.keys import Metric
 from gpureport.report.comparison.document import content, maps
@@ -59,7 +59,7 @@ def made(machines: int) -> Comparison:
     """Compare so many machines: each a tenth slower than the one before; the second has the baseline's device."""
     names = [_name(number) for number in range(machines)]
     entrants = tuple(
-        Entrant(
+        Machine(
             name=name,
             source="somewhere",
             device=f"Device {'of a very long name ' * number}",
@@ -85,14 +85,14 @@ def made(machines: int) -> Comparison:
     )
 
 
-def _contest(workload: str, regime: str, names: list[str]) -> Contest:
+def _contest(workload: str, regime: str, names: list[str]) -> WorkloadComparison:
     standings = []
     for number, name in enumerate(names):
         value = 0.9**number
         ratio = RatioEstimate(value=value, ci_low=value / 1.01, ci_high=value * 1.01)
         share = RatioEstimate(value=0.93) if number % 3 != 2 else None
         standings.append(
-            Standing(
+            MachineResult(
                 machine=name,
                 point="here",
                 value=1e12 * value,
@@ -104,7 +104,7 @@ def _contest(workload: str, regime: str, names: list[str]) -> Contest:
                 normalised=RatioEstimate(value=1.0) if share else None,
             )
         )
-    return Contest(workload=workload, regime=regime, metric=RATE, standings=tuple(standings))
+    return WorkloadComparison(workload=workload, regime=regime, metric=RATE, standings=tuple(standings))
 
 
 def _landmark(workload: str, name: str, number: int) -> Landmark:
@@ -240,7 +240,7 @@ def test_means_are_geometric_and_each_family_counts_once() -> None:
 def test_a_mean_over_kernels_has_the_interval_of_their_scatter() -> None:
     second = _name(1)
 
-    def contest(kernel: str, ratio: float) -> Contest:
+    def contest(kernel: str, ratio: float) -> WorkloadComparison:
         base, other = made(2).contests[0].standings
         estimate = RatioEstimate(value=ratio, ci_low=ratio / 1.01, ci_high=ratio * 1.01)
         standings = (base, other.model_copy(update={"to_baseline": estimate}))

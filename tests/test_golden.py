@@ -17,8 +17,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.cli.measuring import _summarise
-from gpureport.compare import Run, compare
-from gpureport.compare import reduced as excerpt
+from gpureport.compare import Run, compare, excerpt
 from gpureport.data import data_dir
 from gpureport.fleet.analysis import analyse
 from gpureport.fleet.site import write_site

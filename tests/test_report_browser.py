@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gpureport.cli import main
-from gpureport.compare import compare, reduced
+from gpureport.compare import compare, excerpt
 from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.records.finding import Verdict
 from gpureport.records.observation import Observation, ObservedPoint
@@ -284,7 +284,7 @@ def page_of(kind: str) -> str:
     if kind == "predicted":
         return render_html(predicted_report(database().device("nvidia/h200_sxm"), select(FEW)))
     if kind == "comparison":
-        runs = {str(number): (reduced(make_report(seed=number, only=("memory",))),) for number in range(2)}
+        runs = {str(number): (excerpt(make_report(seed=number, only=("memory",))),) for number in range(2)}
         return filled("comparison.html.j2", content(compare(runs)))[0]
     with TemporaryDirectory() as folder:
         assert main(["predict", "h200", "rx7900xt", "-w", ",".join(FEW), "--pdf", "-o", folder]) == 0

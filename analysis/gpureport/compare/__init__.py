@@ -1,21 +1,20 @@
 """Comparisons of machines: measured by us, published by others, or only predicted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
-from gpureport.compare.curves import common_curves
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import Comparison, Entrant, Landmark, PowerStanding
-from gpureport.compare.runs import Run, reduced, same_device
-from gpureport.compare.standings import contests
+from gpureport.compare.records import Comparison, Machine, MachineCurve, MachinePower
+from gpureport.compare.results import contests
+from gpureport.compare.runs import Run, excerpt, same_device
 from gpureport.errors import InputError
 
 FEW = 4
 """Machines up to which every value is shown."""
 
-__all__ = ["FEW", "MINIMUM_EFFECT", "Comparison", "Run", "compare", "reduced", "regressions"]
+__all__ = ["FEW", "MINIMUM_EFFECT", "Comparison", "Run", "compare", "excerpt", "regressions"]
 
 
 def compare(
@@ -60,25 +59,25 @@ def compare(
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         baseline=base,
         machines=tuple(
-            _entrant(name, of_machine, sources.get(name, ""), cautions(differing, name, base))
+            _machine(name, of_machine, sources.get(name, ""), cautions(differing, name, base))
             for name, of_machine in runs.items()
         ),
         conditions=differing,
         contests=common,
         landmarks=tuple(
-            Landmark(machine=name, **landmark._asdict()) for name, run in first.items() for landmark in run.landmarks
+            mark.model_copy(update={"machine": name}) for name, run in first.items() for mark in run.landmarks
         ),
         differences=tested.differences,
         overall=tested.overall,
         between_runs=tested.between_runs,
         minimum_effect=minimum_effect,
         per_watt=tuple(
-            PowerStanding(machine=name, load=each.name, value=each.value, unit=each.unit, basis=each.basis)
+            MachinePower(machine=name, load=each.name, value=each.value, unit=each.unit, basis=each.basis)
             for name, run in first.items()
             for each in run.per_watt
         ),
         families={family: title for run in first.values() for family, title in run.families.items()},
-        curves=tuple(common_curves({name: run.curves for name, run in first.items()})) if len(first) <= FEW else (),
+        curves=tuple(_common_curves(first)) if len(first) <= FEW else (),
     )
 
 
@@ -86,9 +85,9 @@ def _device(run: Run) -> str:
     return f"{run.device} ({run.compute_units} compute units)"
 
 
-def _entrant(name: str, runs: Sequence[Run], source: str, own_cautions: tuple[str, ...]) -> Entrant:
+def _machine(name: str, runs: Sequence[Run], source: str, own_cautions: tuple[str, ...]) -> Machine:
     run = runs[0]
-    return Entrant(
+    return Machine(
         name=name,
         source=source,
         runs=len(runs),
@@ -99,3 +98,14 @@ def _entrant(name: str, runs: Sequence[Run], source: str, own_cautions: tuple[st
         facts=merged_facts([each.facts for each in runs]),
         cautions=own_cautions,
     )
+
+
+def _common_curves(machines: Mapping[str, Run]) -> Iterator[MachineCurve]:
+    """Yield the curves of sweeps that at least two *machines* have, sweep by sweep, in the order of the machines."""
+    by_sweep: dict[str, list[MachineCurve]] = {}
+    for machine, run in machines.items():
+        for curve in run.curves:
+            by_sweep.setdefault(str(curve.key), []).append(curve.model_copy(update={"machine": machine}))
+    for found in by_sweep.values():
+        alike = [curve for curve in found if (curve.metric, curve.axis) == (found[0].metric, found[0].axis)]
+        yield from alike if len(alike) > 1 else ()

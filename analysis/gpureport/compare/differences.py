@@ -2,19 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, hypot, log, log1p, pi, sqrt
+from math import log, sqrt
 
 import numpy as np
-from scipy.stats import chi2, false_discovery_control
+from scipy.stats import chi2
 from scipy.stats import t as student
 
 from gpureport.compare.records import Difference, RatioEstimate
-from gpureport.compare.runs import Run, same_device
-from gpureport.compare.samples import SweepSamples
+from gpureport.compare.runs import Run, SweepSamples, same_device
+from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, p_values, significant
 from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
 
-FALSE_ALARMS = 0.05
-"""Share of pairs of equal machines in which any sweep may differ significantly."""
 MINIMUM_EFFECT = 0.03
 """Relative difference below which none is significant, by default."""
 BETWEEN_RUNS = 0.01
@@ -30,7 +28,7 @@ _PRIOR_DOF = 4.0
 """Degrees of freedom of both assumptions: their weight, in additional runs.
 
 Small, because sweeps vary by very different amounts: one that varies by three times BETWEEN_RUNS must not be
-significant in more than FALSE_ALARMS of the pairs.
+significant in more than FALSE_DISCOVERIES of the pairs.
 """
 ALL_SWEEPS = "all sweeps"
 """Name of the difference of a machine as a whole."""
@@ -100,7 +98,7 @@ def differences(
     other difference (Efron, Large-Scale Inference, 2010, chapter 6). Its least standard deviation is BETWEEN_RUNS. Each
     sweep, and the median of all, is tested with Student's t (degrees of freedom after Satterthwaite, 1946). Benjamini
     and Hochberg's procedure (1995) over all tests of a machine limits the share of equal machines with any significant
-    difference to FALSE_ALARMS. None is significant below *minimum_effect*, a relative difference.
+    difference to FALSE_DISCOVERIES. None is significant below *minimum_effect*, a relative difference.
     """
     base = machines[baseline]
     found: list[Difference] = []
@@ -113,7 +111,7 @@ def differences(
             typical += [deviation] if sweeps else []
             whole = [_whole(sweeps)] if len(sweeps) >= _ENOUGH_SWEEPS else []
             priors = [deviation] * len(sweeps) + [_WHOLE_RUNS] * len(whole)
-            tested = list(_tested(name, [*sweeps, *whole], priors, log1p(minimum_effect)))
+            tested = _tested(name, [*sweeps, *whole], np.array(priors), minimum_effect)
             found += tested[: len(sweeps)]
             overall += tested[len(sweeps) :]
     return Outcome(tuple(found), tuple(overall), max(typical, default=None))
@@ -173,7 +171,7 @@ def _error_of_median(logs: Floats, noise: Floats) -> float:
     n = len(logs)
     scatter = float(MAD_TO_SIGMA * np.median(np.abs(logs - np.median(logs)))) if n > 2 else 0.0
     own = float(np.sqrt(np.mean(noise**2)))
-    return max(scatter, own) * sqrt(pi / 2 / n)
+    return max(scatter, own) * sqrt(EXCESS_OF_MEDIAN / n)
 
 
 def _typical_deviation(sweeps: Sequence[_Sweep]) -> float:
@@ -194,33 +192,25 @@ def _typical_deviation(sweeps: Sequence[_Sweep]) -> float:
     return sqrt(max(total**2 - within**2, 0.0) / 2)
 
 
-def _tested(machine: str, sweeps: Sequence[_Sweep], typical: Sequence[float], least: float) -> Iterator[Difference]:
-    """Yield the differences of a machine; *least* is the logarithm of the minimum effect."""
-    if not sweeps:
-        return
-    centres = np.array([sweep.centre for sweep in sweeps])
-    errors, dof = np.array([_error_and_dof(*pair) for pair in zip(sweeps, typical, strict=True)]).T
-    p_values = 2 * student.sf(np.abs(centres) / errors, dof)
+def _tested(machine: str, sweeps: Sequence[_Sweep], typical: Floats, minimum_effect: float) -> list[Difference]:
+    """Return the differences of a machine; *typical*: standard deviations between runs (sweeps,)."""
+    rows = [(s.centre, s.error**2, s.variance_factor, s.squares, s.dof, s.points) for s in sweeps]
+    centres, within, factors, squares, of_runs, points = np.array(rows, float).reshape(-1, 6).T
+    dof = _PRIOR_DOF + of_runs
+    between = factors * (_PRIOR_DOF * typical**2 + squares) / dof
+    errors = np.sqrt(between + within)
+    dof = errors**4 / (between**2 / dof + within**2 / np.maximum(points - 1, 1))
+    chances = p_values(centres, errors, dof)
+    flags = significant(adjusted(chances), centres, minimum_effect)
     halves = student.ppf(0.975, dof) * errors
-    adjusted = false_discovery_control(p_values)
-    for sweep, half, p_value, adjusted_p in zip(sweeps, halves, p_values, adjusted, strict=True):
-        speed = RatioEstimate(
-            value=exp(sweep.centre), ci_low=exp(sweep.centre - half), ci_high=exp(sweep.centre + half)
-        )
-        yield Difference(
+    return [
+        Difference(
             machine=machine,
             sweep=sweep.name,
             points=sweep.points,
-            speed=speed,
-            p_value=float(p_value),
-            significant=bool(adjusted_p <= FALSE_ALARMS and abs(sweep.centre) >= least),
+            speed=RatioEstimate.of_log(sweep.centre, half),
+            p_value=chance,
+            significant=flag,
         )
-
-
-def _error_and_dof(sweep: _Sweep, typical: float) -> tuple[float, float]:
-    """Return the standard error of a sweep's difference, and its degrees of freedom."""
-    dof = _PRIOR_DOF + sweep.dof
-    between = sweep.variance_factor * (_PRIOR_DOF * typical**2 + sweep.squares) / dof
-    within = sweep.error**2
-    total = between + within
-    return hypot(sqrt(between), sweep.error), total**2 / (between**2 / dof + within**2 / max(sweep.points - 1, 1))
+        for sweep, half, chance, flag in zip(sweeps, *(a.tolist() for a in (halves, chances, flags)), strict=True)
+    ]

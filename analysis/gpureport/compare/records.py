@@ -1,7 +1,7 @@
 """The records of a comparison of machines, as written to ``comparison.json``."""
 
-from math import log
-from typing import Literal, NamedTuple
+from math import exp, log
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from gpureport.records.quantities import Compact, Name, Rough, Table
 SCHEMA_VERSION = 1
 
 
-class Entrant(Record):
+class Machine(Record):
     """One machine of a comparison."""
 
     name: str
@@ -20,7 +20,7 @@ class Entrant(Record):
     source: str
     """The files, or the database's id."""
     runs: int = 1
-    """Number of its reports. Standings and landmarks are from the first, differences from all."""
+    """Number of its reports. Results and landmarks are from the first, differences from all."""
     device: str
     entry: str | None
     kind: Literal["measured", "published", "predicted"]
@@ -51,8 +51,20 @@ class RatioEstimate(Record):
     ci_low: Compact | None = None
     ci_high: Compact | None = None
 
+    @classmethod
+    def of_log(cls, centre: float, half_width: float | None) -> Self:
+        """Return the ratio whose logarithm is *centre*, and the half-width of its interval, if it has one."""
+        if half_width is None:
+            return cls(value=exp(centre))
+        return cls(value=exp(centre), ci_low=exp(centre - half_width), ci_high=exp(centre + half_width))
 
-class Standing(Record):
+    @property
+    def half_width(self) -> float | None:
+        """Half-width of the interval of the logarithm; ``None`` without an interval."""
+        return log(self.ci_high / self.ci_low) / 2 if self.ci_low and self.ci_high else None
+
+
+class MachineResult(Record):
     """The best result of one machine for one workload in one regime."""
 
     machine: str
@@ -72,7 +84,7 @@ class Standing(Record):
     """Efficiency / the baseline's efficiency."""
 
 
-class Contest(Record):
+class WorkloadComparison(Record):
     """One workload in one regime on all machines."""
 
     workload: str
@@ -82,14 +94,24 @@ class Contest(Record):
     metric: Metric
     refused: str = ""
     """Why some machines have no ratio although the baseline has this workload, in a sentence."""
-    standings: tuple[Standing, ...]
+    standings: tuple[MachineResult, ...]
     """In the order of the machines; only of those that have the workload."""
+
+    @property
+    def family(self) -> str:
+        """Family of the workload."""
+        return self.workload.partition("/")[0]
+
+    @property
+    def variant(self) -> str:
+        """Variant of the family."""
+        return self.workload.partition("/")[2]
 
 
 class Landmark(Record):
     """A cliff (capacity transition) or taper (saturation point) of one machine."""
 
-    machine: str
+    machine: str = ""
     workload: str
     sweep: str
     feature: Literal["cliff", "taper"]
@@ -123,7 +145,7 @@ class Difference(Record):
         return abs(log(self.speed.value))
 
 
-class PowerStanding(Record):
+class MachinePower(Record):
     """Performance per watt of one machine."""
 
     machine: str
@@ -148,9 +170,10 @@ class CurvePoint(NamedTuple):
     ci_high: float | None
 
 
-class SweepCurve(Record):
-    """A curve over sizes."""
+class MachineCurve(Record):
+    """A curve of one machine over sizes."""
 
+    machine: str = ""
     key: SweepKey
     axis: Axis
     metric: Metric
@@ -158,12 +181,6 @@ class SweepCurve(Record):
     """Whether it was measured or published; otherwise it is predicted."""
     points: tuple[CurvePoint, ...]
     """Ascending in x, which is above 0."""
-
-
-class MachineCurve(SweepCurve):
-    """A curve of one machine."""
-
-    machine: str
 
 
 class Comparison(Record):
@@ -174,9 +191,9 @@ class Comparison(Record):
     created_at: str
     baseline: str
     """Name of the machine that ratios refer to."""
-    machines: tuple[Entrant, ...]
+    machines: tuple[Machine, ...]
     conditions: tuple[Condition, ...]
-    contests: tuple[Contest, ...]
+    contests: tuple[WorkloadComparison, ...]
     landmarks: tuple[Landmark, ...]
     differences: tuple[Difference, ...]
     """Only of machines that have the baseline's device."""
@@ -186,7 +203,7 @@ class Comparison(Record):
     """Typical relative standard deviation of a sweep between runs of one machine."""
     minimum_effect: Rough = 0.0
     """Relative difference below which none is significant."""
-    per_watt: tuple[PowerStanding, ...] = ()
+    per_watt: tuple[MachinePower, ...] = ()
     """In the order of the machines; none for machines without a known power."""
     families: Table[Name, Name] = Field(default_factory=dict)
     """Titles of the families of users' kernels, by identifier."""

@@ -1,21 +1,63 @@
 """Data that a comparison keeps of each run: hundreds fit into memory, while one report takes tens of megabytes."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Literal
+
+import numpy as np
 
 from gpureport.compare.conditions import facts, origin
-from gpureport.compare.curves import sweep_curves
-from gpureport.compare.landmarks import RunLandmark, landmarks
-from gpureport.compare.records import SweepCurve
-from gpureport.compare.samples import SweepSamples, samples_by_sweep
-from gpureport.compare.standings import BestPoints, best_points
+from gpureport.compare.records import CurvePoint, Landmark, MachineCurve
+from gpureport.compare.results import BestPoints, best_points
 from gpureport.findings.whole_device import PerWatt, per_watt
+from gpureport.observe.statistics import Floats, medians, sampling_noise
+from gpureport.records.finding import Finding
+from gpureport.records.measurement import Measurement
+from gpureport.records.observation import ObservedPoint
 from gpureport.records.report import Report, described_families
 
-if TYPE_CHECKING:
-    from gpureport.records.columns import Curve
-    from gpureport.records.finding import Finding
+_SIZES = ("working_set", "work_items")
+_LANDMARKS: Mapping[tuple[str, str], Literal["cliff", "taper"]] = {
+    ("cliff", "midpoint"): "cliff",
+    ("taper", "n90"): "taper",
+}
+"""The features that are compared, by feature and position."""
+
+
+@dataclass(frozen=True)
+class SweepSamples:
+    """The samples of one sweep in one array.
+
+    Attributes:
+        labels: one for each point with samples.
+        counts: number of samples of each point.
+        times_s: time per unit of work, point after point. Versions repeat a kernel's work different numbers of times.
+    """
+
+    labels: tuple[str, ...]
+    counts: tuple[int, ...]
+    times_s: Floats
+
+    def log_medians(self, labels: tuple[str, ...]) -> tuple[Floats, Floats]:
+        """Return the logarithms of the medians of the points with these *labels*, and their standard errors."""
+        if labels == self.labels:
+            return self._log_medians, self._noise
+        indices = [self.labels.index(label) for label in labels]
+        points = self._points()
+        return self._log_medians[indices], sampling_noise([points[index] for index in indices])
+
+    def _points(self) -> list[Floats]:
+        return [self.times_s[start:end] for start, end in pairwise(accumulate(self.counts, initial=0))]
+
+    @cached_property
+    def _log_medians(self) -> Floats:
+        return np.log(medians(self.times_s, np.array(self.counts)))
+
+    @cached_property
+    def _noise(self) -> Floats:
+        return sampling_noise(self._points())
 
 
 @dataclass(frozen=True)
@@ -30,9 +72,9 @@ class Run:
         created_at: date of the run, publication or prediction.
         facts: conditions of the run, by name.
         best: best points.
-        landmarks: cliffs and tapers.
+        landmarks: cliffs and tapers, without the name of a machine, as the curves.
         samples: by sweep.
-        curves: over sizes.
+        curves: over sizes: as observed, or as predicted if nothing was observed.
         per_watt: performance per watt.
         families: titles of the families of users' kernels, by identifier.
     """
@@ -44,16 +86,18 @@ class Run:
     created_at: str
     facts: Mapping[str, str]
     best: BestPoints
-    landmarks: tuple[RunLandmark, ...]
+    landmarks: tuple[Landmark, ...]
     samples: Mapping[str, SweepSamples]
-    curves: tuple[SweepCurve, ...] = ()
+    curves: tuple[MachineCurve, ...] = ()
     per_watt: tuple[PerWatt, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
 
 
-def reduced(report: Report, workloads: Collection[str] = ()) -> Run:
+def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
     """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs."""
-    kept = _only(report, workloads) if workloads else report
+    records = ("predictions", "measurements", "observations", "findings") if workloads else ()
+    chosen = {name: tuple(each for each in getattr(report, name) if each.key.workload in workloads) for name in records}
+    kept = report.model_copy(update=chosen)
     return Run(
         device=kept.device.name,
         compute_units=kept.device.compute_units,
@@ -62,9 +106,9 @@ def reduced(report: Report, workloads: Collection[str] = ()) -> Run:
         created_at=kept.publication.date if kept.publication else kept.created_at,
         facts=facts(kept),
         best=best_points(kept),
-        landmarks=tuple(landmarks(kept)),
+        landmarks=tuple(_landmarks(kept)),
         samples=samples_by_sweep(kept.measurements),
-        curves=sweep_curves(kept),
+        curves=tuple(_curves(kept)),
         per_watt=per_watt(report.device, report.energy),
         families=described_families(report.workloads.values()),
     )
@@ -75,16 +119,51 @@ def same_device(one: Run, other: Run) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in ("entry", "device", "compute_units"))
 
 
-def _only(report: Report, workloads: Collection[str]) -> Report:
-    records: dict[str, Sequence[Curve | Finding]] = {
-        "predictions": report.predictions,
-        "measurements": report.measurements,
-        "observations": report.observations,
-        "findings": report.findings,
-    }
-    return report.model_copy(
-        update={
-            name: tuple(record for record in every if record.key.workload in workloads)
-            for name, every in records.items()
-        }
-    )
+def samples_by_sweep(measurements: Sequence[Measurement]) -> dict[str, SweepSamples]:
+    """Return the samples of each sweep that has any."""
+    found = {}
+    for measurement in measurements:
+        points = {point.point.label: point for point in measurement.points if point.samples_s}
+        times = [np.array(point.samples_s) / point.point.work for point in points.values()]
+        if times:
+            found[str(measurement.key)] = SweepSamples(tuple(points), tuple(map(len, times)), np.concatenate(times))
+    return found
+
+
+def _curves(report: Report) -> Iterator[MachineCurve]:
+    for record in report.observations or report.specified:
+        points = sorted((p for p in record.points if p.point.x > 0), key=lambda p: p.point.x)
+        if points and record.axis.quantity in _SIZES:
+            yield MachineCurve(
+                key=record.key,
+                axis=record.axis,
+                metric=record.metric,
+                observed=bool(report.observations),
+                points=tuple(
+                    CurvePoint(p.point.label, p.point.x, p.value, p.ci_low, p.ci_high)
+                    if isinstance(p, ObservedPoint)
+                    else CurvePoint(p.point.label, p.point.x, p.value, None, None)
+                    for p in points
+                ),
+            )
+
+
+def _landmarks(report: Report) -> Iterator[Landmark]:
+    """Yield the cliffs and tapers of a run's findings; of its predictions if nothing was observed."""
+    findings = ((f.key, f) for f in report.findings if f.basis == "specification")
+    predicted = ((p.key, feature) for p in report.specified for feature in p.features)
+    for key, each in findings if report.findings else predicted:
+        kind = _LANDMARKS.get((each.feature, each.position))
+        if kind and (kind, each.unit) != ("taper", "B"):  # that of transfers
+            compared = each if isinstance(each, Finding) else None
+            yield Landmark(
+                workload=key.workload,
+                sweep=key.sweep,
+                feature=kind,
+                level=each.level,
+                predicted=each.predicted if isinstance(each, Finding) else each.value,
+                observed=compared and compared.observed,
+                ci_low=compared and compared.ci_low,
+                ci_high=compared and compared.ci_high,
+                unit=each.unit,
+            )

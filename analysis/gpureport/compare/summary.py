@@ -1,6 +1,6 @@
 """Geometric means of a comparison: for each machine, over the kernels of one kind of work and over families."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from statistics import fmean, geometric_mean, stdev
@@ -8,8 +8,8 @@ from typing import Literal
 
 from scipy.stats import t as student
 
-from gpureport.compare.records import Comparison, Contest, RatioEstimate, Standing
-from gpureport.compare.standings import REGIMES
+from gpureport.compare.records import Comparison, MachineResult, RatioEstimate, WorkloadComparison
+from gpureport.compare.results import REGIMES
 
 What = Literal["speed", "efficiency"]
 """``speed``: relative to the baseline. ``efficiency``: relative to the predicted peak."""
@@ -22,21 +22,25 @@ SEVERAL = 3
 
 @dataclass(frozen=True)
 class Work:
-    """One kind of work: the contests of a family with one metric and with the data in one place.
+    """One kind of work: the comparisons of a family with one metric and with the data in one place.
 
     Attributes:
         family: its name.
-        label: last words that the labels of the metrics share: ``bandwidth``.
-        regime: one of :data:`~gpureport.compare.standings.REGIMES`; empty for separate cases.
+        regime: one of :data:`~gpureport.compare.results.REGIMES`; empty for separate cases.
         contests: one or more; all values have one unit.
         title: of the family of a user's kernel; else empty.
     """
 
     family: str
-    label: str
     regime: str
-    contests: tuple[Contest, ...]
+    contests: tuple[WorkloadComparison, ...]
     title: str = ""
+
+    @property
+    def label(self) -> str:
+        """What the values are: ``latency``, ``read bandwidth``, or ``bandwidth`` of several kinds."""
+        several = len({contest.metric.label for contest in self.contests}) > 1
+        return "bandwidth" if several and self.unit == "B/s" else self.contests[0].metric.label
 
     @property
     def unit(self) -> str:
@@ -54,7 +58,7 @@ class MeanRatio:
     """A geometric mean of ratios over kernels.
 
     Attributes:
-        kernels: ratio of each kernel (``family/variant``): the geometric mean over its contests.
+        kernels: ratio of each kernel (``family/variant``): the geometric mean over its regimes or cases.
         ratio: the mean over kernels. Its 95 % interval includes the scatter over SEVERAL kernels or more, and the
             intervals of the kernels if all have one.
     """
@@ -68,37 +72,32 @@ class MeanRatio:
         return min(self.kernels.values()), max(self.kernels.values())
 
 
+def families(comparison: Comparison) -> dict[str, tuple[WorkloadComparison, ...]]:
+    """Return the compared workloads of each family: applications first, then memory, then other microbenchmarks."""
+    found: dict[str, list[WorkloadComparison]] = {}
+    for contest in comparison.contests:
+        found.setdefault(contest.family, []).append(contest)
+    order = sorted(found, key=lambda family: _ORDER.index(family) if family in _ORDER else len(_ORDER))
+    return {family: tuple(found[family]) for family in order}
+
+
 def works(comparison: Comparison) -> tuple[Work, ...]:
-    """Return the kinds of work: applications first, then memory, then other microbenchmarks."""
-    found: dict[tuple[str, str, str, str], list[Contest]] = {}
-    for family, contests in families(comparison).items():
-        for contest in contests:
-            regime = contest.regime if contest.regime in REGIMES else ""
-            found.setdefault((family, contest.metric.kind, contest.metric.unit, regime), []).append(contest)
-    order = {family: number for number, family in enumerate(families(comparison))}
+    """Return the kinds of work, in the order of :func:`families`."""
+    found: dict[tuple[int, str, int, str], list[WorkloadComparison]] = {}
+    for number, contests in enumerate(families(comparison).values()):
+        for c in contests:
+            place = REGIMES.index(c.regime) if c.regime in REGIMES else len(REGIMES)
+            found.setdefault((number, c.metric.kind, place, c.metric.unit), []).append(c)
     return tuple(
-        Work(
-            family,
-            _common_label([c.metric.label for c in found[key]]),
-            regime,
-            tuple(found[key]),
-            comparison.families.get(family, ""),
-        )
-        for key in sorted(found, key=lambda key: (order[key[0]], key[1], (*REGIMES, "").index(key[3])))
-        for family, *_, regime in (key,)
+        Work(of[0].family, (*REGIMES, "")[place], tuple(of), comparison.families.get(of[0].family, ""))
+        for (_, _, place, _), of in sorted(found.items(), key=lambda item: item[0][:3])
     )
 
 
-def _common_label(labels: Iterable[str]) -> str:
-    first, *others = (label.split()[::-1] for label in dict.fromkeys(labels))
-    same = [all(words[: n + 1] == first[: n + 1] for words in others) for n in range(len(first))]
-    return " ".join(first[: same.index(False) if False in same else None][::-1])
-
-
-def best_of(contests: Sequence[Contest], machine: str, others: Iterable[str] = ()) -> Standing | None:
+def best_of(contests: Sequence[WorkloadComparison], machine: str, others: Iterable[str] = ()) -> MachineResult | None:
     """Return the best value of a machine over the *contests* that all *others* have too, if there are any.
 
-    There is at least one contest, and all values have one unit.
+    There is at least one of them, and all values have one unit.
     """
     found = ({standing.machine: standing for standing in contest.standings} for contest in contests)
     own = [standings[machine] for standings in found if {machine, *others} <= standings.keys()]
@@ -106,56 +105,42 @@ def best_of(contests: Sequence[Contest], machine: str, others: Iterable[str] = (
     return pick(own, key=lambda standing: standing.value, default=None)
 
 
-def mean_speed(contests: Iterable[Contest], machine: str) -> MeanRatio | None:
-    """Return the mean speed of *machine* relative to the baseline; ``None`` if they have no contest in common."""
-    by_kernel: dict[str, list[RatioEstimate]] = {}
+def _ratios(contests: Iterable[WorkloadComparison], what: What) -> dict[str, dict[str, list[RatioEstimate]]]:
+    """Return the known ratios by machine and kernel."""
+    found: dict[str, dict[str, list[RatioEstimate]]] = {}
     for contest in contests:
         for standing in contest.standings:
-            if standing.machine == machine and standing.to_baseline:
-                by_kernel.setdefault(contest.workload, []).append(standing.to_baseline)
-    if not by_kernel:
+            if ratio := standing.to_baseline if what == "speed" else standing.efficiency:
+                found.setdefault(standing.machine, {}).setdefault(contest.workload, []).append(ratio)
+    return found
+
+
+def mean_speed(contests: Iterable[WorkloadComparison], machine: str) -> MeanRatio | None:
+    """Return the mean speed of *machine* relative to the baseline; ``None`` if they have nothing in common."""
+    by_kernel = _ratios(contests, "speed").get(machine)
+    if by_kernel is None:
         return None
-    kernels = {kernel: fmean(log(ratio.value) for ratio in found) for kernel, found in by_kernel.items()}
-    logs = list(kernels.values())
-    half = _own_half_width(list(by_kernel.values()))
-    if len(logs) >= SEVERAL:
-        half = hypot(half or 0.0, float(student.ppf(0.975, len(logs) - 1)) * stdev(logs) / sqrt(len(logs)))
-    middle = fmean(logs)
-    ends = (None, None) if half is None else (exp(middle - half), exp(middle + half))
-    ratio = RatioEstimate(value=exp(middle), ci_low=ends[0], ci_high=ends[1])
-    return MeanRatio({kernel: exp(value) for kernel, value in kernels.items()}, ratio)
+    logs = {kernel: fmean(log(ratio.value) for ratio in found) for kernel, found in by_kernel.items()}
+    half, count = _half_width(by_kernel.values()), len(logs)
+    if count >= SEVERAL:
+        half = hypot(half or 0.0, float(student.ppf(0.975, count - 1)) * stdev(logs.values()) / sqrt(count))
+    kernels = {kernel: exp(value) for kernel, value in logs.items()}
+    return MeanRatio(kernels, RatioEstimate.of_log(fmean(logs.values()), half))
 
 
-def _own_half_width(kernels: Sequence[Sequence[RatioEstimate]]) -> float | None:
+def _half_width(kernels: Collection[Sequence[RatioEstimate]]) -> float | None:
     """Return the half-width, in log, of the mean that follows from the kernels' intervals; ``None`` if one has none."""
-    ratios = [ratio for found in kernels for ratio in found]
-    if not all(ratio.ci_low and ratio.ci_high for ratio in ratios):
-        return None
-    return hypot(*(_half_width(r) / len(found) for found in kernels for r in found)) / len(kernels)
+    widths = [(ratio.half_width, len(found)) for found in kernels for ratio in found]
+    known = [width / count for width, count in widths if width is not None]
+    return hypot(*known) / len(kernels) if len(known) == len(widths) else None
 
 
-def _half_width(ratio: RatioEstimate) -> float:
-    return log(ratio.ci_high / ratio.ci_low) / 2 if ratio.ci_low and ratio.ci_high else 0.0
-
-
-def means(contests: Iterable[Contest], what: What) -> dict[str, float]:
+def means(contests: Iterable[WorkloadComparison], what: What) -> dict[str, float]:
     """Return each machine's geometric mean over the kernels of *contests*, for machines with any ratio in them."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for contest in contests:
-        for standing in contest.standings:
-            ratio = standing.to_baseline if what == "speed" else standing.efficiency
-            if ratio is not None:
-                found.setdefault(standing.machine, {}).setdefault(contest.workload, []).append(ratio.value)
-    return {machine: geometric_mean(map(geometric_mean, kernels.values())) for machine, kernels in found.items()}
-
-
-def families(comparison: Comparison) -> dict[str, tuple[Contest, ...]]:
-    """Return the contests of each family: applications first, then memory, then other microbenchmarks."""
-    found: dict[str, list[Contest]] = {}
-    for contest in comparison.contests:
-        found.setdefault(contest.workload.partition("/")[0], []).append(contest)
-    order = sorted(found, key=lambda family: _ORDER.index(family) if family in _ORDER else len(_ORDER))
-    return {family: tuple(found[family]) for family in order}
+    return {
+        machine: geometric_mean(geometric_mean(ratio.value for ratio in found) for found in kernels.values())
+        for machine, kernels in _ratios(contests, what).items()
+    }
 
 
 def overall(comparison: Comparison, what: What) -> dict[str, float]:
@@ -174,13 +159,9 @@ def ranked(comparison: Comparison) -> dict[str, float]:
     These are SEVERAL kernels, in at least half of the families that the baseline and any other machine have: means over
     different families are not comparable.
     """
-    speeds = overall(comparison, "speed")
-    kernels: dict[str, set[str]] = {}
-    for contest in comparison.contests:
-        for standing in contest.standings:
-            if standing.to_baseline:
-                kernels.setdefault(standing.machine, set()).add(contest.workload)
-    own = {name: {kernel.partition("/")[0] for kernel in found} for name, found in kernels.items()}
+    speeds, kernels = overall(comparison, "speed"), _ratios(comparison.contests, "speed")
+    family = {contest.workload: contest.family for contest in comparison.contests}
+    own = {name: {family[kernel] for kernel in found} for name, found in kernels.items()}
     common = set().union(*(found for name, found in own.items() if name != comparison.baseline))
     enough = [name for name in speeds if len(kernels[name]) >= SEVERAL and 2 * len(own[name]) >= len(common)]
     return {name: speeds[name] for name in sorted(enough, key=speeds.__getitem__)}

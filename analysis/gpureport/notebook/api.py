@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.compare import MINIMUM_EFFECT, reduced
+from gpureport.compare import MINIMUM_EFFECT, excerpt
 from gpureport.compare import Run as ReducedRun
 from gpureport.compare import compare as compare_runs
 from gpureport.data import own_device_dirs
@@ -137,7 +137,7 @@ def _runs(
     machine: Machine, database: Database, workloads: Sequence[Workload], only: Collection[str]
 ) -> Iterator[ReducedRun]:
     if isinstance(machine, ReportFrames):
-        yield reduced(machine.report, only)
+        yield excerpt(machine.report, only)
     elif isinstance(machine, str | Path):
         yield from open_machine(str(machine), database, workloads, only)
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from pydantic import BaseModel
 
-from gpureport.compare.records import Comparison, Condition, Contest, Entrant, Landmark, RatioEstimate
+from gpureport.compare.records import Comparison, Condition, Landmark, Machine, RatioEstimate, WorkloadComparison
 from gpureport.notebook import plots
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
@@ -114,7 +114,7 @@ class ComparisonFrames:
     @cached_property
     def machines(self) -> pd.DataFrame:
         """A row for each machine."""
-        return _frame(Entrant, self.comparison.machines)
+        return _frame(Machine, self.comparison.machines)
 
     @cached_property
     def conditions(self) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def _samples(measurement: Measurement) -> Iterator[Row]:
             yield {**dict(measurement.key), "point": p.point.label, "taken_at_s": taken_at_s, "time_s": time_s}
 
 
-def _standings(contest: Contest) -> Iterator[Row]:
+def _standings(contest: WorkloadComparison) -> Iterator[Row]:
     fixed = {**_split(contest.workload), "regime": contest.regime, "unit": _unit(contest.metric)}
     for standing in contest.standings:
         row: Row = {**fixed, **dict(standing)}

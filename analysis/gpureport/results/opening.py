@@ -125,9 +125,9 @@ def open_machine(
     Raises:
         InputError: it is neither, or invalid.
     """
-    from gpureport.compare import reduced
+    from gpureport.compare import excerpt
 
-    return tuple(reduced(_open_machine(run, database, workloads), only) for run in runs_of(source))
+    return tuple(excerpt(_open_machine(run, database, workloads), only) for run in runs_of(source))
 
 
 def _open_machine(source: str, database: Database, workloads: "Sequence[Workload]") -> Report:

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from gpureport.compare import FEW
-from gpureport.compare.records import Comparison, Contest, Difference
-from gpureport.compare.standings import REGIMES
+from gpureport.compare.records import Comparison, Difference, WorkloadComparison
+from gpureport.compare.results import REGIMES
 from gpureport.compare.summary import SEVERAL, What, best_of, families, mean_speed, means, overall, ranked, works
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
@@ -234,7 +234,7 @@ def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tupl
 
 
 def _map_rows(
-    contests: Sequence[Contest], whats: Sequence[What], baseline: str | None, own: Mapping[str, str]
+    contests: Sequence[WorkloadComparison], whats: Sequence[What], baseline: str | None, own: Mapping[str, str]
 ) -> Iterator[HeatRow]:
     """Yield a row for each workload and regime; separate cases of a workload share a row, as their mean.
 

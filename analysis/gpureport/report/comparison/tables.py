@@ -4,8 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpureport.compare import FEW
-from gpureport.compare.records import Comparison, Condition, Contest, Difference, Entrant, RatioEstimate, Standing
-from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
+from gpureport.compare.records import (
+    Comparison,
+    Condition,
+    Difference,
+    Machine,
+    MachineResult,
+    RatioEstimate,
+    WorkloadComparison,
+)
+from gpureport.compare.results import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import (
     APPLIED,
     SEVERAL,
@@ -54,7 +62,7 @@ def short_regime(regime: str) -> str:
     return _SHORT.get(regime, regime)
 
 
-def marked(machine: Entrant) -> str:
+def marked(machine: Machine) -> str:
     """Return the name of a machine, with a mark if a caution applies to its ratios."""
     return f"△ {machine.name}" if machine.cautions else machine.name
 
@@ -77,7 +85,7 @@ def machine_table(comparison: Comparison) -> Table:
     return Table(columns, tuple(rows), frozenset({*speeds, "eff."}))
 
 
-def by_rank(comparison: Comparison) -> tuple[Entrant, ...]:
+def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
     """Return the machines, the fastest first; those that are not ranked are last."""
     speeds, others = ranked(comparison), overall(comparison, "speed")
     return tuple(sorted(comparison.machines, key=lambda m: (m.name not in speeds, -others.get(m.name, 0.0))))
@@ -190,7 +198,7 @@ def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
     return tuple(_standings_table(comparison, family, found) for family, found in families(comparison).items())
 
 
-def _standings_table(comparison: Comparison, family: str, contests: Sequence[Contest]) -> Table:
+def _standings_table(comparison: Comparison, family: str, contests: Sequence[WorkloadComparison]) -> Table:
     names = [machine.name for machine in comparison.machines]
     others = [name for name in names if name != comparison.baseline]
     short = {name: shorten(name, _NARROW) for name in names}
@@ -210,7 +218,7 @@ def _standings_table(comparison: Comparison, family: str, contests: Sequence[Con
 
 
 def _standing_row(
-    contests: Sequence[Contest], names: Sequence[str], others: Sequence[str], measured: Sequence[str]
+    contests: Sequence[WorkloadComparison], names: Sequence[str], others: Sequence[str], measured: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the row of one contest, or of several cases of a workload: best values, and means of ratios."""
     first, bests = contests[0], [best_of(contests, name) for name in names]
@@ -225,7 +233,7 @@ def _standing_row(
     )
 
 
-def _with_half_width(found: Standing | RatioEstimate | None, unit: str = RATIO) -> str:
+def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RATIO) -> str:
     return format_interval(found.value, found.ci_low, found.ci_high, unit, "half-width") if found else UNKNOWN
 
 
@@ -235,14 +243,14 @@ def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def _leaders_table(family: str, contests: Sequence[Contest], comparison: Comparison) -> Table:
+def _leaders_table(family: str, contests: Sequence[WorkloadComparison], comparison: Comparison) -> Table:
     having = (c for c in contests if any(s.to_baseline for s in c.standings))
     by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in having)
     rows = tuple(_leaders_row(found, comparison) for found in by_row.values())
     return Table((family_title(family, comparison.families), "data in", *_END_COLUMNS), rows, _END_NUMBERS)
 
 
-def _leaders_row(contests: Sequence[Contest], comparison: Comparison) -> tuple[str, ...]:
+def _leaders_row(contests: Sequence[WorkloadComparison], comparison: Comparison) -> tuple[str, ...]:
     """Return the row of one contest, or of the separate cases of a workload: means of ratios, and best values."""
     first = contests[0]
     found = {m.name: mean_speed(contests, m.name) for m in comparison.machines}

@@ -5,8 +5,8 @@ from itertools import chain, islice
 from math import log
 from statistics import geometric_mean
 
-from gpureport.compare.records import Comparison, Contest, Difference
-from gpureport.compare.standings import BEYOND, REGIMES, WITHIN
+from gpureport.compare.records import Comparison, Difference, WorkloadComparison
+from gpureport.compare.results import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
 from gpureport.report.text.words import family_title
@@ -163,9 +163,9 @@ def _times(ratio: float, baseline: str) -> str:
     return f"{format_ratio(ratio)} times as fast as {baseline}"
 
 
-def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> Contest | None:
+def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> WorkloadComparison | None:
     """Return the contest in which both machines have most nearly the *ratio*; ``None`` if they have none in common."""
-    common: list[tuple[bool, float, Contest]] = []
+    common: list[tuple[bool, float, WorkloadComparison]] = []
     for contest in comparison.contests:
         speeds = {standing.machine: standing.to_baseline for standing in contest.standings}
         one, other = speeds.get(fastest), speeds.get(slowest)

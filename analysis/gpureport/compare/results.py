@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import exp, hypot, log
+from math import hypot, log
 
-from gpureport.compare.records import Contest, RatioEstimate, Standing
+from gpureport.compare.records import MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.records.keys import Metric
 from gpureport.records.levels import DRAM
 from gpureport.records.observation import Observation, ObservedPoint
@@ -54,7 +54,7 @@ class BestPoints:
     points: Mapping[ContestKey, ComparedPoint]
 
 
-def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Contest, ...]:
+def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[WorkloadComparison, ...]:
     """Compare the best points of all machines, workload by workload.
 
     Devices have different sizes, so sweeps have different points. Each workload is therefore compared once where memory
@@ -139,16 +139,16 @@ def _rank(point: ComparedPoint, regime: str) -> tuple[float, float]:
     return (min(point.reach, 1.0) if regime == BEYOND else 1.0, speed)
 
 
-def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str) -> Contest:
+def _contest(key: ContestKey, points: Mapping[str, ComparedPoint], baseline: str) -> WorkloadComparison:
     workload, regime = key
     base = points.get(baseline)
     others = [name for name, point in points.items() if base is not None and not _comparable(point, base)]
-    return Contest(
+    return WorkloadComparison(
         workload=workload,
         regime=regime,
         metric=next(iter(points.values())).metric,
         refused=f"{baseline} and {', '.join(others)} count work differently" if others else "",
-        standings=tuple(_standing(name, point, base) for name, point in points.items()),
+        standings=tuple(_result(name, point, base) for name, point in points.items()),
     )
 
 
@@ -158,14 +158,15 @@ def _comparable(one: ComparedPoint, other: ComparedPoint) -> bool:
     return same_counting and (one.metric.kind, one.metric.unit) == (other.metric.kind, other.metric.unit)
 
 
-def _standing(name: str, point: ComparedPoint, base: ComparedPoint | None) -> Standing:
+def _result(name: str, point: ComparedPoint, base: ComparedPoint | None) -> MachineResult:
     efficiency = _efficiency(point)
-    return Standing(
+    low, high = point.interval or (None, None)
+    return MachineResult(
         machine=name,
         point=point.label,
         value=point.value,
-        ci_low=point.interval[0] if point.interval else None,
-        ci_high=point.interval[1] if point.interval else None,
+        ci_low=low,
+        ci_high=high,
         predicted_peak=point.predicted_peak,
         efficiency=efficiency,
         to_baseline=_speed_ratio(point, base) if base is not None and _comparable(point, base) else None,
@@ -182,27 +183,16 @@ def _efficiency(point: ComparedPoint) -> RatioEstimate | None:
 
 
 def _speed_ratio(one: ComparedPoint, other: ComparedPoint) -> RatioEstimate:
-    """Return speed of *one* / speed of *other*; the half widths of both intervals add in quadrature."""
+    """Return speed of *one* / speed of *other*; the half-widths of both intervals add in quadrature."""
     if one is other:
         return RatioEstimate(value=1.0)
     sign = 1 if one.metric.kind == "rate" else -1
-    centre = sign * log(one.value / other.value)
-    if one.interval is None or other.interval is None:
-        return _ratio(centre, None)
-    return _ratio(centre, hypot(*(log(high / low) / 2 for low, high in (one.interval, other.interval))))
+    known = [log(high / low) / 2 for low, high in filter(None, (one.interval, other.interval))]
+    return RatioEstimate.of_log(sign * log(one.value / other.value), hypot(*known) if len(known) == 2 else None)
 
 
-def _quotient(one: RatioEstimate | None, other: RatioEstimate | None) -> RatioEstimate | None:
-    if one is None or other is None:
-        return None
-    if one == other:
-        return RatioEstimate(value=1.0)
-    half_widths = [log(r.ci_high / r.ci_low) / 2 for r in (one, other) if r.ci_low and r.ci_high]
-    return _ratio(log(one.value / other.value), hypot(*half_widths) if len(half_widths) == 2 else None)
-
-
-def _ratio(centre: float, half_width: float | None) -> RatioEstimate:
-    """Return the ratio whose logarithm is *centre*, with its interval."""
-    if half_width is None:
-        return RatioEstimate(value=exp(centre))
-    return RatioEstimate(value=exp(centre), ci_low=exp(centre - half_width), ci_high=exp(centre + half_width))
+def _quotient(one: RatioEstimate, other: RatioEstimate | None) -> RatioEstimate | None:
+    if other is None or one == other:
+        return other and RatioEstimate(value=1.0)
+    known = [width for width in (one.half_width, other.half_width) if width is not None]
+    return RatioEstimate.of_log(log(one.value / other.value), hypot(*known) if len(known) == 2 else None)
