@@ -27,8 +27,8 @@ from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
 from gpureport.records.report import EntryMatch, Report, save_report
 from gpureport.report.comparison.document import content
+from gpureport.report.curves import curves
 from gpureport.report.render import filled, render_html
-from gpureport.report.run.curves import curves
 from gpureport.report.run.page_one import headline
 from gpureport.report.run.statements import statements_table
 from gpureport.results.opening import predicted_report

@@ -13,7 +13,8 @@ ORDER = (
     *("records", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),
     *("measure.backends", "measure.conditions", "measure", "run"),
-    *("compare", "report", "results", "fleet", "validate", "notebook", "cli"),
+    *("compare", "report.grouping", "report.processes", "report.curves", "report.figures", "report.text", "report"),
+    *("results", "fleet", "validate", "notebook", "cli"),
 )
 """Packages and modules, from the first to the last. The report contains devices, which contain records."""
 

@@ -15,8 +15,8 @@ from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.provenance import Provenance
 from gpureport.records.report import EntryMatch, Report
+from gpureport.report.curves import FindingPair, curves, reading_units, specified_values
 from gpureport.report.figures.essentials import essentials
-from gpureport.report.run.curves import FindingPair, curves, reading_units, specified_values
 from gpureport.report.run.decisions import _first, amount_of_work, another_device, working_set
 from gpureport.report.run.page_one import headline, page_one
 from gpureport.results.kept import kept_folders

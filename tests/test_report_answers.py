@@ -10,12 +10,12 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
+from gpureport.report.curves import curves
 from gpureport.report.run import answers, kernels
 from gpureport.report.run.blocks import limit_blocks
-from gpureport.report.run.curves import curves
 from gpureport.report.run.decisions import bottleneck, most_frequent
-from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import limits, limits_table
+from gpureport.report.text.difference import compared, value_text
 from tests.make_report import make_report
 
 MIB = 1024.0**2

@@ -11,15 +11,10 @@ from pathlib import Path
 import pytest
 
 from gpureport.records.report import Report
-from gpureport.report.figures.charts import (
-    Chart,
-    chart_json,
-    roofline_charts,
-    sweep_charts,
-)
+from gpureport.report.curves import CurveRecords, curves
+from gpureport.report.figures.charts import Chart, chart_json, roofline_charts, sweep_charts
 from gpureport.report.figures.roofline import roofline_dots
 from gpureport.report.render import write_report
-from gpureport.report.run.curves import CurveRecords, curves
 from tests.make_report import many_variants
 
 VENDOR = Path(__file__).parents[1] / "templates" / "vendor"

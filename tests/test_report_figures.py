@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.figures.cases import case_figure
 from gpureport.report.figures.essentials import essentials, essentials_figure
 from gpureport.report.figures.marks import FeatureMark, draw_marks, label_line
@@ -23,20 +24,11 @@ from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.figures.sizes import size_figure
-from gpureport.report.figures.style import (
-    ACCENTS,
-    OBSERVED,
-    PREDICTED,
-    decimal_ticks,
-    linear_ticks,
-    readable,
-    shorten,
-    spread,
-)
+from gpureport.report.figures.style import ACCENTS, OBSERVED, PREDICTED, decimal_ticks, linear_ticks, readable, spread
 from gpureport.report.figures.theme import sheet, theme
 from gpureport.report.figures.traces import binned
 from gpureport.report.pictures import kind_of, pictures
-from gpureport.report.run.curves import CurveRecords, curves, paired
+from gpureport.text import shorten
 from tests.drawn_texts import faults
 from tests.make_report import many_variants
 

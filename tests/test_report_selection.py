@@ -4,8 +4,8 @@
 from dataclasses import replace
 
 from gpureport.records.finding import Verdict
+from gpureport.report.curves import CurveRecords, FindingPair, curves, most_distant
 from gpureport.report.pictures import kind_of
-from gpureport.report.run.curves import CurveRecords, FindingPair, curves, most_distant
 from gpureport.report.run.selection import deviates, selection
 from tests.make_report import make_report
 

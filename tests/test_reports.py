@@ -8,8 +8,8 @@ from gpureport.matching import match_features
 from gpureport.observe import observe
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
+from gpureport.report.curves import curves
 from gpureport.report.pdf import layout
-from gpureport.report.run.curves import curves
 from tests.kept import CPU, GPU, NAMES, kept, kept_html
 
 pytestmark = pytest.mark.xdist_group("documents")

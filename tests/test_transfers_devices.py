@@ -26,7 +26,7 @@ from gpureport.predict import limits_of, predict
 from gpureport.predict.transfers import TO_HOST_CALLS, link_bytes_per_s, peer_bytes_per_s, transfer_time
 from gpureport.predict.uncertainty.sensitivity import varied
 from gpureport.records.report import Report
-from gpureport.report.run.curves import curves
+from gpureport.report.curves import curves
 from gpureport.report.run.whole_device import answers, transfer_table
 from gpureport.run.pipeline import Plan
 from gpureport.run.pipeline import run as run_plan

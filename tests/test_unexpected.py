@@ -15,7 +15,7 @@ from gpureport.records.finding import Explanation
 from gpureport.records.levels import Level
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.report.run.curves import curves
+from gpureport.report.curves import curves
 from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device

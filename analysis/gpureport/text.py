@@ -66,7 +66,16 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def printable(text: str) -> str:
+    """Return *text* with blanks for unprintable characters."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def shorten(text: str, most: int = 28) -> str:
+    """Cut *text* to *most* characters, with blanks for unprintable ones."""
+    return shortened(printable(text), most)
+
+
 def legible(text: str, most: int = 200) -> str:
-    """Return a foreign name without control characters, cut to *most* characters."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return shortened(text, most)
+    """Return a foreign name without control characters and repeated blanks, cut to *most* characters."""
+    return shortened(" ".join(printable(text).split()), most)

@@ -24,20 +24,12 @@ from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.report import (
-    FILE_NAME,
-    Report,
-    Saver,
-    load_report,
-    report_file,
-    report_stem,
-    reports_below,
-)
+from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, report_stem, reports_below
 from gpureport.report import Paper
+from gpureport.report.curves import curves
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import load_sentences
-from gpureport.report.run.curves import curves
 from gpureport.report.run.kernels import answers
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from gpureport.fleet.analysis import Fleet
 from gpureport.fleet.causes import as_percent
-from gpureport.report.figures.style import printable
+from gpureport.text import printable
 
 
 def prometheus(fleet: Fleet) -> str:

@@ -10,11 +10,11 @@ from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock
+from gpureport.report.curves import CurveRecords
 from gpureport.report.figures import cases, shapes, sizes, traces
 from gpureport.report.figures.charts import Chart, sweep_charts, trace_charts
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import in_figures
-from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.captions import case_caption, shape_caption, size_caption, trace_caption
 
 R = TypeVar("R", Prediction | None, Observation | None)

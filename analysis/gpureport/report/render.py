@@ -17,23 +17,22 @@ from gpureport.findings.whole_device import link_problem
 from gpureport.glossary import terms
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
+from gpureport.report.curves import curves
 from gpureport.report.figures.charts import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
-from gpureport.report.figures.style import shorten
 from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf_problem, pdfs
 from gpureport.report.pictures import kind_of
 from gpureport.report.run import appendix, compiled, conditions, statements, trust, unexpected
 from gpureport.report.run.blocks import first_figure
 from gpureport.report.run.chapters import chapters, selections
-from gpureport.report.run.curves import curves
 from gpureport.report.run.lists import cliff_table
 from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
 from gpureport.report.run.page_one import page_one
 from gpureport.report.text import tables, words
 from gpureport.report.text.captions import legend
 from gpureport.spec.models import Device
-from gpureport.text import sentence
+from gpureport.text import sentence, shorten
 from gpureport.units import (
     Style,
     abbreviated,

@@ -27,11 +27,10 @@ from gpureport.compare.summary import (
     works,
 )
 from gpureport.report.comparison.words import work_name
-from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_title
-from gpureport.text import listed
+from gpureport.text import listed, shorten
 from gpureport.units import (
     RATIO,
     UNKNOWN,

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpureport.records.observation import ObservedPoint
+from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.sizes import heights
-from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting, shorten
+from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting
 from gpureport.report.figures.theme import across, dots, inches, value_ticks, write_above, write_title
-from gpureport.report.run.curves import CurveRecords, seen_word
+from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, scale_of
 
 if TYPE_CHECKING:

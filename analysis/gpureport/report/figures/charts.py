@@ -12,15 +12,15 @@ from gpureport.records.features import Feature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
+from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.machines import base_of
 from gpureport.report.figures.marks import FeatureMark, Plateau, feature_marks
 from gpureport.report.figures.roofline import Dot, operations_of
 from gpureport.report.figures.sizes import observed_plateaus
-from gpureport.report.figures.style import printable
 from gpureport.report.figures.traces import Trace, binned
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, seen_word
 from gpureport.spec.models import Device
+from gpureport.text import printable
 from gpureport.units import format_bandwidth, format_bytes, format_time, format_value
 
 Kind = Literal[

@@ -11,6 +11,7 @@ from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.features import CurveFeature
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
+from gpureport.report.curves import CurveRecords, is_certain_n90, reading_units
 from gpureport.report.figures.marks import (
     FeatureMark,
     draw_marks,
@@ -37,7 +38,6 @@ from gpureport.report.figures.style import (
 )
 from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis, write_above
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, is_certain_n90, reading_units
 from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_pair, format_percent, format_value
 

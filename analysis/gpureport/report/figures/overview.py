@@ -7,10 +7,10 @@ import numpy as np
 
 from gpureport.records.features import Feature
 from gpureport.records.finding import AGREEMENT, Finding
+from gpureport.report.curves import FindingPair
 from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, first_fitting, readable, text_in
 from gpureport.report.figures.theme import Margins, across, dots, inches, sheet, value_ticks, write_above
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import FindingPair
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,19 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.figures.style import (
-    DASHED,
-    MUTED,
-    OBSERVED,
-    PREDICTED,
-    SMALL_PT,
-    fitted,
-    spread,
-    text_in,
-)
+from gpureport.report.curves import CurveRecords, reading_units
+from gpureport.report.figures.style import DASHED, MUTED, OBSERVED, PREDICTED, SMALL_PT, fitted, spread, text_in
 from gpureport.report.figures.theme import Margins, bars, inches, sheet, value_ticks, write_above, write_title
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, reading_units
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value, scale_of
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.records.prediction import PredictedPoint
+from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.style import (
     DASHED,
     FONT_PT,
@@ -22,7 +23,6 @@ from gpureport.report.figures.style import (
     needed_in,
 )
 from gpureport.report.figures.theme import Margins, dots, inches, sheet, value_ticks, write_above, write_title
-from gpureport.report.run.curves import CurveRecords
 from gpureport.units import format_ratio
 
 if TYPE_CHECKING:

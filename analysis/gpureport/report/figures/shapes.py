@@ -5,11 +5,11 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from gpureport.findings.advice import shape_of
+from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.marks import Point
 from gpureport.report.figures.style import FONT_PT, INK, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting
 from gpureport.report.figures.theme import Margins, inches, sheet, write_above, write_title
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,6 +10,7 @@ from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.records.features import Feature
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.marks import Plateau, draw_marks, draw_plateaus, feature_marks, label_plateaus, plateaus
 from gpureport.report.figures.ratios import BETWEEN_IN, STRIP_IN, interpolated, ratio_axis
 from gpureport.report.figures.style import (
@@ -34,7 +35,6 @@ from gpureport.report.figures.theme import (
     value_axis,
     write_title,
 )
-from gpureport.report.run.curves import CurveRecords, seen_word
 from gpureport.units import format_bytes
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ from functools import cache
 from itertools import accumulate
 from unicodedata import east_asian_width
 
+from gpureport.text import printable
+
 WIDTH_IN = 6.85  # text width of an A4 page with 18 mm margins
 FONT_PT = 7.5
 SMALL_PT = 7.0
@@ -21,16 +23,6 @@ TIMES = " \N{MULTIPLICATION SIGN} "
 _CONTRAST = 4.6  # of text; a little above the requirement, because colours are rounded
 DASHED = (0, (4, 2))
 """Style of lines of the specification: dashes in line widths."""
-
-
-def printable(text: str) -> str:
-    """Return *text* with blanks for unprintable characters."""
-    return "".join(character if character.isprintable() else " " for character in text)
-
-
-def shorten(text: str, most: int = 28) -> str:
-    """Cut *text* to at most *most* characters, with blanks for unprintable ones."""
-    return printable(text) if len(text) <= most else f"{printable(text)[: most - 1]}…"
 
 
 def text_in(text: str, size_pt: float = TINY_PT) -> float:

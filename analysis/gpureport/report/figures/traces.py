@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.measurement import MeasuredPoint
-from gpureport.report.figures.style import MUTED, OBSERVED, shorten
+from gpureport.report.curves import CurveRecords
+from gpureport.report.figures.style import MUTED, OBSERVED
 from gpureport.report.figures.theme import Margins, arrows, bars, sheet, value_ticks
-from gpureport.report.run.curves import CurveRecords
+from gpureport.text import shorten
 from gpureport.units import format_time, scale_of
 
 if TYPE_CHECKING:

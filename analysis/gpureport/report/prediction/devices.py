@@ -17,7 +17,6 @@ from gpureport.report.figures.charts import machine_charts
 from gpureport.report.figures.machines import MOST_PANELS, machine_figure
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.sizes import drawable
-from gpureport.report.figures.style import shorten
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table, limit_effects
@@ -32,7 +31,7 @@ from gpureport.report.prediction.side_by_side import (
 from gpureport.report.render import readable_time, write_filled
 from gpureport.report.text.tables import Table, workload_table
 from gpureport.report.text.words import family_title
-from gpureport.text import N90
+from gpureport.text import N90, shorten
 
 _TEMPLATE = "side_by_side.html.j2"
 

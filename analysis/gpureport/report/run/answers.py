@@ -13,11 +13,11 @@ from gpureport.observe.idle import IDLE, work_per_item
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords, FindingPair, level_of, most_distant, specified_values
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, FindingPair, level_of, most_distant, specified_values
 from gpureport.report.run.decisions import amount_of_work, most_frequent, working_set
-from gpureport.report.run.difference import compared, value_text
 from gpureport.report.run.limits import EXCEEDED, Limit, limits
+from gpureport.report.text.difference import compared, value_text
 from gpureport.report.text.words import agreement, kernel_name
 from gpureport.text import listed, shortlist
 from gpureport.units import format_percent

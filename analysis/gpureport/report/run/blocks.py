@@ -7,6 +7,7 @@ from itertools import chain
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords, seen_word, specified
 from gpureport.report.figures.charts import roofline_charts
 from gpureport.report.figures.clocks import clock_figure, clock_readings, trace_spans
 from gpureport.report.figures.essentials import Essentials, essentials, essentials_figure
@@ -17,7 +18,6 @@ from gpureport.report.figures.samples import MOST_PANELS, deviating_points, samp
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run import lists, trust, unexpected
-from gpureport.report.run.curves import CurveRecords, seen_word, specified
 from gpureport.report.run.kernels import of_user
 from gpureport.report.run.limits import limits, limits_table, unexplained_note
 from gpureport.report.run.numbers import CLIFFS, SEARCHES

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords
 from gpureport.report.grouping import grouped
 from gpureport.report.run import answers, trust, unexpected, whole_device
 from gpureport.report.run import kernels as own_kernels
@@ -21,7 +22,6 @@ from gpureport.report.run.blocks import (
     unexpected_blocks,
 )
 from gpureport.report.run.cache_blocks import cache_blocks
-from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.decisions import work_group_size
 from gpureport.report.run.numbers import Kinds
 from gpureport.report.run.residency_blocks import residency_blocks

@@ -15,11 +15,11 @@ from gpureport.records.features import CurveFeature, Position
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords, is_certain, is_certain_n90, reading_units, specified_values
 from gpureport.report.grouping import grouped
 from gpureport.report.run import kernels as own_kernels
-from gpureport.report.run.curves import CurveRecords, is_certain, is_certain_n90, reading_units, specified_values
-from gpureport.report.run.difference import value_text
 from gpureport.report.run.limits import Limit, limits
+from gpureport.report.text.difference import value_text
 from gpureport.report.text.words import family_name
 from gpureport.spec.models import Cache, Device
 from gpureport.text import listed

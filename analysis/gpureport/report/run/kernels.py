@@ -6,7 +6,7 @@ from gpureport.findings.bottlenecks import ceiling_text
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report
-from gpureport.report.run.curves import CurveRecords
+from gpureport.report.curves import CurveRecords
 from gpureport.report.run.limits import EXCEEDED, Limit, limits, unexplained_note
 from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.tables import Table

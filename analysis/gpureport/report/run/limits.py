@@ -8,7 +8,7 @@ from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint
-from gpureport.report.run.curves import CurveRecords
+from gpureport.report.curves import CurveRecords
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.units import UNKNOWN, format_percent, format_value
 

@@ -7,9 +7,8 @@ from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.finding import Finding
 from gpureport.records.levels import Level
 from gpureport.records.report import Report
-from gpureport.report.figures.style import shorten
+from gpureport.report.curves import CurveRecords, specified_values, verdicts
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, specified_values, verdicts
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import (
     agreeing,
@@ -21,6 +20,7 @@ from gpureport.report.text.words import (
     seen_in,
     set_of,
 )
+from gpureport.text import shorten
 from gpureport.units import UNKNOWN, abbreviated, format_interval, format_range, format_ratio, format_value
 
 _LONGEST_FEATURE = 120

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
+from gpureport.report.curves import CurveRecords, Group
 from gpureport.report.grouping import grouped
 from gpureport.report.pictures import kind_of
 from gpureport.report.prediction.forecast import feature_table
-from gpureport.report.run.curves import CurveRecords, Group
 from gpureport.report.run.sweep_blocks import Block, family_anchor, other_curves
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.tables import Table, occupancy_table

@@ -12,13 +12,12 @@ from gpureport.findings.residency import most_counted
 from gpureport.observe.disturbance import running_clocks
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.report import Report
-from gpureport.report.figures.style import shorten
+from gpureport.report.curves import CurveRecords, specified
 from gpureport.report.run import statements, trust
 from gpureport.report.run.conditions import load_sentences, other_load
-from gpureport.report.run.curves import CurveRecords, specified
 from gpureport.report.run.decisions import Decision, decisions, usable_sentence
 from gpureport.spec.models import Device
-from gpureport.text import listed, sentence
+from gpureport.text import listed, sentence, shorten
 from gpureport.units import (
     UNKNOWN,
     format_frequency,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gpureport.report.curves import CurveRecords
 from gpureport.report.grouping import grouped
 from gpureport.report.pictures import Kind, kind_of
-from gpureport.report.run.curves import CurveRecords
 
 _MOST: dict[Kind, int] = {"sizes": 15, "shapes": 8, "cases": 6, "traces": 4}
 """The most deviating curves of a chapter, by kind of figure."""

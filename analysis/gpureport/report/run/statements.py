@@ -11,8 +11,8 @@ from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
+from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, curves
 from gpureport.report.run.unexpected import explanation_text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import best_sample, feature_text

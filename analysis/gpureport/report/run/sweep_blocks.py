@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpureport.records.report import Report
+from gpureport.report.curves import FLAT, CurveRecords
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
 from gpureport.report.pictures import kind_of, pictures
-from gpureport.report.run.curves import FLAT, CurveRecords
 from gpureport.report.run.selection import Selection
 from gpureport.report.text.captions import panel_titles
 from gpureport.report.text.tables import Table

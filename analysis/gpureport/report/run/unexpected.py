@@ -7,9 +7,9 @@ from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.explain.trials import mentioned
 from gpureport.records.finding import Explanation
 from gpureport.records.report import Report
+from gpureport.report.curves import most_distant, specified
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import most_distant, specified
-from gpureport.report.run.difference import compared
+from gpureport.report.text.difference import compared
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import feature_text, kernel_name
 from gpureport.text import shortlist

@@ -8,9 +8,9 @@ from gpureport.records.energy import IDLE, Energy, PowerLoad
 from gpureport.records.features import Position
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.energy import power_figure
 from gpureport.report.figures.picture import Picture
-from gpureport.report.run.curves import CurveRecords
 from gpureport.report.run.sweep_blocks import Block
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN, format_frequency, format_interval, format_percent, format_ratio, format_value

@@ -7,13 +7,13 @@ from functools import partial
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
 from gpureport.records.report import Clock, Report
+from gpureport.report.curves import CurveRecords, Group, most_distant, seen_word
 from gpureport.report.figures.essentials import Essentials
 from gpureport.report.figures.roofline import Dot
 from gpureport.report.figures.samples import SampledPoint
 from gpureport.report.figures.traces import Trace
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords, Group, most_distant, seen_word
-from gpureport.report.run.difference import compared, value_text
+from gpureport.report.text.difference import compared, value_text
 from gpureport.report.text.words import agreement, family_name, feature_text
 from gpureport.text import N90, listed
 from gpureport.units import format_frequency, format_percent, format_range, format_ratio, format_value

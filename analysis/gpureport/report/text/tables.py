@@ -9,8 +9,8 @@ from statistics import mean
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.prediction import Occupancy
+from gpureport.report.curves import CurveRecords
 from gpureport.report.grouping import grouped
-from gpureport.report.run.curves import CurveRecords
 from gpureport.report.text.words import any_of
 from gpureport.units import UNKNOWN, format_bytes, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads

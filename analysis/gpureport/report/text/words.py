@@ -10,9 +10,8 @@ from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.report import Report, WorkloadInfo, described_families
-from gpureport.report.figures.style import shorten
-from gpureport.report.run.curves import Group
-from gpureport.text import listed, sentence, shortlist
+from gpureport.report.curves import Group
+from gpureport.text import listed, sentence, shorten, shortlist
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
