@@ -23,7 +23,7 @@ from gpureport.records.keys import Record
 from gpureport.results.cpus import BareMachine, CloudMachine, bare_machines, cloud_machines, stream_prediction
 from gpureport.spec.core_types import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.models import CoreType, StreamType, yaml_values
+from gpureport.spec.models import CoreType, StreamType, listed
 from gpureport.spec.values import Strict
 from gpureport.validate.cpus import GENERIC
 
@@ -187,7 +187,7 @@ def streams_of(database: Database, name: str) -> StreamType:
 
 def _known(model: type[Record], part: Strict) -> dict[str, object]:
     leaves = part.leaves()
-    return {field: leaves[key].value for field, (key, _) in yaml_values(model).items() if key in leaves}
+    return {field: leaves[key].value for field, (key, _) in listed(model).items() if key in leaves}
 
 
 def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Database) -> None:

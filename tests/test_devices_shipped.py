@@ -11,8 +11,8 @@ from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, is_architecture
+from gpureport.spec.files import architecture_schema, device_schema
 from gpureport.spec.models import NvidiaOccupancy
-from gpureport.spec.schema import architecture_schema, device_schema
 
 FILES = sorted(data_dir("devices").rglob("*.yaml"))
 ENTRIES = sorted(p.relative_to(data_dir("devices")).with_suffix("").as_posix() for p in FILES if not is_architecture(p))

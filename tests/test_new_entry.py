@@ -18,10 +18,9 @@ from gpureport.run import drafting
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
-from gpureport.spec.new_entry import drafted_device, of_present, of_relative
+from gpureport.spec.new_entry import Draft, drafted_device, of_present, of_relative, quantity, write_entry
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Bytes, Leaf
-from gpureport.spec.writing import Draft, quantity, write_entry
 from tests.fake_backend import PRESENT
 from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
 from tests.present import stand_in

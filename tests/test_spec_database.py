@@ -11,8 +11,7 @@ from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import PresentDevice
-from gpureport.spec.new_entry import of_present
-from gpureport.spec.writing import write_entry
+from gpureport.spec.new_entry import of_present, write_entry
 from tests.builders import on_processor
 from tests.make_report import H200
 

@@ -27,7 +27,7 @@ def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
                 other, names = documented_by
                 docs |= {names[field]: text for field, text in field_docs(other).items() if field in names}
             docs |= _own_docs(each.__pydantic_generic_metadata__["origin"] or each)
-    return docs
+    return docs | {name: field.description for name, field in model.model_fields.items() if field.description}
 
 
 def _own_docs(model: type[BaseModel]) -> dict[str, str]:

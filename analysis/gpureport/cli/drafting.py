@@ -13,7 +13,7 @@ from gpureport.errors import DeviceError, InputError
 from gpureport.files import write_file
 from gpureport.spec import new_entry
 from gpureport.spec.database import Database, Entry, wrong_ending
-from gpureport.spec.writing import Draft, write_entry
+from gpureport.spec.new_entry import Draft, write_entry
 from gpureport.text import sentence
 
 if TYPE_CHECKING:

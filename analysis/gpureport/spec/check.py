@@ -1,16 +1,17 @@
 """Check device files: errors, implausible values and missing sources, as sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import FileError, read_yaml
-from gpureport.spec.clashes import clashes
 from gpureport.spec.database import (
     ARCHITECTURES,
     Database,
+    alike,
     is_architecture,
     is_like,
     load_database,
@@ -21,9 +22,10 @@ from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import host_values
 from gpureport.spec.mistakes import nearest, suggestion
 from gpureport.spec.models import Device
+from gpureport.spec.names import plain, same
 from gpureport.spec.plausibility import implausible, out_of_range, uneven
 from gpureport.spec.reading import Document, Problem, read_file
-from gpureport.spec.resolve import layer, levels, missing, resolve
+from gpureport.spec.resolve import layer, missing, resolve
 
 Checked = Document[DeviceFile] | Document[ArchitectureFile]
 
@@ -34,9 +36,40 @@ def check_folder(paths: Iterable[Path], database: Database | None = None) -> lis
     """Check the files of one folder: each file, and entries that cannot be distinguished; problems by file."""
     database, documents = database or load_database(), [_read(path) for path in paths]
     clashing: dict[Path, list[Problem]] = {}
-    for problem in clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
+    for problem in _clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
         clashing.setdefault(Path(problem.file), []).append(problem)
     return _once([problem for d in documents for problem in (*_check(d, database), *clashing.get(d.path, ()))])
+
+
+def _clashes(documents: Iterable[Document[DeviceFile]]) -> Iterator[Problem]:
+    """Yield a warning for each entry with the same name or identifiers as an earlier one of the folder."""
+    former: list[tuple[Path, DeviceFile]] = []
+    for document in documents:
+        if (file := document.salvaged) is not None:
+            problems = (_clash(document, file, path, other) for path, other in former)
+            yield from islice(filter(None, problems), 1)
+            former.append((document.path, file))
+
+
+def _clash(document: Document[DeviceFile], file: DeviceFile, path: Path, other: DeviceFile) -> Problem | None:
+    """Return a warning if an entry cannot be distinguished from *other*, the file at *path*."""
+    if plain(file.name) == plain(other.name):
+        message = f"{path} has the name {file.name!r} as well, so the name finds neither; rename one of them"
+        return document.problem("name", message)
+    if shared := _indistinguishable(file, other):
+        message = (
+            f"{path} lists {shared!r} as well, with the same number of compute units and memory size, so a device of "
+            "that name matches neither; list PCI ids that distinguish them"
+        )
+        return document.problem("opencl.names", message)
+    return None
+
+
+def _indistinguishable(one: DeviceFile, other: DeviceFile) -> str | None:
+    """Return an OpenCL name of both entries if PCI ids, units and memory do not distinguish them."""
+    if set(one.pci_ids) ^ set(other.pci_ids) or not alike(one, other):
+        return None
+    return next((name for name in other.opencl.names for known in one.opencl.names if same(name, known)), None)
 
 
 def _once(problems: Sequence[Problem]) -> list[Problem]:
@@ -139,7 +172,7 @@ def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Da
         yield document.problem("architecture", str(error).removeprefix("architecture: "), "error")
         return
     values = {**layer(architecture), **own}
-    lacking = list(missing(values, levels(architecture.caches, file.caches)))
+    lacking = list(missing(values, architecture, file))
     yield from _lacking(document, file, architecture, [path for path in lacking if not document.spoiled(path)])
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)

@@ -11,8 +11,8 @@ from typing import TypeVar
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.spec.clashes import alike
 from gpureport.spec.core_types import core_of_machine, topology, usable_l3
+from gpureport.spec.corrections import MEMORY_TOLERANCE
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.host_core import HostCore, with_core
@@ -121,7 +121,7 @@ class Database:
 
     def write_allocate(self, name: str) -> bool:
         """Return whether a write miss on a CPU with this architecture fetches the line."""
-        return bool(self.architecture(name).write_allocate.value)
+        return bool(self.architecture(name).leaves()["write_allocate"].value)
 
     def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
         """Resolve an entry, with an *overlay* of values reported by the present device."""
@@ -284,6 +284,18 @@ def _replaces(own: Entry, original: Entry) -> bool:
     """
     has_name = own.id == original.id or plain(original.file.name) in own.keys
     return has_name or (bool(own.keys & original.keys) and alike(own.file, original.file))
+
+
+def alike(one: DeviceFile, other: DeviceFile) -> bool:
+    """Whether two entries have the same number of compute units and, within the tolerance, the same memory size."""
+    (units, size), (other_units, other_size) = _units_and_memory(one), _units_and_memory(other)
+    same_size = size is None or other_size is None or abs(size / other_size - 1) <= MEMORY_TOLERANCE
+    return units == other_units and same_size
+
+
+def _units_and_memory(file: DeviceFile) -> tuple[int | None, float | None]:
+    values = {path: leaf.value for path, leaf in file.leaves().items()}
+    return values.get("opencl.compute_units", values.get("compute_units")), values.get("memory.size")
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:

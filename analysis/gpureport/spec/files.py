@@ -8,84 +8,95 @@ Every value is either bare or has a provenance::
 ``source`` is a key of the file's ``sources``; a bare value has the file's default ``source``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from math import inf
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from pydantic import Field, model_validator
 
+from gpureport.docstrings import Documented
 from gpureport.records.keys import Record
 from gpureport.spec import models
 from gpureport.spec.values import (
-    QUANTITIES,
     Bytes,
     BytesPerSecond,
     Count,
-    Counts,
-    Cycles,
-    CyclesOrZero,
-    Flag,
     Fractions,
-    Hertz,
     Key,
     Leaf,
-    LinkKind,
+    Listed,
     Names,
-    Number,
     OperationsPerSecond,
-    Seconds,
-    Share,
-    Sizes,
+    Quantity,
     Source,
     Strict,
     Text,
-    Watts,
-    WholeBytes,
-    WholeBytesOrZero,
 )
-from gpureport.units import Dimension
+
+Schema = dict[str, Any]
 
 
-def _written(kind: Any, dimension: Dimension, *, zero: bool) -> Any:  # noqa: ANN401 - types that pydantic reads
-    """Return the type in YAML files of a value that a record has as *kind*; *zero*: cycles that may be zero."""
-    kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
-    types = {
-        int: WholeBytes if dimension == "bytes" else Count,
-        float: CyclesOrZero if zero else QUANTITIES[dimension],
-        tuple[float, ...]: Sizes,
-        dict[int, int]: Counts,
+def _leaf(kind: Any, declared: Listed, *, optional: bool = True, most: float = inf) -> Any:  # noqa: ANN401 - types
+    """Return the type in YAML files of a value that a record has as *kind*; *most*: its bound."""
+    number: Any = Annotated[int if kind is int else float, Quantity(declared.dimension, most, declared.zero)]
+    written = {
+        int: number,
+        float: number,
+        tuple[float, ...]: tuple[number, ...],
+        dict[int, int]: dict[int, Annotated[int, Quantity(declared.dimension)]],
         models.Transition: Fractions,
     }
-    return types.get(kind, kind)
+    leaf: Any = Leaf[written.get(kind, kind)]  # type: ignore[misc]
+    return Annotated[leaf | None if optional else leaf, declared]
 
 
-class FromRecord(Strict):
-    """A part of a file with the values of a record; keys are the names of its fields without units.
+def _of_record(record: type[Record], *, layered: bool) -> dict[str, Any]:
+    """Return the types of the values of *record* by key; optional are those with a default, or all if *layered*."""
+    hints, found = get_type_hints(record), {}
+    for field, (key, declared) in models.listed(record).items():
+        info, kind = record.model_fields[field], hints[field]
+        kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
+        share = any(getattr(limit, "le", None) == 1 for limit in info.metadata)
+        optional = layered or not info.is_required()
+        found[key] = _leaf(kind, declared, optional=optional, most=1.0 if share else inf)
+    return found
 
-    Fields with a default in the record are optional. All are if the part is *layered*: two files share its values.
-    """
 
+class Declared(Strict):
+    """A part of a file with values that are declared elsewhere."""
+
+    record: ClassVar[type[Record]]
     documented_by: ClassVar[tuple[type[Record], Mapping[str, str]]]
 
-    def __init_subclass__(cls, *, record: type[Record], layered: bool = False, **options: Any) -> None:  # noqa: ANN401
-        """Add the fields before pydantic collects them; the class may declare some itself."""
+    def __init_subclass__(
+        cls,
+        *,
+        record: type[Record] | None = None,
+        layered: bool = False,
+        values: Mapping[str, Any] | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        """Add the fields before pydantic collects them; the class may declare some itself.
+
+        Args:
+            record: the record with the values. Fields with a default there are optional.
+            layered: whether two files share the values, so that all are optional.
+            values: types of the fields, if there is no record.
+            options: those of pydantic.
+        """
         super().__init_subclass__(**options)
-        values = models.yaml_values(record)
-        derived: dict[str, Any] = {}
-        for field, kind in get_type_hints(record).items():
-            if field in values:
-                key, dimension = values[field]
-                zero = record.model_fields[field].default == 0
-                leaf: Any = Leaf[_written(kind, dimension, zero=zero)]  # type: ignore[misc]
-                optional = layered or not record.model_fields[field].is_required()
-                derived[key] = leaf | None if optional else leaf
-                if optional:
-                    setattr(cls, key, None)
-        cls.__annotations__ = derived | cls.__annotations__
-        cls.documented_by = (record, {field: key for field, (key, _) in values.items()})
+        if record:
+            cls.record, values = record, _of_record(record, layered=layered)
+            cls.documented_by = (record, {field: key for field, (key, _) in models.listed(record).items()})
+        for key, kind in (values or {}).items():
+            if NoneType in get_args(get_args(kind)[0]):
+                setattr(cls, key, None)
+        cls.__annotations__ = {**(values or {}), **cls.__annotations__}
 
 
-class CacheFields(FromRecord, record=models.Cache, layered=True):
+class CacheFields(Declared, record=models.Cache, layered=True):
     """A cache level. Fields of the device's file override fields of the architecture's file."""
 
     short_for = "capacity"
@@ -99,52 +110,43 @@ class CacheFields(FromRecord, record=models.Cache, layered=True):
         return {"capacity": data}
 
 
-Levels = Annotated[dict[Key, CacheFields | None], Field(max_length=16)]
-
-
-class TlbFields(FromRecord, record=models.Tlb, layered=True):
+class TlbFields(Declared, record=models.Tlb, layered=True):
     """A level of the translation lookaside buffers."""
 
 
-TlbLevels = Annotated[dict[Key, TlbFields | None], Field(max_length=8)]
-
-
-class MemoryFields(FromRecord, record=models.Memory, layered=True):
+class MemoryFields(Declared, record=models.Memory, layered=True):
     """Device memory."""
 
-    efficiency: Leaf[Share] | None = None
 
-
-class LaunchFields(FromRecord, record=models.Launch, layered=True):
+class LaunchFields(Declared, record=models.Launch, layered=True):
     """Launch costs."""
 
 
-class NvidiaRules(FromRecord, record=models.NvidiaOccupancy):
+class NvidiaRules(Declared, record=models.NvidiaOccupancy):
     """Occupancy of NVIDIA multiprocessors (``cuda_occupancy.h``)."""
 
     rule: Literal["nvidia"]
-    local_memory_reserved: Leaf[WholeBytesOrZero] | None = None
 
 
-class AmdRules(FromRecord, record=models.AmdOccupancy):
+class AmdRules(Declared, record=models.AmdOccupancy):
     """Occupancy of AMD compute units (LLVM's AMDGPU back end)."""
 
     rule: Literal["amd"]
 
 
-class IntelRules(FromRecord, record=models.IntelOccupancy):
+class IntelRules(Declared, record=models.IntelOccupancy):
     """Occupancy of Intel subslices (compute-runtime)."""
 
     rule: Literal["intel"]
 
 
-class PooledRules(FromRecord, record=models.PooledOccupancy):
+class PooledRules(Declared, record=models.PooledOccupancy):
     """Occupancy of GPUs whose waves share pools of registers (Apple, Arm, Qualcomm)."""
 
     rule: Literal["pooled"]
 
 
-class CpuRules(FromRecord, record=models.CpuOccupancy):
+class CpuRules(Declared, record=models.CpuOccupancy):
     """A CPU core runs one work-group at a time."""
 
     rule: Literal["cpu"]
@@ -162,119 +164,60 @@ class File(Strict):
     """Citations by key."""
     source: str | None = None
     """The key used for values without their own source."""
-    caches: Levels = Field(default_factory=dict)
-    """By level, nearest first; ``null`` removes a level of the architecture."""
-    tlb: TlbLevels = Field(default_factory=dict)
-    """Translation lookaside buffers by level, nearest first; ``null`` removes a level of the architecture."""
     memory: MemoryFields = MemoryFields()
+    caches: Annotated[dict[Key, CacheFields | None], Field(max_length=16)] = Field(default_factory=dict)
+    """By level, nearest first; ``null`` removes a level of the architecture."""
+    tlb: Annotated[dict[Key, TlbFields | None], Field(max_length=8)] = Field(default_factory=dict)
+    """Translation lookaside buffers by level, nearest first; ``null`` removes a level of the architecture."""
     launch: LaunchFields = LaunchFields()
     notes: tuple[str, ...] = ()
 
 
-class PrecisionRates(Strict):
+def _by_class(of: Literal["rate", "latency"], declared: Listed, *, only: str = "") -> dict[str, Any]:
+    """Return the types of rates or latencies by instruction class, optional if not all architectures list them."""
+    each = {name: getattr(instruction, of) for name, instruction in models.INSTRUCTIONS.items()}
+    return {
+        name: Annotated[
+            _leaf(float, declared, optional=which != "all"), Field(description=models.INSTRUCTIONS[name].text)
+        ]
+        for name, which in each.items()
+        if which != "none" and only in ("", which)
+    }
+
+
+_RATE = Listed(0.01, 4096, example="64")
+
+
+class PrecisionRates(Declared, values=_by_class("rate", _RATE, only="special")):
     """Lane operations per cycle of one compute unit for number formats and units that not all devices have.
 
     A class that is not listed is neither predicted nor measured.
     """
 
-    fp64: Leaf[Number] | None = None
-    """Double-precision multiply-adds."""
-    fp16: Leaf[Number] | None = None
-    """Half-precision multiply-adds of single numbers."""
-    fp16x2: Leaf[Number] | None = None
-    """Half-precision multiply-adds of pairs: one instruction, two results."""
-    bf16x2: Leaf[Number] | None = None
-    """bfloat16 multiply-adds of pairs."""
-    dot_int8: Leaf[Number] | None = None
-    """Dot products of four bytes, added to a word: one instruction, four multiply-adds."""
-    int64: Leaf[Number] | None = None
-    """64-bit integer additions."""
-    transcendental: Leaf[Number] | None = None
-    """Approximate reciprocals, roots, exponentials, logarithms, sines (special function unit)."""
-    conversion: Leaf[Number] | None = None
-    """Conversions of single-precision numbers to 32-bit integers."""
-    matrix_fp16: Leaf[Number] | None = None
-    """Multiply-adds of half-precision matrices with single-precision sums, by the instruction that a note names."""
-    matrix_bf16: Leaf[Number] | None = None
-    """The same of bfloat16 matrices."""
-    matrix_tf32: Leaf[Number] | None = None
-    """The same of TF32 matrices (19 bits)."""
-    matrix_int8: Leaf[Number] | None = None
-    """Multiply-adds of matrices of bytes with 32-bit integer sums."""
-    matrix_fp8: Leaf[Number] | None = None
-    """Multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums."""
 
-
-class _BasicRates(Strict):
-    """Rates of all devices."""
-
-    fp32: Leaf[Number]
-    fp32_three: Leaf[Number] | None = None
-    """Multiply-adds of three different registers, if slower."""
-    int32: Leaf[Number]
-    """Integer operations without their own class."""
-    add: Leaf[Number] | None = None
-    """Additions, if compilers may distribute them over several pipes."""
-    int32_mul: Leaf[Number]
-    ternary: Leaf[Number] | None = None
-    """Bitwise combinations of three words."""
-    shift: Leaf[Number] | None = None
-    """Shifts, funnel shifts and rotations by a variable distance."""
-    shuffle: Leaf[Number]
-    ballot: Leaf[Number] | None = None
-    permute: Leaf[Number] | None = None
-    local: Leaf[Number]
-    """4-byte accesses of local memory."""
-    memory: Leaf[Number]
-    """4-byte global loads and stores issued."""
-    instruction: Leaf[Number]
-    """Any issued instruction."""
-    barrier: Leaf[Number] | None = None
-    """Work-items that reach a barrier."""
-
-
-class Rates(PrecisionRates, _BasicRates):
+class Rates(Declared, values=_by_class("rate", _RATE)):
     """Lane operations per cycle of one compute unit."""
 
 
-class Latencies(Strict):
+class Latencies(Declared, values=_by_class("latency", Listed(0.5, 1000, "cycles"))):
     """Cycles from the issue of an instruction to the issue of a dependent one."""
-
-    fp32: Leaf[Cycles]
-    int32: Leaf[Cycles]
-    add: Leaf[Cycles] | None = None
-    int32_mul: Leaf[Cycles]
-    ternary: Leaf[Cycles] | None = None
-    shift: Leaf[Cycles] | None = None
-    shuffle: Leaf[Cycles]
-    ballot: Leaf[Cycles] | None = None
-    local: Leaf[Cycles]
-    barrier: Leaf[Cycles]
-    branch: Leaf[Cycles] | None = None
-    """A branch that only some lanes of a wave take."""
-    fp64: Leaf[Cycles] | None = None
-    fp16: Leaf[Cycles] | None = None
-    fp16x2: Leaf[Cycles] | None = None
-    bf16x2: Leaf[Cycles] | None = None
-    dot_int8: Leaf[Cycles] | None = None
-    int64: Leaf[Cycles] | None = None
-    transcendental: Leaf[Cycles] | None = None
-    conversion: Leaf[Cycles] | None = None
 
 
 class TypicalFields(Strict):
     """Values per compute unit, assumed for devices without a file that do not report them."""
 
-    bandwidth: Leaf[BytesPerSecond] | None = None
-    capacities: dict[str, Leaf[Bytes]] = Field(default_factory=dict, max_length=16)
+    bandwidth: Annotated[Leaf[BytesPerSecond] | None, Listed(0.1, 1000, "GB/s")] = None
+    capacities: dict[str, Annotated[Leaf[Bytes], Listed(1, 1 << 17, "KiB")]] = Field(
+        default_factory=dict, max_length=16
+    )
     """Capacities of device-wide caches, by level."""
 
 
-class CoreFields(FromRecord, record=models.CoreType, layered=True):
+class CoreFields(Declared, record=models.CoreType, layered=True):
     """The memory hierarchy of a CPU core."""
 
 
-class StreamFields(FromRecord, record=models.StreamType, layered=True):
+class StreamFields(Declared, record=models.StreamType, layered=True):
     """Vectorised streaming kernels on a CPU core."""
 
 
@@ -293,7 +236,7 @@ class ProcessorId(Strict):
     """Arm part number, such as ``0xd0c``, where the operating system lists no name."""
 
 
-class ArchitectureFile(File, FromRecord, record=models.Architecture):
+class ArchitectureFile(File, Declared, record=models.Architecture):
     """``devices/architectures/*.yaml``: values that all devices of one (micro)architecture share."""
 
     kind: models.Kind
@@ -312,8 +255,6 @@ class ArchitectureFile(File, FromRecord, record=models.Architecture):
     """Compute units that OpenCL counts as one (AMD work-group processors: 2; Intel's vector engines, of which a core
     has 16: 0.0625)."""
     typical: TypicalFields = TypicalFields()
-    write_allocate: Leaf[Flag]
-    """Whether a write miss fetches the line even if the write will cover it."""
     occupancy: Rules
     rates: Rates
     latencies: Latencies
@@ -337,49 +278,114 @@ class OpenclFields(Strict):
     """Equal parts (tiles, dies) that may appear as separate devices, each with its part of caches and bandwidth."""
 
 
-class LinkFields(Strict):
+class LinkFields(Declared, record=models.Link):
     """The link between device and host."""
-
-    kind: Leaf[LinkKind]
-    """``pcie``, ``nvlink_c2c`` or ``shared`` (device and host have the same memory)."""
-    generation: Leaf[Count] | None = None
-    """PCI Express: generation, such as 4."""
-    lanes: Leaf[Count] | None = None
-    """PCI Express: number of lanes that the device uses."""
-    bandwidth: Leaf[BytesPerSecond] | None = None
-    """Listed bandwidth of one direction, if the kind of link does not determine it."""
-    peer_bandwidth: Leaf[BytesPerSecond] | None = None
-    """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric)."""
-    latency: Leaf[Seconds] | None = None
-    """Time of the smallest copy of pinned memory to the host, between the device's time stamps."""
-    call: Leaf[Seconds] | None = None
-    """Time of the smallest copy to the device for the host, from the call to the arrival of the data."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        models.check_link(self.kind.value, bool(self.generation and self.lanes), bool(self.bandwidth))
+        given = self.leaves()
+        kind = given["kind"].value
+        if kind == "pcie" and not given.keys() >= {"generation", "lanes"}:
+            raise ValueError("needs generation and lanes for kind pcie")
+        if kind == "nvlink_c2c" and "bandwidth" not in given:
+            raise ValueError("needs bandwidth for kind nvlink_c2c")
         return self
 
 
-class DeviceFile(File):
+class DeviceFile(File, Declared, record=models.Device, layered=True):
     """``devices/<vendor>/<device>.yaml``: one device."""
 
     architecture: str
     """Name of a file in ``architectures/``, without ``.yaml``."""
-    compute_units: Leaf[Count] | None = None
-    clock: Leaf[Hertz] | None = None
-    """Listed boost clock."""
-    flops: Leaf[OperationsPerSecond] | None = None
+    flops: Annotated[Leaf[OperationsPerSecond] | None, Listed(unit="TFLOP/s")] = None
     """Listed single-precision peak. No prediction uses it; ``devices check`` compares it with lanes, compute units and
     clock."""
-    rates: PrecisionRates = PrecisionRates()
-    """Rates that differ from those of the architecture, such as those of limited product lines."""
     link: LinkFields | None = None
     """The link to the host, with the generation and lanes of the device's data sheet."""
-    board_power: Leaf[Watts] | None = None
-    """Listed power limit of the whole board (TDP, TBP)."""
+    rates: PrecisionRates = PrecisionRates()
+    """Rates that differ from those of the architecture, such as those of limited product lines."""
     opencl: OpenclFields = OpenclFields()
     pci_ids: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{4}$")], ...] = ()
     """``vendor:device`` in lower-case hexadecimal."""
     host: bool = False
     """Whether the entry describes any CPU of its kind: sizes, clock and compute units are those of this machine."""
+
+
+def _declared(kind: Any, path: str) -> Iterator[tuple[str, Listed]]:  # noqa: ANN401 - types
+    """Yield the declarations of all values in a field or a part of a file by path; ``*`` stands for any level."""
+    if isinstance(kind, type) and issubclass(kind, Strict):
+        for name, field in kind.model_fields.items():
+            inner = f"{path}.{name}" if path else name
+            found = [each for each in field.metadata if isinstance(each, Listed)]
+            yield from ((inner, found[0]),) if found else _declared(field.annotation, inner)
+    elif found := [each for each in get_args(kind) if isinstance(each, Listed)]:
+        yield path, found[0]
+    elif get_origin(kind) is dict:
+        yield from _declared(get_args(kind)[1], f"{path}.*")
+    else:
+        for each in get_args(kind):
+            yield from _declared(each, path)
+
+
+def part_of(file: type[Strict], name: str) -> type[Strict] | None:
+    """Return the model of the value or part in a field, or of its levels; ``None`` if it has neither."""
+
+    def models_in(kind: Any) -> Iterator[type[Strict]]:  # noqa: ANN401 - types
+        if isinstance(kind, type) and issubclass(kind, Strict) and kind is not Source:
+            yield kind
+        for each in get_args(kind):
+            yield from models_in(each)
+
+    return next(models_in(file.model_fields[name].annotation), None)
+
+
+@cache
+def declarations() -> Mapping[str, Listed]:
+    """Return the declarations of the values of both kinds of file by path, such as ``caches.*.line``."""
+    return {path: each for file in (ArchitectureFile, DeviceFile) for path, each in _declared(file, "")}
+
+
+def declaration(path: str) -> Listed:
+    """Return the declaration of the value at *path*, such as ``caches.L2.line``; that of a number if there is none."""
+    known, (first, *others) = declarations(), path.split(".")
+    similar = (path, ".".join((first, "*", *others[1:])), f"{path.rpartition('.')[0]}.*")
+    return next((known[each] for each in similar if each in known), Listed())
+
+
+def device_schema() -> Schema:
+    """Return the JSON Schema of a device file."""
+    return _titled(DeviceFile.model_json_schema(schema_generator=Documented), "gpureport device")
+
+
+def architecture_schema() -> Schema:
+    """Return the schema of an architecture file; one that extends another need not have all of its fields."""
+    schema = _titled(ArchitectureFile.model_json_schema(schema_generator=Documented), "gpureport architecture")
+    parts = {name: _required(schema, part) for name, part in schema["properties"].items()}
+    whole = {
+        "required": schema.pop("required"),
+        "properties": {name: {"required": of} for name, of in parts.items() if of},
+    }
+    return schema | {"if": {"required": ["extends"]}, "then": {"required": ["name", "vendor", "kind"]}, "else": whole}
+
+
+def _required(schema: Schema, part: Schema) -> list[str]:
+    """Remove from a *part* of all fields which of its fields are required, and return them."""
+    definition = schema["$defs"].get(part.get("$ref", "").removeprefix("#/$defs/"), {})
+    required: list[str] = definition.pop("required", [])
+    return required
+
+
+def _titled(schema: Schema, title: str) -> Schema:
+    """Add the title, and name the definitions by their short titles."""
+    names = {key: each.get("title") or each["anyOf"][1]["title"] for key, each in schema["$defs"].items()}
+    renamed = _renamed({**schema, "title": title}, {f"#/$defs/{k}": f"#/$defs/{v}" for k, v in names.items()})
+    definitions = {names[key]: definition for key, definition in renamed["$defs"].items()}
+    return {**renamed, "$defs": dict(sorted(definitions.items()))}
+
+
+def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(part, dict):
+        return {key: _renamed(value, references) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_renamed(item, references) for item in part]
+    return references.get(part, part) if isinstance(part, str) else part

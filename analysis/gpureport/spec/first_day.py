@@ -6,7 +6,8 @@ from dataclasses import replace
 from gpureport.errors import InputError
 from gpureport.spec.database import Database
 from gpureport.spec.draft import GENERIC
-from gpureport.spec.resolve import REQUIRED_OF_A_CACHE, Layer, Value, layer
+from gpureport.spec.models import Cache
+from gpureport.spec.resolve import Layer, Value, layer, required
 
 _FIXED = ("occupancy.", "pipes.", "typical.")
 """Parts of an architecture that only its own file describes."""
@@ -57,7 +58,7 @@ def _combined(own: Layer, inherited: Layer) -> Layer:
     """Return the documented values of *own*, and for the others the *inherited* ones."""
     kept = {path: value for path, value in own.items() if documented(value) or path.startswith(_FIXED)}
     levels = tuple(path.removesuffix("scope") for path in own if path.startswith(_CACHES) and path.endswith(".scope"))
-    needed = {path: own[path] for path in own if path.startswith(levels) and path.endswith(REQUIRED_OF_A_CACHE)}
+    needed = {path: own[path] for path in own if path.startswith(levels) and path.endswith(required(Cache))}
     elsewhere = {path: value for path, value in inherited.items() if not path.startswith((*_FIXED, _CACHES))}
     in_levels = {path: value for path, value in inherited.items() if path.startswith(levels)}
     return {**needed, **elsewhere, **in_levels, **kept}

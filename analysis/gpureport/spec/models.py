@@ -6,6 +6,7 @@ sources.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from math import inf
 from typing import Annotated, Literal, Self
@@ -34,8 +35,7 @@ from gpureport.records.quantities import (
     Whole,
     WholeBytes,
 )
-from gpureport.spec.values import LinkKind, Names, Scope
-from gpureport.units import Dimension
+from gpureport.spec.values import LinkKind, Listed, Names, Scope
 
 Kind = Literal["gpu", "accelerator", "cpu"]
 
@@ -47,6 +47,12 @@ class Transition(Record):
     midpoint: Number
     end: Number
 
+    @model_validator(mode="before")
+    @classmethod
+    def _listed(cls, data: object) -> object:
+        """Accept the three numbers of a file."""
+        return dict(zip(cls.model_fields, data, strict=True)) if isinstance(data, tuple) else data
+
     @model_validator(mode="after")
     def _ascending(self) -> Self:
         if not self.onset <= self.midpoint <= self.end:
@@ -54,6 +60,9 @@ class Transition(Record):
         return self
 
 
+_TRANSITION = "[0.9, 1.05, 1.3]"
+_Range = Annotated[Transition, Listed(uncertain=True, example=_TRANSITION)]
+_OwnRange = Annotated[Transition | None, Listed(uncertain=True, example=_TRANSITION)]
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
 """Transitions that apply to some kernels only; ``None``: the same as for other kernels."""
 TRANSITIONS = ("bandwidth_transition", "latency_transition", *SPECIAL_TRANSITIONS)
@@ -65,38 +74,38 @@ class Cache(Record):
 
     name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
-    capacity_bytes: Bytes
+    capacity_bytes: Annotated[Bytes, Listed(unit="B", uncertain=True)]
     """Capacity of one instance."""
-    scope: Scope
+    scope: Annotated[Scope, Listed(example="device")]
     """One instance for each compute unit, or one for the device."""
-    line_bytes: WholeBytes
-    sector_bytes: WholeBytes
+    line_bytes: Annotated[WholeBytes, Listed(16, 4096, "B", example="64 B")]
+    sector_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
     """Bytes transferred on a miss; equal to the line size for caches without sectors."""
-    latency_cycles: Cycles
+    latency_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=True)]
     """Latency of a dependent load."""
-    bandwidth_bytes_per_cycle: BytesPerCycle
+    bandwidth_bytes_per_cycle: Annotated[BytesPerCycle, Listed(0.1, 4096, "B/cycle", uncertain=True)]
     """Bytes per cycle for one compute unit."""
-    bandwidth_transition: Transition
+    bandwidth_transition: _Range
     """Onset, midpoint and end of the cliff in bandwidth, as fractions of the usable capacity."""
-    latency_transition: Transition
+    latency_transition: _Range
     """The same for the latency of one pointer-chasing work-item."""
-    cyclic_transition: Transition | None = None
+    cyclic_transition: _OwnRange = None
     """The same for the bandwidth of cyclic sweeps, the worst case of LRU; default: as ``bandwidth_transition``."""
-    write_transition: Transition | None = None
+    write_transition: _OwnRange = None
     """The same if kernels also write (of misses, if the rate of writes is known); default: ``bandwidth_transition``."""
-    ping_pong_transition: Transition | None = None
+    ping_pong_transition: _OwnRange = None
     """The same if each dispatch reads what the previous one wrote; default: as ``write_transition``."""
-    persistent: bool
+    persistent: Annotated[bool, Listed(example="true")]
     """Whether contents survive from one dispatch to the next."""
-    unified_with_local_memory: bool = False
+    unified_with_local_memory: Annotated[bool, Listed(example="true")] = False
     """Whether local memory is carved out of this cache's capacity."""
-    partitions: Count = 1
+    partitions: Annotated[Count, Listed(1, 64, example="2")] = 1
     """Partitions that differ in latency. The latency of one work-item also rises at capacity / partitions."""
-    far_latency_cycles: Cycles | None = None
+    far_latency_cycles: Annotated[Cycles | None, Listed(1, 5000, "cycles", uncertain=True)] = None
     """Latency of the far partition."""
-    slice_bytes: WholeBytes | None = None
+    slice_bytes: Annotated[WholeBytes | None, Listed(16, 1 << 16, "KiB")] = None
     """Capacity of a slice. Each slice processes its own writes and atomic operations; default: not known."""
-    ways: Count | None = None
+    ways: Annotated[Count | None, Listed(1, 1024, example="16")] = None
     """Lines of a set, where bits of the address select the set; default: not known, or a hash selects the set."""
 
     @property
@@ -134,17 +143,17 @@ class Tlb(Record):
 
     name: Name
     """``L1``, ``L2``, …, nearest first."""
-    entries: Count | None = None
+    entries: Annotated[Count | None, Listed(4, 1 << 20, example="64")] = None
     """Number of entries; their pages together are the reach."""
-    huge_entries: Count | None = None
+    huge_entries: Annotated[Count | None, Listed(4, 1 << 20, example="64")] = None
     """Number of entries for huge pages, if it differs."""
-    reach_bytes: Bytes | None = None
+    reach_bytes: Annotated[Bytes | None, Listed(16, 1 << 33, "KiB")] = None
     """Range of addresses that all entries together cover, where it is not entries times page size."""
-    page_bytes: WholeBytes
+    page_bytes: Annotated[WholeBytes, Listed(1, 1 << 21, "KiB")]
     """Page size of memory that OpenCL allocates."""
-    miss_cycles: Cycles
+    miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=True)]
     """Additional latency of a load that misses this level and hits the next one (after the last: page table walk)."""
-    transition: Transition
+    transition: Annotated[Transition, Listed(example=_TRANSITION)]
     """Onset, midpoint and end of the cliff in latency, as fractions of the reach."""
 
     @property
@@ -171,40 +180,28 @@ PAGE_WALK = Level(name="page table walk")
 class Memory(Record):
     """Device memory."""
 
-    size_bytes: Bytes
-    bandwidth_bytes_per_s: BytesPerSecond
+    size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB")]
+    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=True)]
     """Listed bandwidth."""
-    efficiency: Annotated[Share, Field(ge=1e-6)]
+    efficiency: Annotated[Share, Field(ge=1e-6), Listed(0.1, 1, uncertain=True, example="0.9")]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
-    latency_cycles: Cycles
+    latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=True)]
     """Latency of a dependent load beyond all caches."""
-    access_bytes: WholeBytes
+    access_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
     """Smallest transfer to or from memory."""
-    stacked: bool = False
+    stacked: Annotated[bool, Listed(example="true")] = False
     """Whether memory consists of stacks (HBM), which have several times as many channels as other memory."""
 
 
 class Launch(Record):
     """Launch costs."""
 
-    single_s: Seconds
+    single_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=True)]
     """One empty kernel, between its own time stamps."""
-    batched_s: Seconds
+    batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=True)]
     """Time per dispatch of back-to-back dispatches of an empty kernel."""
-    groups_per_cycle: Number
+    groups_per_cycle: Annotated[Number, Listed(0.001, 100, uncertain=True, example="0.5")]
     """Work-groups that the whole device starts per cycle."""
-
-
-def check_link(kind: str, lanes: bool, bandwidth: bool) -> None:
-    """Check that generation and *lanes*, or the *bandwidth*, are known where the kind of a link needs them.
-
-    Raises:
-        ValueError: they are not.
-    """
-    if kind == "pcie" and not lanes:
-        raise ValueError("needs generation and lanes for kind pcie")
-    if kind == "nvlink_c2c" and not bandwidth:
-        raise ValueError("needs bandwidth for kind nvlink_c2c")
 
 
 _LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130, 5: 32e9 / 8 * 128 / 130}
@@ -215,38 +212,35 @@ generations: 64 GT/s, of which 236 of 256 bytes are packets (PCI Express Base Sp
 class Link(Record):
     """The link between device and host."""
 
-    kind: LinkKind
+    kind: Annotated[LinkKind, Listed(example="pcie")]
     """``pcie``; ``nvlink_c2c``: a coherent link on the module; ``shared``: device and host have the same memory."""
-    generation: Count | None = None
-    """PCI Express only."""
-    lanes: Count | None = None
-    """PCI Express only."""
-    bandwidth_bytes_per_s: Amount = 0.0
-    """Listed bandwidth of one direction; of PCI Express the rate of its lanes without the line code; 0 if shared."""
-    latency_s: Seconds = 1.45e-6
-    """Fixed time of a copy of pinned memory to the host, between the device's time stamps. Assumed for all: 1.45
-    us on an H200. A read of the host's memory takes 0.6 to 1 us (Neugebauer et al., SIGCOMM 2018)."""
-    call_s: Seconds = 16.5e-6
-    """Time of the smallest copy to the device for the host, from call to arrival. Assumed for all: 16.5 us with
-    NVIDIA's OpenCL and an H200."""
-    peer_bandwidth_bytes_per_s: BytesPerSecond | None = None
+    generation: Annotated[Count | None, Listed(1, 7, example="4")] = None
+    """PCI Express: generation, such as 4."""
+    lanes: Annotated[Count | None, Listed(1, 32, example="16")] = None
+    """PCI Express: number of lanes that the device uses."""
+    bandwidth_bytes_per_s: Annotated[Amount, Listed(1, 10_000, "GB/s", uncertain=True)] = 0.0
+    """Listed bandwidth of one direction, if the kind of link does not determine it. PCI Express: the rate of its lanes
+    without the line code; 0 if shared."""
+    latency_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=True)] = 1.45e-6
+    """Fixed time of a copy of pinned memory to the host, between the device's time stamps. Default: 1.45 us, as on an
+    H200. A read of the host's memory takes 0.6 to 1 us (Neugebauer et al., SIGCOMM 2018)."""
+    call_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=True)] = 16.5e-6
+    """Time of the smallest copy to the device for the host, from the call to the arrival of the data. Default: 16.5 us,
+    as with NVIDIA's OpenCL and an H200."""
+    host_copy_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 1000, "GB/s", uncertain=True)] = 10e9
+    """Rate at which one core of the host copies. Default: 10 GB/s; 11.6 GB/s in the host of an H200; servers of 2012 to
+    2017 move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""
+    peer_bandwidth_bytes_per_s: Annotated[BytesPerSecond | None, Listed(1, 10_000, "GB/s")] = None
     """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric);
-    ``None``: there is none, or it is not known."""
-    peer_speedup: Amount = 1.0
+    default: there is none, or it is not known."""
+    peer_speedup: Annotated[Amount, Listed(0.1, 100, uncertain=True, example="1.5")] = 1.0
     """Rate of copies to another device / rate if staged through host memory. Runtimes may take the direct link."""
-    host_copy_bytes_per_s: BytesPerSecond = 10e9
-    """Rate at which one core of the host copies. Assumed: 11.6 GB/s in the host of an H200; servers of 2012 to 2017
-    move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""
 
     @classmethod
     def pcie(cls, generation: int, lanes: int) -> "Link":
         """Return a link of PCI Express."""
-        return cls(
-            kind="pcie",
-            generation=generation,
-            lanes=lanes,
-            bandwidth_bytes_per_s=lanes * _LANE_BYTES_PER_S.get(generation, 7.56e9),
-        )
+        rate = lanes * _LANE_BYTES_PER_S.get(generation, 7.56e9)
+        return cls(kind="pcie", generation=generation, lanes=lanes, bandwidth_bytes_per_s=rate)
 
     def __str__(self) -> str:
         """``PCIe 5.0 x16``, ``NVLink-C2C``, ``shared memory``."""
@@ -258,20 +252,20 @@ class NvidiaOccupancy(Record):
     """Rules of ``cuda_occupancy.h``: registers are allocated to whole warps per sub-partition."""
 
     rule: Literal["nvidia"] = "nvidia"
-    max_waves: Count
-    max_groups: Count
-    registers: Count
+    max_waves: Annotated[Count, Listed(1, 1024)]
+    max_groups: Annotated[Count, Listed(1, 1024)]
+    registers: Annotated[Count, Listed(64, 1 << 22)]
     """32-bit registers of a compute unit."""
-    register_granularity: Count
+    register_granularity: Annotated[Count, Listed(1, 4096)]
     """Registers are allocated to a warp in multiples of this."""
-    max_registers_per_work_item: Count
-    sub_partitions: Count
-    local_memory_bytes: Amount
+    max_registers_per_work_item: Annotated[Count, Listed(8, 4096)]
+    sub_partitions: Annotated[Count, Listed(1, 64)]
+    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
     """Maximum local memory of a compute unit (largest carve-out)."""
-    local_memory_granularity_bytes: WholeBytes
-    local_memory_reserved_bytes: Whole
+    local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")]
+    local_memory_reserved_bytes: Annotated[Whole, Listed(1, 1 << 16, "B", zero=True)] = 0
     """Reserved by the system for each work-group."""
-    carveouts_bytes: Many[Amount] = ()
+    carveouts_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)] = ()
     """Sizes of local memory within the unified cache, ascending; empty: not unified."""
 
 
@@ -279,16 +273,16 @@ class AmdOccupancy(Record):
     """Rules of LLVM's AMDGPU back end: vector registers per SIMD, LDS per compute unit; all are of one compute unit."""
 
     rule: Literal["amd"] = "amd"
-    simds: Count
-    max_waves_per_simd: Count
-    vector_registers: Table[Count, Count]
+    simds: Annotated[Count, Listed(1, 64)]
+    max_waves_per_simd: Annotated[Count, Listed(1, 256)]
+    vector_registers: Annotated[Table[Count, Count], Listed(16, 1 << 16)]
     """Vector registers of a SIMD lane, by wave size."""
-    vector_register_granularity: Table[Count, Count]
-    max_vector_registers: Count
-    max_groups: Count
-    local_memory_bytes: Amount
-    local_memory_granularity_bytes: WholeBytes
-    units_per_group: Count = 1
+    vector_register_granularity: Annotated[Table[Count, Count], Listed(1, 1024)]
+    max_vector_registers: Annotated[Count, Listed(16, 1 << 16)]
+    max_groups: Annotated[Count, Listed(1, 1024)]
+    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
+    local_memory_granularity_bytes: Annotated[WholeBytes, Listed(1, 1 << 16, "B")]
+    units_per_group: Annotated[Count, Listed(1, 16)] = 1
     """Compute units that share a work-group's waves and their local memory (work-group processor mode: 2)."""
 
 
@@ -296,12 +290,12 @@ class IntelOccupancy(Record):
     """Rules of Intel's compute runtime: hardware threads of a subslice, shared local memory of a subslice."""
 
     rule: Literal["intel"] = "intel"
-    threads: Count
+    threads: Annotated[Count, Listed(1, 4096)]
     """Hardware threads of a subslice."""
-    units_per_subslice: Count
+    units_per_subslice: Annotated[Count, Listed(1, 256)]
     """Execution units that share a subslice (OpenCL reports execution units as compute units)."""
-    local_memory_bytes: Amount
-    local_memory_sizes_bytes: Many[Amount]
+    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
+    local_memory_sizes_bytes: Annotated[Many[Amount], Listed(0, 1 << 15, "KiB", zero=True)]
     """Sizes that an allocation is rounded up to, ascending."""
 
 
@@ -309,15 +303,15 @@ class PooledOccupancy(Record):
     """Waves of a compute unit share pools of registers; for GPUs whose vendors publish no calculator."""
 
     rule: Literal["pooled"] = "pooled"
-    max_waves: Count
-    registers: Count
+    max_waves: Annotated[Count, Listed(1, 1024)]
+    registers: Annotated[Count, Listed(64, 1 << 22)]
     """32-bit registers of a compute unit, all pools together."""
-    pools: Count
+    pools: Annotated[Count, Listed(1, 64)]
     """Equal parts of the registers; a wave is allocated in one of them, and waves are distributed evenly."""
-    register_granularity: Count
+    register_granularity: Annotated[Count, Listed(1, 4096)]
     """Registers are allocated to a work-item in multiples of this."""
-    max_registers_per_work_item: Count
-    local_memory_bytes: Amount | None = None
+    max_registers_per_work_item: Annotated[Count, Listed(8, 4096)]
+    local_memory_bytes: Annotated[Amount | None, Listed(1, 1 << 15, "KiB")] = None
     """Omitted if local memory is ordinary memory."""
 
 
@@ -325,7 +319,7 @@ class CpuOccupancy(Record):
     """A CPU core runs one work-group at a time."""
 
     rule: Literal["cpu"] = "cpu"
-    local_memory_bytes: Amount
+    local_memory_bytes: Annotated[Amount, Listed(1, 1 << 15, "KiB")]
 
 
 OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
@@ -351,24 +345,12 @@ def check_registers(wave_size: int, rules: object) -> None:
         raise ValueError(f"occupancy.{name} has no value for wave_size {wave_size}; add one")
 
 
-@dataclass(frozen=True)
-class Scalar:
-    """Declares a number of an architecture, as metadata of its field in :class:`Architecture`.
-
-    From it follow the field in YAML files, its unit, the warning about unlikely values and the part of the number in
-    the uncertainty of predictions. A field with a default is optional in YAML files.
-
-    Attributes:
-        dimension: of the quantity in YAML files; ``count``: a number without a unit.
-        least: smallest usual value.
-        most: largest usual value.
-        uncertain: whether the uncertainty of predictions includes it.
-    """
-
-    dimension: Dimension
-    least: float
-    most: float
-    uncertain: bool = True
+_Latency = Annotated[Seconds, Listed(0.02, 2000, "ns")]
+_Rate = Annotated[BytesPerSecond, Listed(0.5, 4096, "GB/s")]
+_Socket = Annotated[BytesPerSecond, Listed(5, 20_000, "GB/s")]
+_OfSocket = Annotated[Number, Listed(0.005, 10)]
+_Accesses = Annotated[BytesPerCycle, Listed(1, 1024, "B/cycle")]
+_Line = Annotated[Cycles, Listed(0.02, 100, "cycles")]
 
 
 class CoreType(Record):
@@ -378,65 +360,126 @@ class CoreType(Record):
     machines (:mod:`gpureport.predict.cpu_memory` describes the model).
     """
 
-    l1_bytes: Bytes
+    l1_bytes: Annotated[Bytes, Listed(4, 1 << 12, "KiB")]
     """L1 data cache of a core."""
-    l2_bytes: Bytes
+    l2_bytes: Annotated[Bytes, Listed(32, 1 << 17, "KiB")]
     """L2 cache of a core."""
-    l3_bytes: Bytes
+    l3_bytes: Annotated[Bytes, Listed(256, 1 << 22, "KiB")]
     """L3 cache of one domain, for machines that do not list their own."""
-    cores_per_l3: Count
+    cores_per_l3: Annotated[Count, Listed(1, 2048)]
     """Cores that share an L3 domain."""
-    cores_per_socket: Count
+    cores_per_socket: Annotated[Count, Listed(1, 2048)]
     """Cores of a large socket."""
-    l1_latency_s: Seconds
+    l1_latency_s: _Latency
     """Latency of a dependent load."""
-    l2_latency_s: Seconds
-    l3_latency_s: Seconds
-    memory_latency_s: Seconds
-    tlb_latency_s: Seconds
+    l2_latency_s: _Latency
+    l3_latency_s: _Latency
+    memory_latency_s: _Latency
+    tlb_latency_s: _Latency
     """Additional latency of a miss in the first-level TLB."""
-    l1_read_bytes_per_s: BytesPerSecond
-    l2_read_bytes_per_s: BytesPerSecond
-    l3_read_bytes_per_s: BytesPerSecond
-    memory_read_bytes_per_s: BytesPerSecond
+    l1_read_bytes_per_s: _Rate
+    l2_read_bytes_per_s: _Rate
+    l3_read_bytes_per_s: _Rate
+    memory_read_bytes_per_s: _Rate
     """One core alone, without competition for memory."""
-    l1_write_bytes_per_s: BytesPerSecond
-    l2_write_bytes_per_s: BytesPerSecond
-    l3_write_bytes_per_s: BytesPerSecond
-    memory_write_bytes_per_s: BytesPerSecond
-    socket_bandwidth_bytes_per_s: BytesPerSecond
+    l1_write_bytes_per_s: _Rate
+    l2_write_bytes_per_s: _Rate
+    l3_write_bytes_per_s: _Rate
+    memory_write_bytes_per_s: _Rate
+    socket_bandwidth_bytes_per_s: _Socket
     """Traffic between a socket and its memory, in both directions together."""
-    socket_exponent: Number
+    socket_exponent: _OfSocket
     """A part p of the socket's cores gets p to this power of the socket's bandwidth."""
-    l3_share: Number
+    l3_share: _OfSocket
     """Part of the listed L3 that one thread can use on a machine with a whole socket."""
-    l3_share_exponent: Number
+    l3_share_exponent: _OfSocket
     """A part p of the socket's cores reduces this share by p to this power."""
 
 
 class StreamType(Record):
     """Vectorised streaming kernels on one type of CPU core (execution-cache-memory model)."""
 
-    load_bytes_per_cycle: BytesPerCycle
+    load_bytes_per_cycle: _Accesses
     """Loads from the L1."""
-    store_bytes_per_cycle: BytesPerCycle
+    store_bytes_per_cycle: _Accesses
     """Stores to the L1."""
-    access_bytes_per_cycle: BytesPerCycle
+    access_bytes_per_cycle: _Accesses
     """Loads and stores together."""
-    l2_line_cycles: Cycles
+    l2_line_cycles: _Line
     """Cycles per line between L1 and L2."""
-    l3_line_cycles: Cycles
+    l3_line_cycles: _Line
     """Cycles per line between L2 and L3."""
-    memory_line_s: Seconds
+    memory_line_s: Annotated[Seconds, Listed(0.02, 100, "ns")]
     """Time per line between the last cache and memory, for one core."""
-    socket_bandwidth_bytes_per_s: BytesPerSecond
+    socket_bandwidth_bytes_per_s: _Socket
     """Traffic between a socket and its memory that streams reach."""
-    transfer_exponent: Number
+    transfer_exponent: Annotated[Number, Listed(0.5, 20)]
     """p-norm of the times of all transfers: 1 if they follow each other; the larger, the more they overlap."""
 
 
-REQUIRED_RATES = ("fp32", "int32", "int32_mul", "shuffle", "local", "memory", "instruction")
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction class.
+
+    Attributes:
+        text: its instructions.
+        rate: which architectures list its rate. ``special``: those with this number format or unit; without a rate, it
+            is neither predicted nor measured. Devices may have another special rate than their architecture.
+        latency: which list its latency.
+    """
+
+    text: str
+    rate: Literal["all", "some", "special", "none"] = "all"
+    latency: Literal["all", "some", "none"] = "all"
+
+
+INSTRUCTIONS: Mapping[str, Instruction] = {
+    "fp32": Instruction("Single-precision multiply-adds."),
+    "fp32_three": Instruction("Multiply-adds of three different registers, if slower.", "some", "none"),
+    "int32": Instruction("Integer operations without their own class."),
+    "add": Instruction("Additions, if compilers may distribute them over several pipes.", "some", "some"),
+    "int32_mul": Instruction("Integer multiplications."),
+    "ternary": Instruction("Bitwise combinations of three words.", "some", "some"),
+    "shift": Instruction("Shifts, funnel shifts and rotations by a variable distance.", "some", "some"),
+    "shuffle": Instruction("Exchanges of words between the lanes of a wave."),
+    "ballot": Instruction("Votes of the lanes of a wave.", "some", "some"),
+    "permute": Instruction("Words of a CPU's vector in another order.", "some", "none"),
+    "local": Instruction("4-byte accesses of local memory."),
+    "memory": Instruction("4-byte global loads and stores issued.", "all", "none"),
+    "instruction": Instruction("Any issued instruction.", "all", "none"),
+    "barrier": Instruction("Work-items that reach a barrier.", "some"),
+    "branch": Instruction("A branch that only some lanes of a wave take.", "none", "some"),
+    "fp64": Instruction("Double-precision multiply-adds.", "special", "some"),
+    "fp16": Instruction("Half-precision multiply-adds of single numbers.", "special", "some"),
+    "fp16x2": Instruction("Half-precision multiply-adds of pairs: one instruction, two results.", "special", "some"),
+    "bf16x2": Instruction("bfloat16 multiply-adds of pairs.", "special", "some"),
+    "dot_int8": Instruction(
+        "Dot products of four bytes, added to a word: one instruction, four multiply-adds.", "special", "some"
+    ),
+    "int64": Instruction("64-bit integer additions.", "special", "some"),
+    "transcendental": Instruction(
+        "Approximate reciprocals, roots, exponentials, logarithms, sines (special function unit).", "special", "some"
+    ),
+    "conversion": Instruction("Conversions of single-precision numbers to 32-bit integers.", "special", "some"),
+    "matrix_fp16": Instruction(
+        "Multiply-adds of half-precision matrices with single-precision sums, by the instruction in the note.",
+        "special",
+        "none",
+    ),
+    "matrix_bf16": Instruction("The same of bfloat16 matrices.", "special", "none"),
+    "matrix_tf32": Instruction("The same of TF32 matrices (19 bits).", "special", "none"),
+    "matrix_int8": Instruction("Multiply-adds of matrices of bytes with 32-bit integer sums.", "special", "none"),
+    "matrix_fp8": Instruction(
+        "Multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums.", "special", "none"
+    ),
+}
+"""All instruction classes, by name."""
+REQUIRED_RATES = tuple(name for name, each in INSTRUCTIONS.items() if each.rate == "all")
 """Instruction classes whose rates predictions of all kernels use."""
+
+
+def _stall(key: str, least: float, most: float) -> Listed:
+    return Listed(least, most, "cycles", uncertain=True, zero=True, key=key)
 
 
 class Architecture(Record):
@@ -446,55 +489,45 @@ class Architecture(Record):
     name: Name
     vendor: Name
     kind: Kind
-    wave_size: Annotated[Count, Scalar("count", 1, 256, uncertain=False)]
+    wave_size: Annotated[Count, Listed(1, 256)]
     """Lanes of a wave (warp, wavefront, hardware thread; SIMD width of a CPU core in 32-bit lanes)."""
-    max_work_group: Annotated[Count, Scalar("count", 16, 1 << 16, uncertain=False)]
+    max_work_group: Annotated[Count, Listed(16, 1 << 16)]
     occupancy: OccupancyRules = Field(discriminator="rule")
-    schedulers: Annotated[Count, Scalar("count", 1, 64, uncertain=False)]
+    schedulers: Annotated[Count, Listed(1, 64)]
     """Waves of a compute unit that can issue an instruction in one cycle."""
-    dual_issue: Annotated[Number, Scalar("count", 1, 4, uncertain=False)] = 1.0
+    dual_issue: Annotated[Number, Listed(1, 4)] = 1.0
     """Factor between the listed single-precision peak and ``rates.fp32``, where vendors count two operations that may
     issue together (RDNA 3 and 4); default 1. Predictions use the rate without it."""
     rates_per_cycle: Table[Name, Number]
-    """Lane operations per cycle of one compute unit, by instruction class.
-
-    ``fp32``, ``int32`` (integer operations without their own class), ``int32_mul``, ``shuffle``, ``local`` (4-byte
-    local-memory accesses), ``memory`` (4-byte global loads and stores issued), ``instruction`` (any); where known
-    ``add`` (additions, which compilers may distribute over two pipes), ``fp32_three`` (multiply-adds of three
-    different registers), ``ternary`` (bitwise, of three words), ``shift`` (and rotations), ``ballot``, ``permute``
-    (words of a CPU's vector), ``barrier`` (work-items that reach one); number formats and units that not all devices
-    have: ``fp64``, ``fp16``, ``fp16x2`` and ``bf16x2`` (pairs), ``dot_int8``, ``int64`` (additions),
-    ``transcendental``, ``conversion``, and ``matrix_…`` (multiply-adds of matrix units).
-    """
-    lines_per_access: Annotated[Number, Scalar("count", 0.5, 64, uncertain=False)] = 1.0
+    """Lane operations per cycle of one compute unit, by instruction class (:data:`INSTRUCTIONS`)."""
+    lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
-    sector_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
+    sector_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=True)] = None
     """Sectors that the device-wide cache writes per cycle, for each of its slices (for each compute unit if the entry
     lists no slices); default: no known limit."""
-    line_writes_per_cycle: Annotated[Number | None, Scalar("count", 0.01, 64)] = None
+    line_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=True)] = None
     """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit,
     as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
-    wave_starts_per_cycle: Annotated[Number | None, Scalar("count", 0.001, 64)] = None
+    wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain=True)] = None
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
-    barrier_cycles: Annotated[Amount, Scalar("cycles", 0.1, 1000)] = 0.0
+    barrier_cycles: Annotated[Amount, _stall("barrier_cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
-    masked_lanes: Annotated[Number, Scalar("count", 1, 64, uncertain=False)] = 1.0
+    masked_lanes: Annotated[Number, Listed(1, 64)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns conditional code, by masks; default 1: none."""
-    barrier_lanes: Annotated[Number, Scalar("count", 1, 64, uncertain=False)] = 1.0
+    barrier_lanes: Annotated[Number, Listed(1, 64)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns code between barriers; default 1: none."""
     pipes: Table[Name, Names] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
     latency_cycles: Table[Name, Cycles]
-    """Dependent-issue latency by instruction class (as in ``rates_per_cycle``, plus ``barrier``, and ``branch``: one
-    that only some lanes of a wave take)."""
-    local_memory_banks: Annotated[Count, Scalar("count", 1, 256, uncertain=False)]
-    write_allocate: bool
+    """Cycles from the issue of an instruction to the issue of a dependent one, by instruction class."""
+    local_memory_banks: Annotated[Count, Listed(1, 256)]
+    write_allocate: Annotated[bool, Listed()]
     """Whether a write miss fetches the line even if the write will cover it (CPUs)."""
-    loaded_latency_factor: Annotated[Number, Scalar("count", 1, 5)]
+    loaded_latency_factor: Annotated[Number, Listed(1, 5, uncertain=True)]
     """Latency under streaming load / unloaded latency of a dependent load."""
-    turnover_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
+    turnover_cycles: Annotated[Amount, _stall("turnover_cycles", 1, 10_000)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
-    store_cycles: Annotated[Amount, Scalar("cycles", 1, 10_000)] = 0.0
+    store_cycles: Annotated[Amount, _stall("store_cycles", 1, 10_000)] = 0.0
     """Cycles for which a wave stays resident after its last store, without load; default 0: it does not wait."""
     core: CoreType | None = None
     """CPUs only; transfers use it."""
@@ -513,31 +546,28 @@ class Architecture(Record):
         return self
 
 
-SCALARS: Mapping[str, Scalar] = {
-    name: scalar
-    for name, field in Architecture.model_fields.items()
-    for scalar in field.metadata
-    if isinstance(scalar, Scalar)
-}
-"""The numbers of an architecture that YAML files contain, by field."""
-_UNITS: Mapping[str, Dimension] = {
-    "_bytes_per_cycle": "bytes/cycle",
-    "_bytes_per_s": "bytes/s",
-    "_bytes": "bytes",
+UNITS = {
+    "_bytes_per_cycle": "B/cycle",
+    "_bytes_per_s": "B/s",
+    "_bytes": "B",
     "_cycles": "cycles",
-    "_w": "watts",
-    "_s": "seconds",
-    "": "count",
+    "_hz": "Hz",
+    "_w": "W",
+    "_s": "s",
+    "": "",
 }
+"""Endings of field names, with their units."""
 
 
-def yaml_values(record: type[Record]) -> dict[str, tuple[str, Dimension]]:
-    """Return key and dimension in YAML files of the values of *record*, by field: units are not part of keys."""
-    if record is Architecture:
-        return {name: (name, scalar.dimension) for name, scalar in SCALARS.items()}
-    names = [name for name in record.model_fields if name not in ("name", "rule")]
-    units = [next(unit for unit in _UNITS if name.endswith(unit)) for name in names]
-    return {name: (name.removesuffix(unit), _UNITS[unit]) for name, unit in zip(names, units, strict=True)}
+@cache
+def listed(record: type[Record]) -> Mapping[str, tuple[str, Listed]]:
+    """Return key and declaration of the values of *record* in YAML files, by field: units are not part of keys."""
+    return {
+        name: (each.key or name.removesuffix(next(unit for unit in UNITS if name.endswith(unit))), each)
+        for name, field in record.model_fields.items()
+        for each in field.metadata
+        if isinstance(each, Listed)
+    }
 
 
 CORE_TYPE = "core type"
@@ -553,8 +583,8 @@ class Device(Record):
     vendor: Name
     kind: Kind
     architecture: Architecture
-    compute_units: Count
-    clock_hz: Hertz
+    compute_units: Annotated[Count, Listed(1, 1 << 16)]
+    clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=True)]
     """Clock that the model uses: the listed boost clock unless a better value is known."""
     caches: Many[Cache]
     """Nearest first; only caches that OpenCL global loads and stores use."""
@@ -564,8 +594,8 @@ class Device(Record):
     launch: Launch
     link: Link | None = None
     """``None``: not known."""
-    board_power_w: Watts | None = None
-    """Listed power limit of the whole board; ``None``: not known."""
+    board_power_w: Annotated[Watts | None, Listed(1, 5000, "W")] = None
+    """Listed power limit of the whole board (TDP, TBP); default: not known."""
     opencl_names: Many[Name] = ()
     opencl_compute_units: Count | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS`` where it differs (AMD work-group processors, Intel vector engines)."""

@@ -1,10 +1,10 @@
 """Values of a device that are possible but unlikely, usually because of a wrong unit or a missing digit."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from gpureport.spec.models import SCALARS, Cache, Device
+from gpureport.spec.files import declaration
+from gpureport.spec.models import Cache, Device
 from gpureport.spec.names import vendor
 from gpureport.spec.resolve import Layer
 from gpureport.units import format_bandwidth, format_bytes
@@ -12,79 +12,6 @@ from gpureport.units import format_bandwidth, format_bytes
 Remark = tuple[str, str]
 """The dotted path of a value, and why it is unlikely."""
 
-_RANGES: dict[str, tuple[float, float, str]] = {
-    "compute_units": (1, 1 << 16, ""),
-    "clock": (0.1, 6, "GHz"),
-    "memory.bandwidth": (1, 100_000, "GB/s"),
-    "memory.size": (0.25, 65536, "GiB"),
-    "memory.efficiency": (0.1, 1, ""),
-    "memory.latency": (20, 5000, "cycles"),
-    "memory.access": (4, 4096, "B"),
-    "link.generation": (1, 7, ""),
-    "link.lanes": (1, 32, ""),
-    "link.bandwidth": (1, 10_000, "GB/s"),
-    "link.peer_bandwidth": (1, 10_000, "GB/s"),
-    "link.latency": (0.1, 1000, "us"),
-    "link.call": (0.1, 10_000, "us"),
-    "board_power": (1, 5000, "W"),
-    "launch.single": (0.1, 1000, "us"),
-    "launch.batched": (0.1, 1000, "us"),
-    "launch.groups_per_cycle": (0.001, 100, ""),
-    "caches.*.line": (16, 4096, "B"),
-    "caches.*.sector": (4, 4096, "B"),
-    "caches.*.latency": (1, 5000, "cycles"),
-    "caches.*.far_latency": (1, 5000, "cycles"),
-    "caches.*.bandwidth": (0.1, 4096, "B/cycle"),
-    "caches.*.ways": (1, 1024, ""),
-    "caches.*.partitions": (1, 64, ""),
-    "caches.*.slice": (16, 1 << 16, "KiB"),
-    "tlb.*.entries": (4, 1 << 20, ""),
-    "tlb.*.huge_entries": (4, 1 << 20, ""),
-    "tlb.*.reach": (16, 1 << 33, "KiB"),
-    "tlb.*.page": (1, 1 << 21, "KiB"),
-    "tlb.*.miss": (1, 5000, "cycles"),
-    "rates.*": (0.01, 4096, ""),
-    "latencies.*": (0.5, 1000, "cycles"),
-    "typical.bandwidth": (0.1, 1000, "GB/s"),
-    "typical.capacities.*": (1, 1 << 17, "KiB"),
-    "occupancy.local_memory": (1, 1 << 15, "KiB"),
-    "occupancy.local_memory_granularity": (1, 1 << 16, "B"),
-    "occupancy.local_memory_reserved": (1, 1 << 16, "B"),
-    "occupancy.local_memory_sizes": (0, 1 << 15, "KiB"),
-    "occupancy.carveouts": (0, 1 << 15, "KiB"),
-    "occupancy.max_waves": (1, 1024, ""),
-    "occupancy.max_waves_per_simd": (1, 256, ""),
-    "occupancy.max_groups": (1, 1024, ""),
-    "occupancy.registers": (64, 1 << 22, ""),
-    "occupancy.register_granularity": (1, 4096, ""),
-    "occupancy.max_registers_per_work_item": (8, 4096, ""),
-    "occupancy.sub_partitions": (1, 64, ""),
-    "occupancy.simds": (1, 64, ""),
-    "occupancy.vector_registers": (16, 1 << 16, ""),
-    "occupancy.vector_register_granularity": (1, 1024, ""),
-    "occupancy.max_vector_registers": (16, 1 << 16, ""),
-    "occupancy.threads": (1, 4096, ""),
-    "occupancy.units_per_subslice": (1, 256, ""),
-    "occupancy.units_per_group": (1, 16, ""),
-    "occupancy.pools": (1, 64, ""),
-    "core.l1": (4, 1 << 12, "KiB"),
-    "core.l2": (32, 1 << 17, "KiB"),
-    "core.l3": (256, 1 << 22, "KiB"),
-    "core.cores_per_*": (1, 2048, ""),
-    "core.l3_share*": (0.005, 10, ""),
-    "core.socket_exponent": (0.005, 10, ""),
-    "core.*_latency": (0.02, 2000, "ns"),
-    "core.*_read": (0.5, 4096, "GB/s"),
-    "core.*_write": (0.5, 4096, "GB/s"),
-    "*.socket_bandwidth": (5, 20_000, "GB/s"),
-    "streams.memory_line": (0.02, 100, "ns"),
-    "streams.*_line": (0.02, 100, "cycles"),
-    "streams.transfer_exponent": (0.5, 20, ""),
-    "streams.*": (1, 1024, "B/cycle"),
-    **{name: (s.least, s.most, "" if s.dimension == "count" else s.dimension) for name, s in SCALARS.items()},
-}
-"""Usual least and most by path, and their unit: about a factor of ten beyond the values in the database."""
-_SCALES = {"ns": 1e-9, "GHz": 1e9, "GB/s": 1e9, "GiB": 2.0**30, "KiB": 2.0**10, "us": 1e-6}
 _BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
 """Single-precision operations per byte of memory bandwidth: 8 to 110 on common GPUs, 2 to 10 on processors."""
 _LARGEST_BYTES = {
@@ -100,18 +27,18 @@ _FLOPS_TOLERANCE = 0.05
 def out_of_range(values: Layer) -> Iterator[Remark]:
     """Yield path and message of each unlikely value; each is checked on its own."""
     for path, value in values.items():
-        pattern = next((pattern for pattern in _RANGES if fnmatchcase(path, pattern)), "")
-        odd = [number for number in numbers_in(value.value) if pattern and number and not _usual(pattern, number)]
-        if odd:
-            low, high, unit = _RANGES[pattern]
-            shown = f"{odd[0] / _SCALES.get(unit, 1):.4g} {unit}".rstrip()
-            yield path, f"{shown} is implausible; usual are {low:g} to {high:g} {unit}".rstrip()
+        listed = declaration(path)
+        odd = next((each for each in numbers_in(value.value) if each and not listed.is_usual(each)), None)
+        if odd is not None:
+            usual = f"{listed.least:g} to {listed.most:g} {listed.unit}".rstrip()
+            yield path, f"{listed.shown(odd)} is implausible; usual are {usual}"
 
 
 def uneven(values: Layer) -> Iterator[Remark]:
     """Yield path and message of each cache line that is no multiple of its sector."""
     for path, line in values.items():
-        sector = values.get(f"{path.removesuffix('line')}sector") if fnmatchcase(path, "caches.*.line") else None
+        level, _, key = path.rpartition(".")
+        sector = values.get(f"{level}.sector") if key == "line" else None
         if sector and line.value % sector.value:
             yield path, f"{line.value} B is not a multiple of the sector of {sector.value} B"
 
@@ -124,7 +51,8 @@ def numbers_in(value: object) -> list[float]:
 
 def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
     """Yield path and message of each value that is unlikely together with the others or the listed *flops* (FLOP/s)."""
-    if _usual("clock", device.clock_hz) and _usual("memory.bandwidth", device.memory.bandwidth_bytes_per_s):
+    known = {"clock": device.clock_hz, "memory.bandwidth": device.memory.bandwidth_bytes_per_s}
+    if all(declaration(path).is_usual(value) for path, value in known.items()):
         yield from _bandwidth(device)
     if flops is not None:
         yield from _flops(device, flops)
@@ -148,11 +76,6 @@ def peak_flops(device: Device) -> float:
     Vendors that count dual issue list twice as many.
     """
     return 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
-
-
-def _usual(path: str, value: float) -> bool:
-    low, high, unit = _RANGES[path]
-    return low <= value / _SCALES.get(unit, 1) <= high
 
 
 def _bandwidth(device: Device) -> Iterator[Remark]:

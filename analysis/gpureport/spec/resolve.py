@@ -6,27 +6,13 @@ reports may form a third. Each value has its provenance.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from gpureport.errors import InputError
 from gpureport.records.keys import Record
 from gpureport.records.provenance import Provenance
 from gpureport.spec.files import ArchitectureFile, DeviceFile
-from gpureport.spec.models import (
-    SCALARS,
-    Architecture,
-    Cache,
-    CoreType,
-    Device,
-    Launch,
-    Link,
-    Memory,
-    OccupancyRules,
-    StreamType,
-    Tlb,
-    Transition,
-    yaml_values,
-)
+from gpureport.spec.models import Architecture, Cache, CoreType, Device, Launch, Link, Memory, StreamType, Tlb, listed
 from gpureport.spec.values import Strict
 
 
@@ -41,24 +27,13 @@ class Value:
 R = TypeVar("R", bound=Record)
 Layer = Mapping[str, Value]
 """Values by dotted path: ``caches.L2.capacity``."""
-
-_OCCUPANCY: dict[str, type[OccupancyRules]] = {
-    rules.model_fields["rule"].default: rules for rules in get_args(OccupancyRules)
-}
-
-
 _NOT_OF_THE_DEVICE = ("typical", "flops", "core", "streams")
 """Parts of a file for drafts and checks, and of the cores of CPUs."""
-_REQUIRED = (
-    *("compute_units", "clock"),
-    *(f"memory.{key}" for name, (key, _) in yaml_values(Memory).items() if Memory.model_fields[name].is_required()),
-    *(f"launch.{key}" for key, _ in yaml_values(Launch).values()),
-)
-_REQUIRED_OF_A_TLB = tuple(key for name, (key, _) in yaml_values(Tlb).items() if Tlb.model_fields[name].is_required())
-REQUIRED_OF_A_CACHE = tuple(
-    key for name, (key, _) in yaml_values(Cache).items() if Cache.model_fields[name].is_required()
-)
-"""Keys of the values that every cache level has."""
+
+
+def required(record: type[Record]) -> tuple[str, ...]:
+    """Return the keys of the values that every *record* has."""
+    return tuple(key for field, (key, _) in listed(record).items() if record.model_fields[field].is_required())
 
 
 def layer(file: ArchitectureFile | DeviceFile) -> dict[str, Value]:
@@ -89,15 +64,18 @@ def levels(architecture: Mapping[str, object], device: Mapping[str, object]) -> 
     return tuple(name for name, fields in both.items() if fields is not None)
 
 
-def missing(values: Layer, names: tuple[str, ...]) -> Iterator[str]:
+def missing(values: Layer, architecture: ArchitectureFile, file: DeviceFile) -> Iterator[str]:
     """Yield the required paths that have no value."""
-    yield from (path for path in _REQUIRED if path not in values)
-    for name in names:
-        yield from (p for key in REQUIRED_OF_A_CACHE if (p := f"caches.{name}.{key}") not in values)
-    for name in [
-        path.split(".")[1] for path in values if path.startswith("tlb.") and path.endswith((".entries", ".reach"))
-    ]:
-        yield from (p for key in _REQUIRED_OF_A_TLB if (p := f"tlb.{name}.{key}") not in values)
+    parts: dict[str, type[Record]] = {"": Device, "memory.": Memory, "launch.": Launch}
+    parts |= {f"caches.{name}.": Cache for name in levels(architecture.caches, file.caches)}
+    parts |= {path: Tlb for name in levels(architecture.tlb, file.tlb) if _has_reach(values, path := f"tlb.{name}.")}
+    for path, record in parts.items():
+        yield from (f"{path}{key}" for key in required(record) if f"{path}{key}" not in values)
+
+
+def _has_reach(values: Layer, path: str) -> bool:
+    """Whether the reach of a level of the translation lookaside buffers is known; not on a device's first day."""
+    return f"{path}entries" in values or f"{path}reach" in values
 
 
 def resolve(
@@ -114,32 +92,44 @@ def resolve(
     Raises:
         InputError: a required value is missing.
     """
-    names = levels(architecture.caches, file.caches)
     values = {**(shared or layer(architecture)), **layer(file), **(overlay or {})}
-    lacking = next(missing(values, names), None)
+    lacking = next(missing(values, architecture, file), None)
     if lacking is not None:
         raise InputError(f"{entry_id}: {lacking} is missing in both the device and its architecture")
-    kept = {path: v for path, v in values.items() if _belongs(path, names)}
-    if link := _link(_part(kept, "link.")):
+    caches = levels(architecture.caches, file.caches)
+    kept = {path: value for path, value in values.items() if _belongs(path, caches)}
+    if link := _link(kept):
         kept.setdefault("link.bandwidth", Value(link.bandwidth_bytes_per_s, kept["link.kind"].provenance))
-    return Device(
+    return build(
+        Device,
+        kept,
         id=entry_id,
         name=file.name,
         vendor=file.vendor,
         kind=architecture.kind,
-        architecture=_architecture(file.architecture, architecture, kept),
-        compute_units=kept["compute_units"].value,
-        clock_hz=kept["clock"].value,
-        caches=tuple(_level(Cache, name, _part(kept, f"caches.{name}.")) for name in names),
-        tlb=tuple(
-            _level(Tlb, name, part)
-            for name in levels(architecture.tlb, file.tlb)
-            if _is_known(part := _part(kept, f"tlb.{name}."))
+        architecture=build(
+            Architecture,
+            kept,
+            id=file.architecture,
+            name=architecture.name,
+            vendor=architecture.vendor,
+            kind=architecture.kind,
+            occupancy=build(architecture.occupancy.record, kept, "occupancy."),
+            rates_per_cycle=_part(kept, "rates."),
+            latency_cycles=_part(kept, "latencies."),
+            pipes=_part(kept, "pipes."),
+            core=record_of(CoreType, architecture.core),
+            streams=record_of(StreamType, architecture.streams),
         ),
-        memory=Memory(**_fields(Memory, _part(kept, "memory."))),
-        launch=Launch(**_fields(Launch, _part(kept, "launch."))),
+        caches=tuple(build(Cache, kept, f"caches.{name}.", name=name) for name in caches),
+        tlb=tuple(
+            build(Tlb, kept, f"tlb.{name}.", name=name)
+            for name in levels(architecture.tlb, file.tlb)
+            if _has_reach(kept, f"tlb.{name}.")
+        ),
+        memory=build(Memory, kept, "memory."),
+        launch=build(Launch, kept, "launch."),
         link=link,
-        board_power_w=kept["board_power"].value if "board_power" in kept else None,
         opencl_names=file.opencl.names,
         opencl_compute_units=_opencl_units(architecture, kept),
         pci_ids=file.pci_ids,
@@ -148,10 +138,10 @@ def resolve(
     )
 
 
-def _belongs(path: str, names: tuple[str, ...]) -> bool:
+def _belongs(path: str, caches: tuple[str, ...]) -> bool:
     """Whether a value is part of the device: not of a removed level, and not only of its file."""
     first, *rest = path.split(".")
-    return first not in _NOT_OF_THE_DEVICE and path != "opencl.parts" and (first != "caches" or rest[0] in names)
+    return first not in _NOT_OF_THE_DEVICE and path != "opencl.parts" and (first != "caches" or rest[0] in caches)
 
 
 def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
@@ -161,55 +151,29 @@ def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
     return max(1, round(values["compute_units"].value / per_unit)) if per_unit != 1 else None
 
 
-def _part(values: Layer, prefix: str) -> dict[str, Any]:
-    return {p[len(prefix) :]: v.value for p, v in values.items() if p.startswith(prefix)}
-
-
-def _fields(model: type[Record], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of *part* by field of *model*."""
-    return {name: part[key] for name, (key, _) in yaml_values(model).items() if key in part}
-
-
-def _level(model: type[R], name: str, part: Mapping[str, Any]) -> R:
-    """Return a level of caches or of the TLB with the values in *part*."""
-    ranges = {key: dict(zip(Transition.model_fields, part[key], strict=True)) for key in part if "transition" in key}
-    return model(name=name, **_fields(model, {**part, **ranges}))
-
-
-def _link(part: Mapping[str, Any]) -> Link | None:
-    if not part:
+def _link(values: Layer) -> Link | None:
+    """Return the link, with the bandwidth of the lanes of PCI Express."""
+    if "link.kind" not in values:
         return None
-    others = {f"{key}_s": part[key] for key in ("latency", "call") if key in part}
-    others["peer_bandwidth_bytes_per_s"] = part.get("peer_bandwidth")
-    if part["kind"] == "pcie":
-        return Link.pcie(part["generation"], part["lanes"]).model_copy(update=others)
-    return Link(kind=part["kind"], bandwidth_bytes_per_s=part.get("bandwidth", 0.0), **others)
+    link = build(Link, values, "link.")
+    if link.kind != "pcie" or link.generation is None or link.lanes is None:
+        return link
+    of_lanes = Link.pcie(link.generation, link.lanes)
+    return link.model_copy(update={"bandwidth_bytes_per_s": of_lanes.bandwidth_bytes_per_s})
 
 
-def _is_known(part: Mapping[str, Any]) -> bool:
-    """Whether a level of the translation lookaside buffers has all values; not on a device's first day."""
-    return part.keys() >= set(_REQUIRED_OF_A_TLB) and not part.keys().isdisjoint(("entries", "reach"))
+def _part(values: Layer, prefix: str) -> dict[str, Any]:
+    return {path[len(prefix) :]: v.value for path, v in values.items() if path.startswith(prefix)}
 
 
-def _architecture(name: str, file: ArchitectureFile, values: Layer) -> Architecture:
-    rules = _OCCUPANCY[file.occupancy.rule]
-    return Architecture(
-        id=name,
-        name=file.name,
-        vendor=file.vendor,
-        kind=file.kind,
-        occupancy=rules(**_fields(rules, {"local_memory_reserved": 0} | _part(values, "occupancy."))),
-        rates_per_cycle=_part(values, "rates."),
-        latency_cycles=_part(values, "latencies."),
-        pipes=_part(values, "pipes."),
-        write_allocate=values["write_allocate"].value,
-        core=record_of(CoreType, file.core),
-        streams=record_of(StreamType, file.streams),
-        **{name: values[name].value for name in SCALARS if name in values},
-    )
+def build(model: type[R], values: Layer, prefix: str = "", **others: object) -> R:
+    """Return a record with the values whose paths begin with *prefix*, and *others* by field."""
+    paths = {field: f"{prefix}{key}" for field, (key, _) in listed(model).items()}
+    return model.model_validate({field: values[path].value for field, path in paths.items() if path in values} | others)
 
 
 def record_of(model: type[R], part: Strict) -> R | None:
     """Return a *part* of a file as a record; ``None`` without all of its values."""
-    fields = _fields(model, {key: leaf.value for key, leaf in part.leaves().items()})
-    return model(**fields) if fields.keys() == model.model_fields.keys() else None
+    leaves = part.leaves()
+    fields = {field: leaves[key].value for field, (key, _) in listed(model).items() if key in leaves}
+    return model.model_validate(fields) if fields.keys() == model.model_fields.keys() else None

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -28,11 +29,69 @@ TO_REPLACE, TO_CHECK = "replace it", "check it"
 T = TypeVar("T")
 
 
+_UNITS: Mapping[str, tuple[Dimension, float]] = {
+    "": ("count", 1.0),
+    "B": ("bytes", 1.0),
+    "KiB": ("bytes", 2.0**10),
+    "GiB": ("bytes", 2.0**30),
+    "GB/s": ("bytes/s", 1e9),
+    "GHz": ("hertz", 1e9),
+    "us": ("seconds", 1e-6),
+    "ns": ("seconds", 1e-9),
+    "cycles": ("cycles", 1.0),
+    "B/cycle": ("bytes/cycle", 1.0),
+    "TFLOP/s": ("flop/s", 1e12),
+    "W": ("watts", 1.0),
+}
+"""Dimension of each unit of declarations, and its size in SI base units."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Declares that YAML files contain a value, as metadata of its field in a record.
+
+    From it follow the value in files, its unit, the warning about unlikely values, drafts, JSON Schemas, and its part
+    in the uncertainty of predictions. A field with a default is optional in architectures.
+
+    Attributes:
+        least: smallest usual value, in *unit*.
+        most: largest usual value.
+        unit: of a quantity; empty: a number without a unit, or no number.
+        uncertain: whether the uncertainty of predictions includes the value.
+        zero: whether the value may be zero.
+        example: for empty drafts; default: one with this unit.
+        key: in YAML files; default: the name of the field without its unit.
+    """
+
+    least: float = 0.0
+    most: float = math.inf
+    unit: str = ""
+    uncertain: bool = False
+    zero: bool = False
+    example: str = ""
+    key: str = ""
+
+    @property
+    def dimension(self) -> Dimension:
+        """Dimension of the quantity."""
+        return _UNITS[self.unit][0]
+
+    def shown(self, value: float) -> str:
+        """Write *value*, which is in SI base units."""
+        return f"{value / _UNITS[self.unit][1]:.4g} {self.unit}".rstrip()
+
+    def is_usual(self, value: float) -> bool:
+        """Whether *value*, in SI base units, is within the usual range."""
+        return self.least <= value / _UNITS[self.unit][1] <= self.most
+
+
+@dataclass(frozen=True)
 class Quantity:
     """Marks a number that is written with a unit (or, for ``count``, without); *zero*: it may be zero."""
 
-    def __init__(self, dimension: Dimension, *, most: float = math.inf, zero: bool = False) -> None:
-        self.dimension, self.most, self.zero = dimension, most, zero
+    dimension: Dimension
+    most: float = math.inf
+    zero: bool = False
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Parse the text before the number is validated."""
@@ -65,35 +124,10 @@ class Quantity:
 
 
 Bytes = Annotated[float, Quantity("bytes")]
-WholeBytes = Annotated[int, Quantity("bytes")]
 BytesPerSecond = Annotated[float, Quantity("bytes/s")]
-Hertz = Annotated[float, Quantity("hertz")]
-BytesOrZero = Annotated[float, Quantity("bytes", zero=True)]
-WholeBytesOrZero = Annotated[int, Quantity("bytes", zero=True)]
-CyclesOrZero = Annotated[float, Quantity("cycles", zero=True)]
-Seconds = Annotated[float, Quantity("seconds")]
-Cycles = Annotated[float, Quantity("cycles")]
-BytesPerCycle = Annotated[float, Quantity("bytes/cycle")]
 OperationsPerSecond = Annotated[float, Quantity("flop/s")]
-Watts = Annotated[float, Quantity("watts")]
-Number = Annotated[float, Quantity("count")]
 Count = Annotated[int, Quantity("count")]
-Share = Annotated[float, Quantity("count", most=1)]
-QUANTITIES: Mapping[Dimension, object] = {
-    "bytes": Bytes,
-    "bytes/s": BytesPerSecond,
-    "hertz": Hertz,
-    "seconds": Seconds,
-    "cycles": Cycles,
-    "bytes/cycle": BytesPerCycle,
-    "flop/s": OperationsPerSecond,
-    "watts": Watts,
-    "count": Number,
-}
-"""The type of a number of each dimension."""
-Flag = bool
-Counts = dict[int, Count]
-Sizes = tuple[BytesOrZero, ...]
+Number = Annotated[float, Quantity("count")]
 LinkKind = Literal["pcie", "nvlink_c2c", "shared"]
 Scope = Literal["compute_unit", "device"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -180,8 +214,12 @@ class Leaf(Strict, Generic[T]):
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
         """Name the class after the type of its value, for readable schemas."""
-        names = [name for name, alias in globals().items() if alias == params[0] and name[0].isupper()]
-        return names[0] if names else super().model_parametrized_name(params)
+        base, *metadata = get_args(params[0]) or params
+        quantity = next((each for each in metadata if isinstance(each, Quantity)), None)
+        if quantity is None:
+            return super().model_parametrized_name(params)
+        details = "_whole" * (base is int) + "_or_zero" * quantity.zero + "_share" * (quantity.most == 1)
+        return f"{quantity.dimension}{details}".replace("/", "_per_")
 
 
 class Source(Strict):

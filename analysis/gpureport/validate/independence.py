@@ -5,7 +5,7 @@ from typing import Literal
 from gpureport.predict.fitted import FITTED_TO
 from gpureport.records.keys import Record
 from gpureport.spec.database import Database
-from gpureport.spec.models import CORE_TYPE, Cache, Device, Memory, yaml_values
+from gpureport.spec.models import CORE_TYPE, Cache, Device, Memory, listed
 
 Independence = Literal["seen", "unseen device", "unseen architecture", "first day"]
 FIRST_DAY: Independence = "first day"
@@ -14,7 +14,7 @@ FIRST_DAY: Independence = "first day"
 
 def _exact(record: type[Record]) -> set[str]:
     """Return the keys of whole numbers, such as the size of a line: a measurement of these has no error."""
-    return {key for name, (key, _) in yaml_values(record).items() if record.model_fields[name].annotation is int}
+    return {key for name, (key, _) in listed(record).items() if record.model_fields[name].annotation is int}
 
 
 _EXACT = _exact(Cache) | _exact(Memory)

@@ -5,7 +5,7 @@ once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from statistics import median
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
+from gpureport.records.keys import Record
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import SCALARS, TRANSITIONS, Cache, Device, Launch, Link, Memory, Tlb, Transition
+from gpureport.spec.models import Device, Link, Tlb, Transition, listed
 
 Floats = NDArray[np.float64]
 
-R = TypeVar("R", Cache, Memory, Launch, Link, Tlb)
+R = TypeVar("R", bound=Record)
 
 MEDIAN_TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution / median of its absolute errors."""
@@ -309,64 +310,37 @@ def mapped_facts(device: Device, number: Callable[[str, float], float]) -> Devic
     architecture = device.architecture
     rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
     cycles = {name: number(f"latencies.{name}", n) for name, n in architecture.latency_cycles.items() if n}
-    given = {name: getattr(architecture, name) for name, scalar in SCALARS.items() if scalar.uncertain}
-    limits = {name: number(name, value) for name, value in given.items() if value is not None}
-
-    def part(record: R, path: str, names: Mapping[str, str]) -> R:
-        """Replace fields of a record, given by the last part of their paths."""
-        return record.model_copy(
-            update={field: number(f"{path}.{name}", getattr(record, field)) for name, field in names.items()}
-        )
-
-    def of_cache(cache: Cache) -> Cache:
-        """Replace a cache's figures; the three positions of a transition range move together."""
-        path = f"caches.{cache.name}"
-        made = part(cache, path, _OF_CACHE)
-        ranges: dict[str, Transition] = {name: found for name in TRANSITIONS if (found := getattr(cache, name))}
-        moved = {name: _scaled(found, number(f"{path}.{name}", 1.0)) for name, found in ranges.items()}
-        far = {"far_latency": "far_latency_cycles"} if cache.far_latency_cycles else {}
-        return part(made.model_copy(update=moved), path, far)
-
-    def of_tlb(tlb: Tlb) -> Tlb:
-        """Replace the figures of a translation lookaside buffer; its entries move its reach."""
-        path, reach = f"tlb.{tlb.name}", "reach" if tlb.reach_bytes else "entries"
-        moved = {"reach_bytes": number(f"{path}.{reach}", tlb.covered_bytes)}
-        return part(tlb.model_copy(update=moved), path, {"miss": "miss_cycles"})
-
-    return device.model_copy(
-        update={
-            "clock_hz": number("clock", device.clock_hz),
-            "caches": tuple(map(of_cache, device.caches)),
-            "tlb": tuple(map(of_tlb, device.tlb)),
-            "memory": part(device.memory, "memory", _OF_MEMORY),
-            "launch": part(device.launch, "launch", _OF_LAUNCH),
-            "link": part(device.host_link, "link", _OF_LINK),
-            "architecture": architecture.model_copy(
-                update={
-                    "rates_per_cycle": rates,
-                    "latency_cycles": {**architecture.latency_cycles, **cycles},
-                    **limits,
-                }
-            ),
-        }
-    )
+    tables = {"rates_per_cycle": rates, "latency_cycles": {**architecture.latency_cycles, **cycles}}
+    parts = {
+        "architecture": _mapped(architecture.model_copy(update=tables), "", number),
+        "caches": tuple(_mapped(cache, f"caches.{cache.name}.", number) for cache in device.caches),
+        "tlb": tuple(_mapped(_with_reach(tlb, number), f"tlb.{tlb.name}.", number) for tlb in device.tlb),
+        "memory": _mapped(device.memory, "memory.", number),
+        "launch": _mapped(device.launch, "launch.", number),
+        "link": _mapped(device.host_link, "link.", number),
+    }
+    return _mapped(device, "", number).model_copy(update=parts)
 
 
-_OF_CACHE = {"capacity": "capacity_bytes", "latency": "latency_cycles", "bandwidth": "bandwidth_bytes_per_cycle"}
-_OF_MEMORY = {"bandwidth": "bandwidth_bytes_per_s", "efficiency": "efficiency", "latency": "latency_cycles"}
-_OF_LAUNCH = {"single": "single_s", "batched": "batched_s", "groups_per_cycle": "groups_per_cycle"}
-_OF_LINK = {
-    "bandwidth": "bandwidth_bytes_per_s",
-    "latency": "latency_s",
-    "call": "call_s",
-    "host_copy": "host_copy_bytes_per_s",
-    "peer_speedup": "peer_speedup",
-}
-"""Fields with uncertain figures, by the last part of their paths."""
+def _mapped(record: R, prefix: str, number: Callable[[str, float], float]) -> R:
+    """Replace the uncertain values of a record; the three positions of a transition range move together."""
+    found: dict[str, object] = {}
+    for field, (key, declared) in listed(type(record)).items():
+        value = getattr(record, field)
+        if not declared.uncertain or value is None:
+            continue
+        if isinstance(value, Transition):
+            factor = number(f"{prefix}{key}", 1.0)
+            found[field] = value.model_copy(update={name: position * factor for name, position in value})
+        else:
+            found[field] = number(f"{prefix}{key}", value)
+    return record.model_copy(update=found)
 
 
-def _scaled(transition: Transition, factor: float) -> Transition:
-    return transition.model_copy(update={name: position * factor for name, position in transition})
+def _with_reach(tlb: Tlb, number: Callable[[str, float], float]) -> Tlb:
+    """Replace the reach of a translation lookaside buffer; its entries move it."""
+    reach = number(f"tlb.{tlb.name}.{'reach' if tlb.reach_bytes else 'entries'}", tlb.covered_bytes)
+    return tlb.model_copy(update={"reach_bytes": reach})
 
 
 def spread(relative: Floats, other: float = 0.0) -> float:

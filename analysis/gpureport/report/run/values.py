@@ -5,21 +5,10 @@ from numbers import Real
 
 from pydantic import BaseModel
 
-from gpureport.spec.models import Device, Transition
+from gpureport.spec.models import UNITS, Device, Transition
 from gpureport.units import format_ratio, format_value
 
 _UNKNOWN = "—"
-_SUFFIXES = {
-    "_bytes_per_cycle": "B/cycle",
-    "_bytes_per_s": "B/s",
-    "_bytes": "B",
-    "_hz": "Hz",
-    "_w": "W",
-    "_s": "s",
-    "_cycles": "cycles",
-    "": "",
-}
-"""Endings of field names, with their units."""
 _ALIASES = {"rates": "rates_per_cycle", "latencies": "latency_cycles"}
 
 
@@ -56,7 +45,7 @@ def _step(node: object, part: str) -> tuple[object, str]:
     if isinstance(node, BaseModel):
         fields = type(node).model_fields
         return next(
-            ((getattr(node, part + end), unit) for end, unit in _SUFFIXES.items() if part + end in fields),
+            ((getattr(node, part + end), unit) for end, unit in UNITS.items() if part + end in fields),
             (None, ""),
         )
     if isinstance(node, Mapping):
