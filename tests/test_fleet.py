@@ -21,7 +21,6 @@ from pypdf import PdfReader
 import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.findings.bottlenecks import layer_of
 from gpureport.fleet.analysis import Fleet, _affects, analyse
 from gpureport.fleet.causes import place, reasons, replaced
 from gpureport.fleet.exports import junit, prometheus
@@ -31,6 +30,7 @@ from gpureport.fleet.reading import read_run
 from gpureport.fleet.schema import Row, StoredRun
 from gpureport.fleet.site import _drawn, write_site
 from gpureport.fleet.store import FEWEST_PACKED, Store
+from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
 from tests.make_fleet import HOSTILE, REPORT, a_run, eight_nodes, saved, varied

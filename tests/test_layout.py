@@ -9,8 +9,8 @@ import gpureport
 
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
-    *("errors", "text", "memory", "docstrings", "data", "units", "files", "inputs", "glossary"),
-    *("records", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
+    *("errors", "text", "memory", "docstrings", "data", "units", "files", "inputs"),
+    *("records", "glossary", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),
     *("measure.backends", "measure.conditions", "measure", "run"),
     *("compare", "report.grouping", "report.processes", "report.curves", "report.figures", "report.text", "report"),

@@ -6,10 +6,10 @@ from math import exp, log
 
 import pytest
 
-from gpureport.findings.bottlenecks import Kind, ceiling_text, kind_of
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95
+from gpureport.records.ceilings import Kind, ceiling_text, kind_of
 from gpureport.report.prediction.headline import (
     effects,
     effects_table,

@@ -14,7 +14,7 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.compare import compare, excerpt
-from gpureport.findings.bottlenecks import ceiling_label
+from gpureport.records.ceilings import ceiling_label
 from gpureport.records.finding import Verdict
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import Prediction

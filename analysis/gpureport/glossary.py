@@ -1,4 +1,4 @@
-"""The terms of reports, tables and messages: ``templates/glossary.yaml``."""
+"""The terms of reports, tables and messages: ``templates/glossary.yaml``, verdicts and ceilings."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -8,6 +8,8 @@ from pydantic import TypeAdapter
 
 from gpureport.data import data_dir
 from gpureport.inputs import read_yaml
+from gpureport.records.ceilings import CEILINGS
+from gpureport.records.finding import Verdict
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,10 @@ class Term:
 @cache
 def terms() -> tuple[Term, ...]:
     """Return all terms in alphabetical order."""
-    return TypeAdapter(tuple[Term, ...]).validate_python(read_yaml(data_dir("templates") / "glossary.yaml").data)
+    listed = TypeAdapter(list[Term]).validate_python(read_yaml(data_dir("templates") / "glossary.yaml").data)
+    listed += [Term(verdict, f"Verdict: {verdict.definition}") for verdict in Verdict]
+    listed += [Term(name, ceiling.entry, ceiling.standard) for name, ceiling in CEILINGS.items() if ceiling.entry]
+    return tuple(sorted(listed, key=lambda term: term.name.casefold()))
 
 
 def find_term(text: str) -> Term | None:

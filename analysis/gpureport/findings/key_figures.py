@@ -11,6 +11,7 @@ from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.predict.power import most_energy_j
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
@@ -45,7 +46,7 @@ WORKLOADS = (
 """The workloads that key figures are taken from."""
 
 Side = Literal["slower", "faster"]
-MEMORY, FP32 = "Memory", "fp32"
+MEMORY, FP32 = "Memory", "fp32 FMA"
 """What a quantity may be of."""
 _PRIVATE = "memory/read_private"
 """Each compute unit reads data of its own."""
@@ -58,10 +59,7 @@ class Quantity(StrEnum):
     WRITE = "{} write"
     COPY = "{} copy"
     LATENCY = "Latency of {}"
-    FMA = "{} FMA rate"
-    DOT_PRODUCT = "{} dot product rate"
-    ADD = "{} add rate"
-    OTHER_RATE = "{} rate"
+    RATE = "{} rate"
     MATRIX = "Matrix {}"
     TRANSFER = "{}, pinned"
     PEER_TRANSFER = "{}"
@@ -324,43 +322,28 @@ def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:
 
 
 def _rates(device: Device) -> Iterator[_Wanted]:
+    """Yield the rates of instruction classes; those of the matrix unit are named after the instruction."""
     listed = device.architecture.rates_per_cycle
-    for quantity, name, workload, case, unit, factor in (*_RATES, *_matrix(device)):
-        limited_by = listed_class(case, listed)
-        if limited_by in listed:
-            rate, main = factor * device.rate_per_s(limited_by), case in _MAIN
-            figure = KeyFigure(quantity, name, unit, rate, limit=True, factor=factor, main=main)
-            yield _Wanted(figure, workload, "", "case", Level(name=case))
+    unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
+    for case, row in INSTRUCTION_CLASSES.items():
+        limited_by, is_matrix = listed_class(case, listed), case in _MATRIX
+        if row.rate is None or limited_by not in listed or (is_matrix and unit is None):
+            continue
+        name, of_unit, factor, main = row.rate
+        rate = factor * device.rate_per_s(limited_by)
+        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=True, factor=factor, main=main)
+        workload = "instructions/formats" if row.optional else "instructions/rate"
+        if unit and is_matrix:
+            figure = replace(figure, quantity=Quantity.MATRIX, of=f"{name} ({unit.instruction})")
+            workload = "matrix/rate"
+        yield _Wanted(figure, workload, "", "case", Level(name=case))
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
         rate = device.rate_per_s("local") * WORD_BYTES
         figure = KeyFigure(Quantity.READ, "Local memory", "B/s", rate, limit=True)
         yield _Wanted(figure, "local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
 
 
-_RATES = (
-    (Quantity.FMA, FP32, "instructions/rate", "fp32", "FLOP/s", 2.0),
-    (Quantity.FMA, "fp64", "instructions/formats", "fp64", "FLOP/s", 2.0),
-    (Quantity.FMA, "fp16", "instructions/formats", "fp16", "FLOP/s", 2.0),
-    (Quantity.FMA, "Packed fp16", "instructions/formats", "fp16x2", "FLOP/s", 4.0),
-    (Quantity.FMA, "Packed bf16", "instructions/formats", "bf16x2", "FLOP/s", 4.0),
-    (Quantity.DOT_PRODUCT, "int8", "instructions/formats", "dot_int8", "op/s", 8.0),
-    (Quantity.ADD, "int32", "instructions/rate", "add", "op/s", 1.0),
-    (Quantity.ADD, "int64", "instructions/formats", "int64", "op/s", 1.0),
-    (Quantity.OTHER_RATE, "Reciprocal", "instructions/formats", "transcendental", "op/s", 1.0),
-    (Quantity.OTHER_RATE, "Conversion", "instructions/formats", "conversion", "op/s", 1.0),
-)
-"""Quantity, what it is of, workload, instruction class, unit, and operations of one instruction."""
-_MAIN = {"fp32", "fp64", "add", "matrix_bf16"}
-"""The instruction classes whose rates page one shows."""
-
-
-def _matrix(device: Device) -> Iterator[tuple[Quantity, str, str, str, str, float]]:
-    """Yield the rates of the matrix unit, named after the instruction that reaches them."""
-    unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
-    if unit:
-        for form in FORMATS:
-            name = f"{form.name.removeprefix('matrix_')} ({unit.instruction})"
-            yield Quantity.MATRIX, name, "matrix/rate", form.name, "op/s" if form.integer_sums else "FLOP/s", 2.0
+_MATRIX = frozenset(form.name for form in FORMATS)
 
 
 def _transfers(device: Device) -> Iterator[_Wanted]:

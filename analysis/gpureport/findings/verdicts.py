@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, log
 
-from gpureport.findings.bottlenecks import ceiling_text
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
 from gpureport.observe.idle import IDLE, work_per_item
+from gpureport.records.ceilings import ceiling_text
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import AGREEMENT, Finding, Verdict
+from gpureport.records.finding import AGREEMENT, UNCERTAIN, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation, ObservedPoint
@@ -20,8 +20,6 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
 
-UNCERTAIN = 2.0
-"""Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
 ABOVE_CEILING = 1.05
 """A rate above the hardware's limit by this factor is an error: clocks above the listed one explain less."""
 ASSUMED = 5.0

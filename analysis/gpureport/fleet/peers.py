@@ -1,6 +1,6 @@
 """Devices that differ from others of their model: node effects, apart from effects of time. Pure functions.
 
-Each sweep is divided into parts by the layer that limits its points (:func:`~gpureport.findings.bottlenecks.layer_of`):
+Each sweep is divided into parts by the layer that limits its points (:func:`~gpureport.records.ceilings.layer_of`):
 a slow cache shows in a third of a sweep over sizes only.
 """
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from statistics import median
 
 from gpureport.errors import InputError
-from gpureport.findings.bottlenecks import layer_of
 from gpureport.findings.key_figures import KeyFigure, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.observe.statistics import Estimate
+from gpureport.records.ceilings import layer_of
 from gpureport.records.finding import Finding
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint

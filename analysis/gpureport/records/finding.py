@@ -1,7 +1,7 @@
 """Comparison of prediction and observation: verdicts, explanations, evidence from compiled code."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -21,42 +21,65 @@ from gpureport.records.quantities import (
 AGREEMENT = 1.2
 """Largest factor between prediction and observation that counts as agreement. Published analytic models have mean
 errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
+UNCERTAIN = 2.0
+"""Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
+Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 
 
 class Verdict(StrEnum):
-    """Result of a comparison and its sign, which readers without colours rely on; the most severe comes last."""
+    """Result of a comparison, the most severe last. Each row has all that code and documents know of a verdict.
+
+    Attributes:
+        mark: its sign, which readers without colours rely on.
+        outcome: what it means for the prediction; ``as predicted``: no explanation is needed.
+        style: of its texts, a class of the style sheet; empty: none of its own.
+        definition: a sentence for the glossary and for documents.
+    """
 
     mark: str
+    outcome: Outcome
+    style: str
+    definition: str
 
-    AGREES = "agrees", "✓"
-    """Within a factor of :data:`AGREEMENT`."""
-    WITHIN = "within interval", "≈"
-    """Further apart, but the two 95 % intervals overlap, so the difference is not significant."""
-    UNDETERMINED = "not determined", "▽"
-    """Further apart than a factor of two, but the intervals overlap: they are too wide to show a difference."""
-    NOT_COMPARED = "not compared", "□"
-    """Predicted and observed, but for different plateaus, so a ratio has no meaning."""
-    NOT_PREDICTED = "not predicted", "◇"
-    NOT_OBSERVED = "not observed", "○"
-    OFF = "off", "△"
-    ERROR = "error", "✗"
-    """Above a limit of the device, or wrong results: an error of model or measurement, never a success."""
+    AGREES = "agrees", "✓", "as predicted", "agrees", f"value and prediction differ by at most a factor of {AGREEMENT}."
+    WITHIN = (
+        *("within interval", "≈", "as predicted", ""),
+        (
+            f"value and prediction differ by a factor of {AGREEMENT} to {UNCERTAIN:g}, but their 95 % intervals "
+            "overlap. For cliffs of CPUs, whose caches others use, the factor may be larger if the predicted interval "
+            "contains the value."
+        ),
+    )
+    UNDETERMINED = (
+        *("not determined", "▽", "unclear", ""),
+        (
+            f"value and prediction differ by more than a factor of {UNCERTAIN:g}, but their 95 % intervals overlap: "
+            "they are too wide to show a difference."
+        ),
+    )
+    NOT_COMPARED = (
+        *("not compared", "□", "no counterpart", ""),
+        "the n90 of value and prediction belong to different plateaus, so their ratio has no meaning.",
+    )
+    NOT_PREDICTED = "not predicted", "◇", "no counterpart", "", "a feature was found, but not predicted."
+    NOT_OBSERVED = "not observed", "○", "no counterpart", "", "a feature was predicted, but not found."
+    OFF = (
+        *("off", "△", "off", "off"),
+        (f"value and prediction differ by more than a factor of {AGREEMENT}, and their 95 % intervals do not overlap."),
+    )
+    ERROR = "error", "✗", "off", "off", "a result is wrong, or faster than a limit of the database entry."
 
-    def __new__(cls, value: str, mark: str) -> "Verdict":
-        """Return the verdict with its sign."""
-        verdict = str.__new__(cls, value)
-        verdict._value_, verdict.mark = value, mark
+    def __new__(cls, label: str, mark: str, outcome: Outcome, style: str, definition: str) -> Self:
+        """Make a row of the table; its value is the label."""
+        verdict = str.__new__(cls, label)
+        verdict._value_, verdict.mark, verdict.outcome = label, mark, outcome
+        verdict.style, verdict.definition = style, definition
         return verdict
 
     @property
     def as_predicted(self) -> bool:
         """Whether the observation is consistent with the prediction, so that no explanation is needed."""
-        return self in (Verdict.AGREES, Verdict.WITHIN)
-
-    @property
-    def has_counterpart(self) -> bool:
-        """Whether the value was both predicted and observed, and the two have a ratio."""
-        return self not in (Verdict.NOT_COMPARED, Verdict.NOT_PREDICTED, Verdict.NOT_OBSERVED)
+        return self.outcome == "as predicted"
 
     @property
     def severity(self) -> int:

@@ -15,6 +15,7 @@ from gpureport.findings.advice import advise
 from gpureport.findings.key_figures import ComparedValue
 from gpureport.findings.whole_device import link_problem
 from gpureport.glossary import terms
+from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.report.curves import curves
@@ -249,6 +250,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         words=words,
         unexpected=unexpected,
         trust=trust,
+        verdicts=tuple(Verdict),
     )
     env.filters.update(
         picture=place,

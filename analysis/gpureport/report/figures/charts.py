@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from gpureport.compare.records import CurvePoint, MachineCurve
-from gpureport.findings.bottlenecks import ceiling_label
+from gpureport.records.ceilings import ceiling_label
 from gpureport.records.features import Feature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint

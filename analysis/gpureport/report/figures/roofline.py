@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords, reading_units
 from gpureport.report.figures.style import DASHED, MUTED, OBSERVED, PREDICTED, SMALL_PT, fitted, spread, text_in
@@ -38,11 +39,6 @@ _BEND_IN = 0.22  # width in which lines from marks bend to the names
 _AWAY_IN, _MARK_IN = 0.08, 0.05  # of the names of slopes: from their lines, and from marks
 _POINTS = 200  # of a line that names must not cover
 _AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
-_CLASSES = (
-    *("instruction", "fp32", "fp64", "fp16", "fp16x2", "bf16x2", "int32", "int32_mul", "int64", "dot_int8"),
-    *("transcendental", "shuffle", "local"),
-)
-"""Classes of computing operations; ``memory`` is in the intensity, ``barrier`` has no rate."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,8 @@ def roofline_dots(curves: Sequence[CurveRecords], device: Device, names: Mapping
 
 def _busiest(point: PredictedPoint, device: Device) -> str | None:
     """Return the class of operations that would take longest by itself, if the point has any operations."""
-    known = [name for name in _CLASSES if name in point.ceilings_s and name in device.architecture.rates_per_cycle]
+    counted = (name for name, row in INSTRUCTION_CLASSES.items() if row.roofline and name in point.ceilings_s)
+    known = [name for name in counted if name in device.architecture.rates_per_cycle]
     return max(known, key=lambda name: point.ceilings_s[name], default=None) if point.operations > 0 else None
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.finding import Verdict
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords
@@ -75,16 +74,13 @@ def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
     sweeps = Counter(curve.key.workload for curve in found if curve.measurement)
     for curve in found:
         prediction, measured = curve.specification or curve.calibrated, curve.measurement
-        if prediction and measured and any(pair.main.verdict in _ASTRAY for pair in curve.pairs):
+        if prediction and measured and any(pair.main.verdict.outcome == "off" for pair in curve.pairs):
             predicted = {point.point.label: point for point in prediction.points}
             pairs = ((p, predicted[p.point.label]) for p in measured.points if p.point.label in predicted)
             sweep = f"{curve.key.sweep.replace('_', ' ')}, " if sweeps[curve.key.workload] > 1 else ""
             points = [_sampled(curve, sweep, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
             worst += [max(points, key=lambda point: point.distance)] if points else []
     return tuple(sorted(worst, key=lambda point: -point.distance)[:_MOST_POINTS])
-
-
-_ASTRAY = (Verdict.OFF, Verdict.ERROR)
 
 
 def _sampled(curve: CurveRecords, sweep: str, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:

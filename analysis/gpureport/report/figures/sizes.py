@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from gpureport.findings.bottlenecks import ceiling_label
+from gpureport.records.ceilings import ceiling_label
 from gpureport.records.features import Feature
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction

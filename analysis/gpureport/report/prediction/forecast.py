@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, outlooks
+from gpureport.records.ceilings import ceiling_label
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.prediction import Prediction
 from gpureport.report.grouping import grouped

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import log, log1p
 from statistics import median_low
 
-from gpureport.findings.bottlenecks import KIND_TEXTS, Kind, ceiling_text, kind_of
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point
+from gpureport.records.ceilings import KIND_TEXTS, Kind, ceiling_text, kind_of
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, over, with_factor
 from gpureport.report.text.tables import Table
@@ -25,7 +25,7 @@ class Effect:
     """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device.
 
     Attributes:
-        bottleneck: on the first device, or its :class:`~gpureport.findings.bottlenecks.Kind`.
+        bottleneck: on the first device, or its :class:`~gpureport.records.ceilings.Kind`.
         other_bottleneck: on the other device, the most frequent bottleneck or kind.
         kernels: their names, ``family/variant``.
         ratio: that of the median kernel, each at its median size.

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log, sqrt
 
-from gpureport.findings.bottlenecks import ceiling_label
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point, is_shown, outlooks
+from gpureport.records.ceilings import ceiling_label
 from gpureport.records.prediction import Prediction
 from gpureport.report.prediction.forecast import cliffs_and_n90, joined, value_of
 from gpureport.report.text.tables import Table

@@ -7,9 +7,9 @@ predicted value overlap; a wide interval of the prediction is mentioned.
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from gpureport.findings.bottlenecks import ceiling_text
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.observe.idle import IDLE, work_per_item
+from gpureport.records.ceilings import ceiling_text
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.levels import Level
 from gpureport.records.report import Report

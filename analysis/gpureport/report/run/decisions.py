@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from gpureport.findings.advice import WITHIN, OneSize, one_size
-from gpureport.findings.bottlenecks import ceiling_text
 from gpureport.findings.key_figures import FP32, MEMORY, KeyFigure, Quantity
 from gpureport.findings.usable_cache import usable_part
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.predict.occupancy import resident_work_items
+from gpureport.records.ceilings import ceiling_text
 from gpureport.records.features import CurveFeature, Position
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.levels import DRAM, Level
@@ -421,7 +421,7 @@ def bottleneck(
 def _ridge(figures: Iterable[KeyFigure]) -> str:
     """Say up to which arithmetic intensity memory limits kernels, from the measured rates; empty without them."""
     rates = {(figure.quantity, figure.of): figure.measured.value for figure in figures if figure.measured}
-    fp32, read = (rates.get(each) for each in ((Quantity.FMA, FP32), (Quantity.READ, MEMORY)))
+    fp32, read = (rates.get(each) for each in ((Quantity.RATE, FP32), (Quantity.READ, MEMORY)))
     if not fp32 or not read:
         return ""
     per_byte = format_value(fp32 / read, "")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.findings.bottlenecks import ceiling_text
+from gpureport.records.ceilings import ceiling_text
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpureport.findings.bottlenecks import ceiling_text
 from gpureport.findings.verdicts import ABOVE_CEILING
+from gpureport.records.ceilings import ceiling_text
 from gpureport.records.keys import SweepKey
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import Occupancy, PredictedPoint

@@ -340,11 +340,11 @@ def trust_sentences(report: Report) -> Iterator[str]:
     if inside:
         yield f"{inside}."
     counts = Counter(pair.main.verdict for pair in specified(report))
-    compared = sum(count for verdict, count in counts.items() if verdict.has_counterpart)
+    compared = sum(count for verdict, count in counts.items() if verdict.outcome != "no counterpart")
     if compared:
         agree = f"{counts[Verdict.AGREES]} of {compared} compared features are within a factor of {AGREEMENT}"
         within = f"{counts[Verdict.WITHIN]} more only within the 95 % interval"
-        off = counts[Verdict.OFF] + counts[Verdict.ERROR]
+        off = sum(count for verdict, count in counts.items() if verdict.outcome == "off")
         wide = counts[Verdict.UNDETERMINED]
         unknown = f", {wide} {'is' if wide == 1 else 'are'} not determined" if wide else ""
         missing = counts.total() - compared

@@ -7,7 +7,7 @@ from functools import cache
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice
 from gpureport.records.features import CurveFeature
-from gpureport.records.finding import AGREEMENT, Finding, Verdict
+from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.report import Report, WorkloadInfo, described_families
 from gpureport.report.curves import Group
@@ -92,36 +92,6 @@ def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     for name, text in texts:
         names_of.setdefault(text, {})[name] = None
     return tuple(f"{'; '.join(shortlist(list(names)))}: {text}" for text, names in names_of.items())
-
-
-def verdict_meanings(report: Report) -> tuple[tuple[Verdict, str], ...]:
-    """Return each verdict with its meaning, for a table."""
-    seen = "published" if report.publication else "observed"
-    within = (
-        "the published value is within the 95 % interval of the prediction"
-        if report.publication
-        else "the 95 % intervals overlap"
-    )
-    shared = ""
-    if report.device.is_cpu:
-        shared = " Cliffs: also a larger factor if the predicted interval contains the value, as others use the caches."
-    other = f"Tapers only: the predicted and the {seen} n90 belong to different plateaus"
-    return (
-        (Verdict.AGREES, f"Factor of at most {AGREEMENT} between the {seen} and the predicted value."),
-        (
-            Verdict.WITHIN,
-            f"Factor of {AGREEMENT} to 2, but {within}: they neither agree nor clearly differ.{shared}",
-        ),
-        (
-            Verdict.UNDETERMINED,
-            "A larger factor, although the intervals overlap: they are too wide to show a difference.",
-        ),
-        (Verdict.OFF, f"Factor of more than {AGREEMENT}, and intervals that do not overlap."),
-        (Verdict.NOT_OBSERVED, f"Predicted, but not found in the {seen} values."),
-        (Verdict.NOT_PREDICTED, f"Found in the {seen} values, but not predicted."),
-        (Verdict.NOT_COMPARED, f"{other}, so their ratio has no meaning."),
-        (Verdict.ERROR, "Faster than a limit of the database entry, or wrong results."),
-    )
 
 
 def seen_in(report: Report) -> str:

@@ -1,0 +1,327 @@
+"""Ceilings, which may be bottlenecks, and classes of instructions: all that documents and files know of each."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from gpureport.records.prediction import LATENCY_OF, cache_of
+
+
+class Kind(StrEnum):
+    """What limits a point, from the compute units outwards; the values are those of the column ``layer`` of a store."""
+
+    COMPUTE = "clock"
+    LOCAL = "local memory"
+    LATENCY = "latency"
+    CACHE = "cache"
+    MEMORY = "memory"
+    LAUNCH = "launch"
+    LINK = "link"
+
+
+KIND_TEXTS: dict[str, str] = {
+    Kind.COMPUTE: "instruction rate",
+    Kind.LOCAL: "local memory",
+    Kind.LATENCY: "latency",
+    Kind.CACHE: "cache bandwidth",
+    Kind.MEMORY: "memory bandwidth",
+    Kind.LAUNCH: "launch cost",
+    Kind.LINK: "transfers to and from the host",
+}
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What can limit the speed of a kernel or transfer: a row of :data:`CEILINGS`.
+
+    Attributes:
+        kind: where it is.
+        text: as a bottleneck in sentences: "limited by …".
+        label: in tables and figures; empty: its identifier.
+        definition: for the glossary, and for the schemas of files; empty: its text says it.
+        standard: names of the field or of vendors, separated by commas, for the glossary.
+    """
+
+    kind: Kind
+    text: str
+    label: str = ""
+    definition: str = ""
+    standard: str = ""
+
+    @property
+    def entry(self) -> str:
+        """Its entry of the glossary; empty: it has none."""
+        what = "Bottleneck of transfers" if self.kind is Kind.LINK else "Bottleneck"
+        return f"{what}: {self.definition}" if self.definition else ""
+
+
+class Rate(NamedTuple):
+    """The key figure of the rate of a class of instructions."""
+
+    name: str
+    unit: Literal["FLOP/s", "op/s"]
+    operations: float
+    """Operations of one instruction."""
+    main: bool = False
+    """Whether page one shows it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionClass(Ceiling):
+    """A class of instructions; its identifier is that of its rate in architectures' files.
+
+    Attributes:
+        optional: whether only some devices have them: those that list a rate.
+        roofline: whether they are the operations of a roofline; others are addresses, logic or exchange.
+        rate: its key figure.
+    """
+
+    kind: Kind = Kind.COMPUTE
+    optional: bool = False
+    roofline: bool = False
+    rate: Rate | None = None
+
+    @property
+    def entry(self) -> str:
+        """Its entry of the glossary; empty: it has none."""
+        return f"Instruction class: {self.definition}" if self.definition else ""
+
+
+INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
+    "instruction": InstructionClass(
+        text="instruction issue",
+        label="issue rate",
+        definition="instructions of any class that a compute unit can issue.",
+        standard="issue rate",
+        roofline=True,
+    ),
+    "fp32": InstructionClass(
+        text="floating-point instructions",
+        definition="single-precision multiply-adds.",
+        roofline=True,
+        rate=Rate("fp32 FMA", "FLOP/s", 2.0, main=True),
+    ),
+    "fp32_three": InstructionClass(
+        text="floating-point instructions with three registers",
+        label="fp32 of 3 registers",
+        definition="multiply-adds of three different registers, which some devices execute more slowly than others.",
+        standard="fp32 of 3 registers",
+    ),
+    "fp64": InstructionClass(
+        text="double-precision instructions",
+        definition="double-precision multiply-adds.",
+        optional=True,
+        roofline=True,
+        rate=Rate("fp64 FMA", "FLOP/s", 2.0, main=True),
+    ),
+    "fp16": InstructionClass(
+        text="half-precision instructions",
+        definition="half-precision multiply-adds of single numbers.",
+        optional=True,
+        roofline=True,
+        rate=Rate("fp16 FMA", "FLOP/s", 2.0),
+    ),
+    "fp16x2": InstructionClass(
+        text="packed half-precision instructions",
+        definition="half-precision multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
+        standard="packed half precision",
+        optional=True,
+        roofline=True,
+        rate=Rate("Packed fp16 FMA", "FLOP/s", 4.0),
+    ),
+    "bf16x2": InstructionClass(
+        text="packed bfloat16 instructions",
+        definition="bfloat16 multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
+        optional=True,
+        roofline=True,
+        rate=Rate("Packed bf16 FMA", "FLOP/s", 4.0),
+    ),
+    "dot_int8": InstructionClass(
+        text="dot products of bytes",
+        definition="dot products of four bytes, added to a 32-bit integer: one instruction, four multiply-adds.",
+        standard="dp4a, dot4",
+        optional=True,
+        roofline=True,
+        rate=Rate("int8 dot product", "op/s", 8.0),
+    ),
+    "int32": InstructionClass(
+        text="integer instructions",
+        label="integer",
+        definition="32-bit integer operations without a class of their own.",
+        roofline=True,
+    ),
+    "add": InstructionClass(
+        text="integer additions",
+        label="integer add",
+        definition="32-bit additions, if compilers may distribute them over several pipes.",
+        rate=Rate("int32 add", "op/s", 1.0, main=True),
+    ),
+    "int32_mul": InstructionClass(text="integer multiplications", label="integer multiply", roofline=True),
+    "int64": InstructionClass(
+        text="64-bit additions",
+        definition="64-bit integer additions.",
+        optional=True,
+        roofline=True,
+        rate=Rate("int64 add", "op/s", 1.0),
+    ),
+    "transcendental": InstructionClass(
+        text="transcendental instructions",
+        definition="approximate reciprocals, roots, exponentials, logarithms and sines. Reciprocals are measured.",
+        standard="special function unit, MUFU",
+        optional=True,
+        roofline=True,
+        rate=Rate("Reciprocal", "op/s", 1.0),
+    ),
+    "conversion": InstructionClass(
+        text="conversions",
+        definition="conversions of single-precision numbers to 32-bit integers.",
+        optional=True,
+        rate=Rate("Conversion", "op/s", 1.0),
+    ),
+    "ternary": InstructionClass(
+        text="bitwise instructions",
+        label="bitwise",
+        definition="bitwise combinations of three words in one instruction.",
+        standard="LOP3, bitwise",
+    ),
+    "shift": InstructionClass(text="shifts", definition="shifts, funnel shifts and rotations by a variable distance."),
+    "shuffle": InstructionClass(text="shuffles", roofline=True),
+    "ballot": InstructionClass(text="ballots"),
+    "permute": InstructionClass(text="permutations"),
+    "local": InstructionClass(
+        kind=Kind.LOCAL,
+        text="local-memory accesses",
+        label="local memory",
+        definition="4-byte accesses of local memory.",
+        roofline=True,
+    ),
+    "memory": InstructionClass(
+        text="load and store instructions",
+        label="loads, stores",
+        definition="4-byte global loads and stores issued.",
+    ),
+    "barrier": InstructionClass(kind=Kind.LATENCY, text="barriers", definition="work-items that reach a barrier."),
+    "matrix_fp16": InstructionClass(
+        text="the matrix unit (fp16)",
+        definition="multiply-adds of half-precision matrices with single-precision sums.",
+        optional=True,
+        rate=Rate("fp16", "FLOP/s", 2.0),
+    ),
+    "matrix_bf16": InstructionClass(
+        text="the matrix unit (bf16)",
+        definition="multiply-adds of bfloat16 matrices with single-precision sums.",
+        optional=True,
+        rate=Rate("bf16", "FLOP/s", 2.0, main=True),
+    ),
+    "matrix_tf32": InstructionClass(
+        text="the matrix unit (TF32)",
+        definition="multiply-adds of TF32 matrices (19 bits) with single-precision sums.",
+        optional=True,
+        rate=Rate("tf32", "FLOP/s", 2.0),
+    ),
+    "matrix_int8": InstructionClass(
+        text="the matrix unit (int8)",
+        definition="multiply-adds of matrices of bytes with 32-bit integer sums.",
+        optional=True,
+        rate=Rate("int8", "op/s", 2.0),
+    ),
+    "matrix_fp8": InstructionClass(
+        text="the matrix unit (fp8)",
+        definition="multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums.",
+        optional=True,
+        rate=Rate("fp8", "FLOP/s", 2.0),
+    ),
+}
+"""Key figures are in this order."""
+
+CEILINGS: Mapping[str, Ceiling] = {
+    **INSTRUCTION_CLASSES,
+    "launch": Ceiling(
+        Kind.LAUNCH,
+        "launch cost",
+        definition="the time that a dispatch takes even if it does nothing.",
+        standard="launch cost, launch overhead",
+    ),
+    "groups": Ceiling(
+        Kind.LAUNCH,
+        "the rate at which work-groups start",
+        "work-group starts",
+        definition="the rate at which the device starts work-groups.",
+        standard="work-group dispatch rate, work-group starts",
+    ),
+    "latency": Ceiling(Kind.LATENCY, "latency"),
+    "DRAM": Ceiling(Kind.MEMORY, "memory bandwidth"),
+    "call": Ceiling(
+        Kind.LINK,
+        "the cost of the call",
+        definition="the time that the smallest transfer takes.",
+        standard="call overhead",
+    ),
+    "link": Ceiling(Kind.LINK, "the link to the host"),
+    "host copy": Ceiling(
+        Kind.LINK,
+        "copies by one core of the host",
+        definition="the host's copy between ordinary memory and pinned or mapped memory, by one core.",
+        standard="memcpy, staging copy",
+    ),
+    "ALU": Ceiling(
+        Kind.COMPUTE,
+        "the integer pipe",
+        "integer pipe",
+        (
+            "the pipe of a compute unit that executes integer, bitwise and shift instructions. AMD's vector pipe is "
+            "called VALU."
+        ),
+        "integer pipe, VALU, vector pipe",
+    ),
+    "VALU": Ceiling(Kind.COMPUTE, "the vector pipe", "vector pipe"),
+    "LSU": Ceiling(
+        Kind.COMPUTE,
+        "the load and store pipe",
+        "load/store pipe",
+        "the pipe of a compute unit that issues loads and stores, those of local memory included.",
+        "load/store unit, load/store pipe",
+    ),
+}
+"""All ceilings, except those that have the name of a level: its latency, or the bandwidth of a cache."""
+
+_WITHOUT_MEMORY = ("instructions", "local_memory")
+"""Families whose waiting has nothing to do with memory."""
+
+
+def ceiling_label(name: str) -> str:
+    """Return a short name of a ceiling or of a class of instructions, for tables and figures."""
+    return CEILINGS[name].label or name if name in CEILINGS else name
+
+
+def ceiling_text(name: str) -> str:
+    """Return the name of a ceiling in words."""
+    if name in CEILINGS:
+        return CEILINGS[name].text
+    if name.startswith(LATENCY_OF):
+        return name
+    cache = cache_of(name)
+    return f"{cache} bandwidth" if cache == name else f"{cache} write bandwidth"
+
+
+def kind_of(name: str, caches: Collection[str]) -> Kind:
+    """Return the kind of a bottleneck of a device with these *caches*; other pipes execute instructions."""
+    if name in CEILINGS:
+        return CEILINGS[name].kind
+    if name.startswith(LATENCY_OF):
+        return Kind.LATENCY
+    return Kind.CACHE if cache_of(name) in caches else Kind.COMPUTE
+
+
+def layer_of(family: str, bottleneck: str, level: str, caches: Collection[str]) -> str:
+    """Return the layer that limits a point: the name of one of the *caches*, or else a :class:`Kind`.
+
+    Accesses that wait for one another are limited by the *level* that serves them.
+    """
+    kind = kind_of(bottleneck, caches)
+    if kind in (Kind.LAUNCH, Kind.LINK):
+        return kind
+    limit = level if bottleneck == "latency" else bottleneck
+    kind = Kind.COMPUTE if family in _WITHOUT_MEMORY else kind_of(limit, caches)
+    return cache_of(limit) if kind is Kind.CACHE else Kind.MEMORY if kind is Kind.MEMORY else Kind.COMPUTE
