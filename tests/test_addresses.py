@@ -41,7 +41,7 @@ def device() -> Device:
 @pytest.mark.parametrize(("pages", "added", "level"), [(5, 0, "L1 TLB"), (100, 50, "L2 TLB"), (5000, 550, "")])
 def test_misses_add_their_latency_to_a_load(device: Device, pages: int, added: float, level: str) -> None:
     """Each level whose reach the range of addresses exceeds."""
-    demand = Demand(1, (1,), memory_chain=1e6, in_step=False, loaded=False)
+    demand = Demand(1, (1,), memory_chain=1e6, phases_aligned=False, loaded=False)
     resources = Resources(32)
 
     plain = point_time(device, demand, resources)

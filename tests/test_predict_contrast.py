@@ -8,7 +8,7 @@ import pytest
 
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
-from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95
+from gpureport.predict.uncertainty.sensitivity import NORMAL_95, SIGMA_MODEL
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
 from gpureport.report.prediction.headline import (
     effects,
@@ -52,7 +52,7 @@ def test_a_device_beside_itself_is_as_fast_within_the_models_own_error() -> None
     for contrast in contrasts((TOY, TOY), same, same):
         for point in (contrast.best, *(p.ratio for p in contrast.points)):
             assert point.value == pytest.approx(1.0)
-            assert point.ci_high == pytest.approx(exp(NORMAL_95 * MODEL * 2**0.5), rel=1e-6)
+            assert point.ci_high == pytest.approx(exp(NORMAL_95 * SIGMA_MODEL * 2**0.5), rel=1e-6)
         assert len(contrast.stretches) <= 1
 
 

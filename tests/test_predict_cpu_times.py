@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from gpureport.predict.cpu_times import (
-    ALL_AWAKE,
-    FETCHING,
-    GATHERED,
-    LATE_S,
-    MASKED,
-    SCALAR,
-    STRAIGHT,
-    WAKING,
+    FETCH_SHARE_OF_LAUNCH,
+    GATHER_SLOWDOWN,
+    GROUPS_PER_THREAD_AWAKE,
+    MASKED_CODE_SLOWDOWN,
+    MASKED_LOOP_SLOWDOWN,
+    SCALAR_CODE_SLOWDOWN,
+    WAKING_DELAY_S,
+    WAKING_SHARE_OF_LAUNCH,
     class_factors,
     lanes,
     loop_time_s,
@@ -41,12 +41,16 @@ def _with_masks(device: Device, masked_lanes: float) -> Device:
 
 
 def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
-    one, many, most = (Demand(64 * groups, (64,)) for groups in (1, ALL_AWAKE * cpu.compute_units, 100_000))
+    one, many, most = (
+        Demand(64 * groups, (64,)) for groups in (1, GROUPS_PER_THREAD_AWAKE * cpu.compute_units, 100_000)
+    )
 
     assert waking_s(cpu, one, 1.0) == 0
-    assert waking_s(cpu, many, 0.0) == pytest.approx(WAKING * cpu.launch.batched_s, rel=0.05)
+    assert waking_s(cpu, many, 0.0) == pytest.approx(WAKING_SHARE_OF_LAUNCH * cpu.launch.batched_s, rel=0.05)
     fetches = cpu.compute_units * log(most.groups / many.groups)
-    assert waking_s(cpu, most, 0.0) == pytest.approx((WAKING + FETCHING * fetches) * cpu.launch.batched_s)
+    assert waking_s(cpu, most, 0.0) == pytest.approx(
+        (WAKING_SHARE_OF_LAUNCH + FETCH_SHARE_OF_LAUNCH * fetches) * cpu.launch.batched_s
+    )
 
 
 def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
@@ -56,8 +60,8 @@ def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
     awake = waking_s(both, demand, 0.0)
 
     assert waking_s(both, demand, 2e-6) - awake == pytest.approx(2e-6)
-    assert waking_s(both, demand, 1e-3) - awake == pytest.approx((LATE_S - 1e-6) / 2)
-    late = altered(both, launch=altered(both.launch, batched_s=2 * LATE_S))
+    assert waking_s(both, demand, 1e-3) - awake == pytest.approx((WAKING_DELAY_S - 1e-6) / 2)
+    late = altered(both, launch=altered(both.launch, batched_s=2 * WAKING_DELAY_S))
     assert waking_s(late, demand, 1e-3) == waking_s(late, demand, 0.0)  # all are awake when the first one starts
 
 
@@ -77,11 +81,11 @@ PAIRS = {"operations": {"fp32": 64.0}, "vector_words": 2}
         # Conditions run one by one unless they become masks, along the first dimension.
         ({}, MASKABLE, 1),
         (MASKS, {"branches": True}, 1),
-        (MASKS, MASKABLE, 8 / MASKED),
+        (MASKS, MASKABLE, 8 / MASKED_CODE_SLOWDOWN),
         (MASKS, {**MASKABLE, "work_group": (1, 64)}, 1),
         # More lanes of shorter integers, up to the width of the work-group.
-        (MASKS, BYTES, 32 / MASKED),
-        (MASKS, {**BYTES, "work_group": (16, 4)}, 16 / MASKED),
+        (MASKS, BYTES, 32 / MASKED_CODE_SLOWDOWN),
+        (MASKS, {**BYTES, "work_group": (16, 4)}, 16 / MASKED_CODE_SLOWDOWN),
         # Some compilers vectorise loops between barriers; masks are for conditions.
         (MASKS, MEETING, 1),
         (LOOPS, MEETING, 8),
@@ -116,12 +120,12 @@ def test_idle_work_items_take_time_in_code_with_masks_only(cpu: Device) -> None:
 
 
 def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: Device) -> None:
-    """At 1 / SCALAR of the rate at which a core issues instructions; idle work-items take no time."""
+    """At 1 / SCALAR_CODE_SLOWDOWN of the rate at which a core issues instructions; idle work-items take no time."""
     issued_per_s = cpu.rate_per_s("instruction") / cpu.architecture.wave_size
     counted = Demand(256, (64,), operations={"int32": 9e9}, branches=True, maskable=True, scalar_instructions=28e3)
     masked = _with_masks(cpu, cpu.architecture.wave_size)
 
-    assert scalar_time_s(cpu, counted) == pytest.approx(SCALAR * 28e3 / issued_per_s)
+    assert scalar_time_s(cpu, counted) == pytest.approx(SCALAR_CODE_SLOWDOWN * 28e3 / issued_per_s)
     assert instruction_class_times(cpu, counted).keys() == {"instruction"}
     assert scalar_time_s(cpu, replace(counted, idle_items=32)) == scalar_time_s(cpu, counted)
     assert scalar_time_s(masked, counted) is None
@@ -142,7 +146,7 @@ def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None
         instructions_per_stored_byte=120 / 32,
     )
     per_cycle = cpu.architecture.rates_per_cycle["instruction"] / cpu.architecture.wave_size
-    expected = STRAIGHT * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
+    expected = MASKED_LOOP_SLOWDOWN * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
 
     assert loop_time_s(cpu, demand) == pytest.approx(expected)
     assert instruction_class_times(cpu, demand) == {"instruction": pytest.approx(expected)}
@@ -158,5 +162,5 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
     scalar = replace(vector, branches=True)
     wave = float(cpu.architecture.wave_size)
 
-    assert class_factors(cpu, vector, {"local": wave}) == {"local": GATHERED * wave}
+    assert class_factors(cpu, vector, {"local": wave}) == {"local": GATHER_SLOWDOWN * wave}
     assert class_factors(cpu, scalar, {"local": wave}) == {"local": wave}

@@ -87,7 +87,14 @@ def _stores(items: int) -> Demand:
 def _spaced(lines: int) -> Demand:
     rows = Stream("rows", lines, 4096, 4, passes=64.0, outer_passes=64.0)
     return Demand(
-        1, (1,), (rows,), memory_chain=64.0 * lines, reused="kernel", in_step=False, loaded=False, stride_bytes=4096.0
+        1,
+        (1,),
+        (rows,),
+        memory_chain=64.0 * lines,
+        reused="kernel",
+        phases_aligned=False,
+        loaded=False,
+        stride_bytes=4096.0,
     )
 
 

@@ -108,7 +108,7 @@ def test_memory_bound_time_is_traffic_over_bandwidth() -> None:
 def test_only_groups_that_wait_for_loads_are_slowed_down_by_busy_memory() -> None:
     """Stores: the longer of memory and latency. Loads: a smooth maximum of both, which are the same here."""
     written = (Stream("b", 2**25, 16, 16, write=True),)
-    stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, in_step=False)
+    stores = _copy(1024, streams=written, chain={"shuffle": 1.0}, memory_chain=0.0, phases_aligned=False)
     ceilings = point_time(TOY, stores, FREE).ceilings_s
     stores = replace(stores, chain={"shuffle": ceilings["DRAM"] / ceilings["latency"]})
     storing, loading = (point_time(TOY, replace(stores, memory_chain=count), FREE) for count in (0.0, 1e-9))

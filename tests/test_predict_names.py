@@ -24,8 +24,8 @@ from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
-from gpureport.predict.uncertainty.intervals import OTHER_CLIFFS, with_intervals
-from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact, fact
+from gpureport.predict.uncertainty.intervals import SIGMA_OTHER_CLIFFS, with_intervals
+from gpureport.predict.uncertainty.sensitivity import NORMAL_95, SIGMA_MODEL, Fact, fact
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.levels import Level
@@ -159,7 +159,7 @@ def test_a_cliff_is_as_uncertain_as_its_capacity_and_the_transition_that_moves_t
     assert sigma("L2", RATE, writes) == pytest.approx(hypot(0.3, 0.2), rel=1e-3)
     assert sigma(NEAR, TIME, reads) == pytest.approx(hypot(0.3, 0.1), rel=1e-3)
     assert sigma("L1", RATE, reads) == pytest.approx(0.01, rel=1e-2)  # measured here: the position itself
-    assert sigma("L1 TLB", RATE, reads) == pytest.approx(OTHER_CLIFFS, rel=1e-3)
+    assert sigma("L1 TLB", RATE, reads) == pytest.approx(SIGMA_OTHER_CLIFFS, rel=1e-3)
 
 
 def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
@@ -171,11 +171,11 @@ def test_a_rate_is_as_uncertain_as_the_points_of_its_plateau() -> None:
     def sigma(feature: CurveFeature) -> float:
         return _factor(feature, RATE, points, moved)
 
-    assert sigma(_plateau(100.0)) == pytest.approx(hypot(0.2, MODEL), rel=1e-3)
-    assert sigma(_plateau(45.0)) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
-    assert sigma(_plateau(30.0)) == pytest.approx(hypot(0.9, MODEL), rel=1e-3)
+    assert sigma(_plateau(100.0)) == pytest.approx(hypot(0.2, SIGMA_MODEL), rel=1e-3)
+    assert sigma(_plateau(45.0)) == pytest.approx(hypot(0.5, SIGMA_MODEL), rel=1e-3)
+    assert sigma(_plateau(30.0)) == pytest.approx(hypot(0.9, SIGMA_MODEL), rel=1e-3)
     case = altered(_plateau(100.0, "8"), position="case")
-    assert sigma(case) == pytest.approx(hypot(0.5, MODEL), rel=1e-3)
+    assert sigma(case) == pytest.approx(hypot(0.5, SIGMA_MODEL), rel=1e-3)
 
 
 # Outlooks
@@ -241,7 +241,7 @@ def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None
     assert (point.x, point.label, point.first_bottleneck, point.other_bottleneck) == (4.0, "4", "a", "b")
 
     assert ratio.value == pytest.approx(exp(1.0))
-    sigma = (0.3**2 + (0.2 - 0.5) ** 2 + 0.4**2 + 0.1**2 + 2 * MODEL**2) ** 0.5
+    sigma = (0.3**2 + (0.2 - 0.5) ** 2 + 0.4**2 + 0.1**2 + 2 * SIGMA_MODEL**2) ** 0.5
     assert log(ratio.ci_high / ratio.value) == pytest.approx(NORMAL_95 * sigma, rel=1e-6)
     assert log(ratio.value / ratio.ci_low) == pytest.approx(NORMAL_95 * sigma, rel=1e-6)
 

@@ -172,7 +172,7 @@ def test_groups_of_one_round_wait_load_and_compute_in_step_and_others_overlap() 
     starts 0.1 microseconds after the first. Groups of a processor are never in step.
     """
     together, apart = (
-        [point_time(device, _loads_and_computes(100, in_step=step), FREE).time_s for device in (TOY, CPU)]
+        [point_time(device, _loads_and_computes(100, phases_aligned=step), FREE).time_s for device in (TOY, CPU)]
         for step in (True, False)
     )
 
@@ -185,14 +185,14 @@ def test_groups_of_one_round_wait_load_and_compute_in_step_and_others_overlap() 
 def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain: float) -> None:
     """What being in step costs is divided by the rounds of groups and by the rounds of loads, if more than one."""
     demand = _loads_and_computes(rounds * 800, memory_chain=chain)
-    overlapping = point_time(NO_LAUNCH_RATE, replace(demand, in_step=False), FREE)
+    overlapping = point_time(NO_LAUNCH_RATE, replace(demand, phases_aligned=False), FREE)
     found = point_time(NO_LAUNCH_RATE, demand, FREE)
 
     memory_s, compute_s = overlapping.ceilings_s["L2"], overlapping.ceilings_s["int32"]
-    in_step_s = 0.512e-6 * chain + memory_s + compute_s
+    aligned_s = 0.512e-6 * chain + memory_s + compute_s
     apart_s = overlapping.time_s - 2e-6
     assert compute_s == pytest.approx(rounds * 32e-6)
-    assert found.time_s - overlapping.time_s == pytest.approx((in_step_s - apart_s) / (rounds * max(1.0, chain)))
+    assert found.time_s - overlapping.time_s == pytest.approx((aligned_s - apart_s) / (rounds * max(1.0, chain)))
 
 
 # Writes
@@ -344,7 +344,7 @@ def test_more_groups_that_are_not_in_step_never_take_less_time(
     def time_s(count: int) -> float:
         items = count * size
         streams = (Stream("a", items, math.ceil(nbytes), math.ceil(nbytes)),)
-        demand = Demand(items, (size,), streams, {"int32": operations * items}, memory_chain=1.0, in_step=False)
+        demand = Demand(items, (size,), streams, {"int32": operations * items}, memory_chain=1.0, phases_aligned=False)
         return point_time(TOY, demand, FREE).time_s
 
     assert time_s(groups) <= time_s(groups + more) * (1 + 1e-9)
@@ -357,7 +357,7 @@ def test_being_in_step_never_saves_time_and_costs_no_more_than_all_in_turn(
     """No slower than the sum of all ceilings, no faster than without."""
     items = groups * size
     demand = Demand(items, (size,), (Stream("a", items, 64, 64),), {"int32": operations * items}, memory_chain=chain)
-    apart, together = (point_time(TOY, replace(demand, in_step=step), FREE) for step in (False, True))
+    apart, together = (point_time(TOY, replace(demand, phases_aligned=step), FREE) for step in (False, True))
 
     assert apart.time_s <= together.time_s <= sum(together.ceilings_s.values()) * (1 + 1e-9)
 

@@ -5,7 +5,7 @@ from math import log
 
 import pytest
 
-from gpureport.predict.calibration.weights import UNLIKE, combined, noise
+from gpureport.predict.calibration.weights import SIGMA_RATE_TRANSFER, combined, noise
 from gpureport.predict.uncertainty.sensitivity import specified_deviation
 from gpureport.records.observation import Observation
 from gpureport.spec.database import load_database
@@ -33,7 +33,7 @@ def test_a_noisy_value_counts_less(cpu: Device) -> None:
     ]
 
     specified = specified_deviation(cpu, "rates.fp32")
-    assert moved[0] == pytest.approx(specified**2 / (specified**2 + UNLIKE**2))
+    assert moved[0] == pytest.approx(specified**2 / (specified**2 + SIGMA_RATE_TRANSFER**2))
     assert moved[0] > moved[1] > moved[2] > 0
     assert moved[2] < 0.02
 

@@ -15,19 +15,19 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
-    GUESS,
-    HERE,
-    MODEL,
     NORMAL_95,
     RULES,
+    SIGMA_ASSUMED,
+    SIGMA_MEASURED_HERE,
+    SIGMA_MODEL,
     Fact,
     fact,
-    mapped_facts,
     ranked,
     sensitivities,
     spread,
     uncertain,
     varied,
+    visit_facts,
 )
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric
@@ -137,7 +137,7 @@ def _plain_figures(device: Device) -> list[str]:
 
 def _figures(device: Device) -> dict[str, float]:
     found: dict[str, float] = {}
-    mapped_facts(device, found.setdefault)
+    visit_facts(device, found.setdefault)
     return found
 
 
@@ -171,12 +171,12 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
 
     assert given_by("spec", "memory.bandwidth") == 0.02
     assert given_by("spec", "clock") == pytest.approx(0.077, abs=1e-3)
-    assert given_by("assumed", "clock") == GUESS
+    assert given_by("assumed", "clock") == SIGMA_ASSUMED
     assert given_by("assumed", "caches.L2.bandwidth_transition") == 0.1
     assert given_by("measured", "memory.efficiency") == pytest.approx(0.085, abs=1e-3)
-    assert given_by("measured", "memory.efficiency", here=True) == HERE
+    assert given_by("measured", "memory.efficiency", here=True) == SIGMA_MEASURED_HERE
     assert given_by("measured", "caches.L2.write_transition", here=True) == 0.08
-    assert fact(TOY, "memory.latency").relative == GUESS
+    assert fact(TOY, "memory.latency").relative == SIGMA_ASSUMED
     assert all(rule.source for rule in RULES)
 
 
@@ -187,7 +187,7 @@ def test_what_is_measured_here_does_not_vary_with_what_it_is_stored_in_terms_of(
     index = {known.path: i for i, known in enumerate(facts)}
     rate = relative_deviations(made.rate_per_s("fp32"), len(facts))
     assert rate[index["clock"]] == pytest.approx(0)
-    assert rate[index["rates.fp32"]] == pytest.approx(HERE)
+    assert rate[index["rates.fp32"]] == pytest.approx(SIGMA_MEASURED_HERE)
     bandwidth = relative_deviations(made.memory.bandwidth_bytes_per_s * made.memory.efficiency, len(facts))
     assert bandwidth[index["memory.bandwidth"]] == pytest.approx(0)
     other = relative_deviations(made.rate_per_s("shuffle"), len(facts))
@@ -195,8 +195,8 @@ def test_what_is_measured_here_does_not_vary_with_what_it_is_stored_in_terms_of(
 
 
 def test_effects_add_up_in_quadrature() -> None:
-    assert spread(np.zeros(3)) == pytest.approx(math.exp(NORMAL_95 * MODEL))
-    both = math.sqrt(0.3**2 + 0.4**2 + MODEL**2)
+    assert spread(np.zeros(3)) == pytest.approx(math.exp(NORMAL_95 * SIGMA_MODEL))
+    both = math.sqrt(0.3**2 + 0.4**2 + SIGMA_MODEL**2)
     assert spread(np.array([0.3, -0.4])) == pytest.approx(math.exp(NORMAL_95 * both))
 
 
@@ -204,7 +204,7 @@ def test_facts_are_ranked_by_their_share() -> None:
     facts = [Fact("a", "spec", 0.1), Fact("b", "assumed", 0.3), Fact("c", "spec", 0.1)]
     found = sensitivities(np.array([[0.1, 0.3, 0.0], [0.1, 0.3, 0.0]]), facts)
     assert [s.fact for s in found] == ["b", "a", "model"]
-    assert found[0].share == pytest.approx(0.09 / (0.1 + MODEL**2), rel=1e-3)
+    assert found[0].share == pytest.approx(0.09 / (0.1 + SIGMA_MODEL**2), rel=1e-3)
     assert found[0].effect == pytest.approx(0.3)
     twice = [altered(_prediction("memory/copy"), sensitivities=found) for _ in range(2)]
     assert [s.share for s in ranked(twice)] == pytest.approx([s.share for s in found])
@@ -234,4 +234,4 @@ def test_a_knee_moves_by_what_its_two_times_do_not_share(of_first: float, of_pla
     knee = CurveFeature(feature="taper", position="knee", level="device", value=1000.0, unit="work-items")
     metric = Metric(kind="rate", unit="B", label="rate")
     (found,) = with_intervals((knee,), metric, points, relative, [Fact("clock_hz", "assumed", 0.2)])
-    assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(MODEL, of_knee), rel=1e-3)
+    assert math.log(_factor(found)) == pytest.approx(NORMAL_95 * math.hypot(SIGMA_MODEL, of_knee), rel=1e-3)

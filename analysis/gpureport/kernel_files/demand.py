@@ -124,7 +124,7 @@ def demand_of(
         reused="kernel" if traffic.beyond_caches else "dispatch",
         ping_pong=fields.swap is not None,
         branches=signature.loops or signature.conditions or (code is not None and code.vectorised is False),
-        in_step=not any(each.atomic for each in formulas.buffers),
+        phases_aligned=not any(each.atomic for each in formulas.buffers),
         idle_items=items - wanted,
     )
 

@@ -332,8 +332,8 @@ class KernelFileWorkload(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations; of a sequence, those of each kernel."""
         first, *others = self.formulas.steps
-        following = tuple(demand_of(each, parameters, device, None, self.signature) for each in others)
-        return replace(demand_of(first, parameters, device, self._code, self.signature), following=following)
+        later = tuple(demand_of(each, parameters, device, None, self.signature) for each in others)
+        return replace(demand_of(first, parameters, device, self._code, self.signature), later_dispatches=later)
 
     def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return changes of layout, order and width of accesses, each with the demand that results."""
@@ -341,7 +341,7 @@ class KernelFileWorkload(Workload):
         for what, changed in changed_demands(self.formulas, demand, device, loops=self.signature.loops):
             if isinstance(changed, Formulas):
                 changed = demand_of(changed, parameters, device, self._code, self.signature)
-            yield what, replace(changed, following=demand.following)
+            yield what, replace(changed, later_dispatches=demand.later_dispatches)
 
     def completed(self, code: MachineCode | None) -> "KernelFileWorkload":
         """Return the kernel with what its compiled code shows and its description does not declare."""

@@ -16,7 +16,7 @@ from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
-from gpureport.predict.uncertainty.sensitivity import CPU_MODEL, Fact, sensitivities, spread, uncertain
+from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL_CPU, Fact, sensitivities, spread, uncertain
 from gpureport.records.keys import SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
@@ -124,7 +124,7 @@ def _predicted(
 ) -> Predicted:
     device, facts, tape = uncertain(device) if intervals else (device, (), Tape())
     points, occupancies, deviations = [], [], []
-    other = CPU_MODEL if device.is_cpu else 0.0
+    other = SIGMA_MODEL_CPU if device.is_cpu else 0.0
     for parameters, resources in zip_longest(sweep.points, compiled):
         tape.rewind()
         answer = point_time(*model_inputs(device, workload, sweep, parameters, resources))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpureport.predict import Predicted
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown
-from gpureport.predict.uncertainty.sensitivity import MODEL, NORMAL_95, Fact
+from gpureport.predict.uncertainty.sensitivity import NORMAL_95, SIGMA_MODEL, Fact
 from gpureport.records.keys import Axis, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
@@ -29,8 +29,8 @@ SAME = log(1.25)
 """Neighbouring stretches are joined if their ratios differ by less than 25 %, which is less than any interval."""
 INTERVAL = (
     "Ratios have 95 % intervals. A figure that both devices take from one architecture is one unknown, and its effect "
-    f"cancels. All other figures, and the model's own error ({format_percent(MODEL, '.2g')} on each device), count as "
-    "independent."
+    f"cancels. All other figures, and the model's own error ({format_percent(SIGMA_MODEL, '.2g')} on each device), "
+    "count as independent."
 )
 _CARD_FACTS = ("clock", "memory.bandwidth", "memory.efficiency", "launch.")
 """Facts that differ between cards, even if two entries list the same figure."""
@@ -252,7 +252,7 @@ class SharedFacts:
         """Return the ratio of two rates."""
         shared = first.deviations[self.first] - other.deviations[self.other]
         own = [np.delete(first.deviations, self.first), np.delete(other.deviations, self.other)]
-        variance = float(shared @ shared) + sum(float(each @ each) for each in own) + 2.0 * MODEL**2
+        variance = float(shared @ shared) + sum(float(each @ each) for each in own) + 2.0 * SIGMA_MODEL**2
         value, factor = exp(other.rate - first.rate), exp(NORMAL_95 * sqrt(variance))
         return RatioPoint(
             x=first.x,

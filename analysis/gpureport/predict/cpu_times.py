@@ -14,34 +14,34 @@ from math import ceil, log
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand
 
-WAKING = 0.65
+WAKING_SHARE_OF_LAUNCH = 0.65
 """Time that it takes to wake all threads / time of the launch of one work-group. Fitted to empty kernels on 16 cores
 (70 us instead of 43; a first quick run on the machine of reports/pocl-xeon-16-cores)."""
-ALL_AWAKE = 4
+GROUPS_PER_THREAD_AWAKE = 4
 """Work-groups for each thread from which on all threads are awake (same data)."""
 
-STRAIGHT = 2.2
+MASKED_LOOP_SLOWDOWN = 2.2
 """Time of a loop of vectors with masks / time to issue its instructions: 2.7 instructions per cycle of six. Fitted to
 Game of Life with four bytes per cell on two cores (reports/pocl-xeon-2-cores)."""
-MASKED = 1.8
+MASKED_CODE_SLOWDOWN = 1.8
 """Time of code with masks, which runs both sides of every condition / time without conditions. Fitted to Game of Life
 on two cores (reports/pocl-xeon-2-cores)."""
 
-SCALAR = 1.3
+SCALAR_CODE_SLOWDOWN = 1.3
 """Time of code without vectors / time to issue its instructions: 4.6 of six per cycle. Between the values of
 16 and of 2 cores of an Emerald Rapids, 1.5 and 1.1, for the Game of Life without vectors (reports/pocl-xeon-16-cores,
 pocl-xeon-2-cores; the code of PoCL 3, on 2 cores, has fewer instructions than the counted code of PoCL 5)."""
 
-GATHERED = 3.0
+GATHER_SLOWDOWN = 3.0
 """Time of a lane of a gather or scatter / time of a scalar access. Fitted to transposes with strided local memory
 (reports/pocl-xeon-2-cores)."""
 
 
-FETCHING = 0.0094
+FETCH_SHARE_OF_LAUNCH = 0.0094
 """Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one work-group.
-Fitted to empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run as for WAKING)."""
+Fitted to empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run)."""
 
-LATE_S = 25e-6
+WAKING_DELAY_S = 25e-6
 """Time from a dispatch until the other threads work on it: the operating system wakes them. Fitted to memory/copy and
 memory/write on two cores (reports/pocl-xeon-2-cores)."""
 
@@ -54,12 +54,14 @@ def waking_s(device: Device, demand: Demand, work_s: float) -> float:
     equal part of the groups that are left, so that the number of fetches grows with the logarithm of the groups. All
     threads use the same lock.
     """
-    launch_s, awake = device.launch.batched_s, ALL_AWAKE * device.compute_units
+    launch_s, awake = device.launch.batched_s, GROUPS_PER_THREAD_AWAKE * device.compute_units
     share = min(1.0, (demand.groups - 1) / awake)
     fetches = device.compute_units * log(max(1.0, demand.groups / awake))
     others = min(device.compute_units, ceil(demand.groups)) - 1
-    late_s = max(0.0, LATE_S * _as_uncertain_as(launch_s) - launch_s)
-    return (WAKING * share + FETCHING * fetches) * launch_s + others * min(work_s, late_s / (others + 1))
+    late_s = max(0.0, WAKING_DELAY_S * _as_uncertain_as(launch_s) - launch_s)
+    return (WAKING_SHARE_OF_LAUNCH * share + FETCH_SHARE_OF_LAUNCH * fetches) * launch_s + others * min(
+        work_s, late_s / (others + 1)
+    )
 
 
 def _as_uncertain_as(value: float) -> float:
@@ -90,7 +92,7 @@ def lanes(device: Device, demand: Demand) -> float:
         if architecture.masked_lanes == 1 or not demand.maskable:
             return 1.0
         vector = min(architecture.masked_lanes, wave) * 4 / demand.lane_bytes
-        return max(1.0, min(vector, float(demand.work_group[0])) / MASKED)
+        return max(1.0, min(vector, float(demand.work_group[0])) / MASKED_CODE_SLOWDOWN)
     return wave
 
 
@@ -107,7 +109,7 @@ def loop_time_s(device: Device, demand: Demand) -> float | None:
     stored = sum(stream.elements * stream.record_bytes for stream in demand.streams if stream.write)
     busy = demand.work_items / max(1, demand.work_items - demand.idle_items)
     lanes_s = demand.instructions_per_stored_byte * stored * busy * device.architecture.wave_size
-    return STRAIGHT * lanes_s / device.rate_per_s("instruction")
+    return MASKED_LOOP_SLOWDOWN * lanes_s / device.rate_per_s("instruction")
 
 
 def scalar_time_s(device: Device, demand: Demand) -> float | None:
@@ -118,7 +120,7 @@ def scalar_time_s(device: Device, demand: Demand) -> float | None:
     if not demand.scalar_instructions or lanes(device, demand) > 1:
         return None
     slots = demand.scalar_instructions * device.architecture.wave_size
-    return SCALAR * slots / device.rate_per_s("instruction")
+    return SCALAR_CODE_SLOWDOWN * slots / device.rate_per_s("instruction")
 
 
 def padding(device: Device, demand: Demand) -> float:
@@ -143,6 +145,6 @@ def class_factors(device: Device, demand: Demand, vectors: Mapping[str, float]) 
     together = lanes(device, demand)
     names = demand.operations.keys() - {"barrier", "shuffle", "ballot"}
     scalar = device.architecture.wave_size / together * padding(device, demand)
-    gathered = GATHERED if together > 1 else 1.0
+    gathered = GATHER_SLOWDOWN if together > 1 else 1.0
     passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
     return {name: max(scalar, passes.get(name, 1.0)) for name in names}

@@ -2,7 +2,7 @@
 
 ::
 
-    T = launch + max( groups + one group, W + in step )
+    T = launch + max( groups + one group, W + aligned )
     W = max( smooth_p( smooth_4(operations by pipe or class, memory), latency ),
              smooth_4(operations + last waves, memory) )
 
@@ -17,7 +17,7 @@ exponent p.
   latency ) ) on GPUs. Bandwidth of writes then grows in proportion to the work up to its peak, as published for V100,
   A100, A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream). This does not hold for devices of
   several dies (:func:`gpureport.predict.corner.several_dies`).
-- ``in step``: groups of the first round start together, so their loads and computations do not overlap yet.
+- ``aligned``: groups of the first round start together, so their loads and computations do not overlap yet.
 - ``latency``: the time of an isolated group, once per round of groups, plus the time from a group's end to its
   successor's start.
 - ``last waves``: GPU schedulers are assumed to prefer the oldest waves. In kernels without barriers the last waves are
@@ -105,10 +105,10 @@ def smooth_maximum(times: Iterable[float], exponent: float) -> float:
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
     """Predict one dispatch of *demand* on *device*, compiled to *resources*; the mean of a sequence of kernels."""
     first = _dispatch_time(device, demand, resources)
-    if not demand.following:
+    if not demand.later_dispatches:
         return first
-    used = (Resources(each.registers, each.local_memory_bytes) for each in demand.following)
-    parts = [first, *map(_dispatch_time, repeat(device), demand.following, used)]
+    used = (Resources(each.registers, each.local_memory_bytes) for each in demand.later_dispatches)
+    parts = [first, *map(_dispatch_time, repeat(device), demand.later_dispatches, used)]
     count, longest = len(parts), max(parts, key=lambda part: part.time_s)
     names = dict.fromkeys(name for part in parts for name in part.ceilings_s)
     ceilings = {name: sum(part.ceilings_s.get(name, 0.0) for part in parts) / count for name in names}
@@ -209,12 +209,12 @@ def _work_time(
     if computing_s and not demand.chain.get("barrier"):
         with_last_s = computing_s + last_waves_time_s(device, demand, computing_s, isolated.chain_s)
         work_s = max(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))
-    if demand.in_step:
+    if demand.phases_aligned:
         # Groups of the first round start together: they wait, load and compute at the same time, without overlap.
         # Every further round and every further dependent load desynchronises them.
-        in_step_s = isolated.loads_s + memory_s + max(isolated.instructions_s, computing_s)
+        aligned_s = isolated.loads_s + memory_s + max(isolated.instructions_s, computing_s)
         rounds = work_group_rounds(device, demand, resident)
-        work_s += max(0.0, in_step_s - work_s) / (rounds * max(1.0, demand.memory_chain))
+        work_s += max(0.0, aligned_s - work_s) / (rounds * max(1.0, demand.memory_chain))
     return work_s
 
 

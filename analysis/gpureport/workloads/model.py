@@ -212,8 +212,8 @@ class Demand:
         local_conflicts: factor by which bank conflicts multiply local-memory accesses.
         reused: which pass reads the data again: the next dispatch (``dispatch``, including ping-pong), a later pass of
             the same dispatch (``kernel``), or none (``never``).
-        in_step: whether each work-group loads once and then computes, so that work-groups that start together do not
-            overlap their phases.
+        phases_aligned: whether each work-group loads once and then computes, so that work-groups that start together
+            do not overlap their phases.
         loaded: whether the dispatch's own traffic raises the latency of its loads above the unloaded latency.
         shared: whether every compute unit accesses all data, so that the caches of compute units contain copies;
             otherwise each accesses its own part, and their capacities add up.
@@ -226,7 +226,7 @@ class Demand:
             memory include address translation.
         stride_bytes: distance of the lines that dependent loads access, if it is a power of two: they share few sets of
             the caches; 0: the lines are in all sets.
-        following: the other dispatches of a sequence of different kernels; times are then the mean of all.
+        later_dispatches: the other dispatches of a sequence of different kernels; times are then the mean of all.
     """
 
     work_items: int
@@ -255,7 +255,7 @@ class Demand:
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
     shared: bool = True
     ping_pong: bool = False
-    in_step: bool = True
+    phases_aligned: bool = True
     loaded: bool = True
     one_buffer: bool = False
     idle_items: int = 0
@@ -263,7 +263,7 @@ class Demand:
     transfer: HostTraffic | None = None
     span_bytes: float = 0.0
     stride_bytes: float = 0.0
-    following: "tuple[Demand, ...]" = ()
+    later_dispatches: "tuple[Demand, ...]" = ()
 
     @property
     def writes(self) -> bool:

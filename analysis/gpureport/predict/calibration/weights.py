@@ -13,23 +13,23 @@ from collections.abc import Mapping
 from math import exp, hypot, log
 from statistics import median
 
-from gpureport.predict.uncertainty.sensitivity import NORMAL_95, mapped_facts, specified_deviation
+from gpureport.predict.uncertainty.sensitivity import NORMAL_95, specified_deviation, visit_facts
 from gpureport.records.observation import Observation
 from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import listed_class
 
-TRANSFER = 0.2
+SIGMA_TRANSFER = 0.2
 """t: standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine
 (assumed)."""
-UNLIKE = 0.5
+SIGMA_RATE_TRANSFER = 0.5
 """t of rates. A microbenchmark that keeps all pipes busy shares them with the other hardware thread of the core, which
 halves its rate; a kernel that also waits loses less. On 16 cores, an earlier quick run had smaller errors with 0.5 than
 with 0.35; in those of ``reports/pocl-xeon-16-cores*`` both are equal within 0.3 percentage points."""
-UNLIKE_LAUNCH = 1.0
+SIGMA_LAUNCH_TRANSFER = 1.0
 """t of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep. The median error of the
 full run on 16 cores is 16.4 % with 1 and 16.8 % with 0.5 (reports/pocl-xeon-16-cores); that of the quick run, to which
 it was not fitted, is 12.5 and 11.9 %."""
-_UNLIKE = {"rates": UNLIKE, "launch": UNLIKE_LAUNCH}
+_SIGMA_BY_KIND = {"rates": SIGMA_RATE_TRANSFER, "launch": SIGMA_LAUNCH_TRANSFER}
 
 
 def noise(observation: Observation) -> float:
@@ -46,7 +46,7 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
         before[path] = value
         return value
 
-    mapped_facts(specified, remember)
+    visit_facts(specified, remember)
     rates = specified.architecture.rates_per_cycle
 
     def combine(path: str, value: float) -> float:
@@ -61,7 +61,7 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
         if not listed or not value:
             return value
         deviation = specified_deviation(specified, path_before)
-        weight = deviation**2 / (deviation**2 + hypot(_UNLIKE.get(kind, TRANSFER), noises[path]) ** 2)
+        weight = deviation**2 / (deviation**2 + hypot(_SIGMA_BY_KIND.get(kind, SIGMA_TRANSFER), noises[path]) ** 2)
         return exp((1 - weight) * log(listed) + weight * log(value))
 
-    return mapped_facts(measured, combine)
+    return visit_facts(measured, combine)

@@ -27,10 +27,10 @@ _FIRST = 4
 _LEAST_SLOPE = 0.1
 """Slope of ln(rate) over ln(work-items) at 90 % of the plateau if a fixed cost adds to the work. With a smooth maximum
 it is 0.27."""
-OTHER_CLIFFS = 0.2
+SIGMA_OTHER_CLIFFS = 0.2
 """Relative standard deviation of cliffs that are not those of a cache's capacity (assumed for all devices). It is 0.22
 for the 15 of TLBs and sets that the CPUs of ``reports/`` show; their numbers of entries are documented."""
-SHAPE = 0.025
+SIGMA_SHAPE = 0.025
 """Standard deviation of the predicted rate near n90, as a share of the peak: root mean square of the errors of 81
 predictions of curves of an H200 (reports/nvidia-h200)."""
 
@@ -100,12 +100,12 @@ class _Curve:
     def _of_cliff(self, level: Level) -> float:
         """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's.
 
-        Those of TLBs, of lines that share sets, and of idle work-items have :data:`OTHER_CLIFFS`.
+        Those of TLBs, of lines that share sets, and of idle work-items have :data:`SIGMA_OTHER_CLIFFS`.
         """
         transition = self._transition(f"caches.{level.name}")
         capacity = self.facts.get(f"caches.{level.name}.capacity")
         if transition is None or capacity is None:
-            return OTHER_CLIFFS
+            return SIGMA_OTHER_CLIFFS
         return transition.relative if transition.kind == "here" else hypot(transition.relative, capacity.relative)
 
     def _transition(self, cache: str) -> Fact | None:
@@ -143,8 +143,10 @@ class _Curve:
         noise = np.full(len(work), max(_EXACT, curve_noise(rates[order])))
         found = saturation(work[order], rates[order], noise)
         if found is None:
-            return SHAPE / _LEAST_SLOPE
-        return hypot(SHAPE / max(_LEAST_SLOPE, found.slope), np.sqrt(2.0) * np.log(found.n90.width) / 2.0 / NORMAL_95)
+            return SIGMA_SHAPE / _LEAST_SLOPE
+        return hypot(
+            SIGMA_SHAPE / max(_LEAST_SLOPE, found.slope), np.sqrt(2.0) * np.log(found.n90.width) / 2.0 / NORMAL_95
+        )
 
     def _at(self, value: float, values: Sequence[float]) -> Floats:
         """Return the mean deviations of the points near a value, or of the nearest point."""

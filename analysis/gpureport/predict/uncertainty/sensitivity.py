@@ -32,9 +32,9 @@ NORMAL_95 = 1.96
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 
 
-GUESS = 0.3
+SIGMA_ASSUMED = 0.3
 """Standard deviation of an assumed fact (itself assumed: correct within a factor of 1.8 in 95 % of cases)."""
-HERE = 0.01
+SIGMA_MEASURED_HERE = 0.01
 """Standard deviation of a fact that the run itself measures. Two runs on two H200 agree within 1.2 % in 90 % of 99
 plateaus and cases, and within 2 % in 9 of 10 positions of cliffs and tapers of microbenchmarks."""
 
@@ -56,15 +56,15 @@ class Rule:
     published: float
     assumed: float
     source: str
-    here: float = HERE
+    here: float = SIGMA_MEASURED_HERE
     centre: float = 1.0
 
 
-MODEL = 0.043 * MEDIAN_TO_SIGMA
+SIGMA_MODEL = 0.043 * MEDIAN_TO_SIGMA
 """Standard deviation of the model itself. Half of the published times are within 4.3 % of their predictions
 (``gpureport validate --times reports/published``: NVIDIA GPUs 2.8 %, AMD 5.2 %, Intel 9.2 %). This includes uncertain
 facts. Most of these devices have caches that the same authors measured."""
-KINDS = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": GUESS}
+SIGMA_BY_SOURCE = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": SIGMA_ASSUMED}
 """Standard deviations of other facts, by kind. Data sheets and databases differ by 2 % (H200's memory: 4.8 and
 4.89 TB/s). Measured or derived figures belong to another device of the architecture (assumed)."""
 RULES = (
@@ -72,7 +72,7 @@ RULES = (
         "clock",
         r"clock",
         0.052 * MEDIAN_TO_SIGMA,
-        GUESS,
+        SIGMA_ASSUMED,
         "FP32 rate against the listed boost clock: off by 5.2 % in the median of 30 cards (krrishnarraj/clpeak logs)",
     ),
     Rule(
@@ -87,7 +87,7 @@ RULES = (
         "latency of caches and memory",
         r"(caches\.\w+|memory)\.(far_)?latency",
         0.07,
-        GUESS,
+        SIGMA_ASSUMED,
         "A100 and H100: sources differ by 7 % (root mean square; RRZE-HPC/gpu-benches @1038c5d; Luo et al., "
         "arXiv:2402.13499; Chips and Cheese)",
     ),
@@ -95,7 +95,7 @@ RULES = (
         "latency under load / unloaded latency",
         r"loaded_latency_factor",
         0.25,
-        GUESS,
+        SIGMA_ASSUMED,
         "predicted work-items for 90 % of the bandwidth: off by 19 % in the median of A100, A40, H100 and "
         "MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream); memory's bandwidth share explains a part of that",
     ),
@@ -111,14 +111,14 @@ RULES = (
         "launch cost",
         r"launch\.(single|batched)",
         0.28,
-        GUESS,
+        SIGMA_ASSUMED,
         "3.4 to 9.3 µs on 17 NVIDIA cards (krrishnarraj/clpeak logs)",
     ),
     Rule(
         "bandwidth of the link to the host",
         r"link\.bandwidth",
         0.07,
-        GUESS,
+        SIGMA_ASSUMED,
         "pinned copies on 150 cloud machines, by model of GPU: 5 % to the host, 8 % to the device (root mean square; "
         "SpareCores/sc-inspector-data)",
     ),
@@ -144,7 +144,7 @@ RULES = (
         "copies to and from host memory, one after the other, take twice the time of overlapping ones (assumed); the "
         "interval also contains the listed bandwidth of a direct link",
     ),
-    Rule("instruction issue rate", r"rates\.instruction", 0.02, GUESS, "follows from the number of schedulers"),
+    Rule("instruction issue rate", r"rates\.instruction", 0.02, SIGMA_ASSUMED, "follows from the number of schedulers"),
     Rule(
         "transition range of a cache / capacity",
         r"caches\.\w+\.\w+_transition",
@@ -158,10 +158,11 @@ RULES = (
     ),
 )
 """Facts with a known spread of their own. The first rule that matches counts."""
-CPU_MODEL = 0.18 * MEDIAN_TO_SIGMA
-"""Standard deviation of the model of OpenCL on CPUs, beyond ``MODEL``: half of the calibrated times are within 18 % of
-their predictions (``gpureport validate --times reports/pocl-*``). This includes what compilers make of a kernel."""
-CPU_HERE = 0.2
+SIGMA_MODEL_CPU = 0.18 * MEDIAN_TO_SIGMA
+"""Standard deviation of the model of OpenCL on CPUs, beyond ``SIGMA_MODEL``: half of the calibrated times are within
+18 % of their predictions (``gpureport validate --times reports/pocl-*``). This includes what compilers make of a
+kernel."""
+SIGMA_MEASURED_HERE_CPU = 0.2
 """Least standard deviation of what a run on a CPU measures: clocks and neighbours change from one kernel to another
 (assumed)."""
 CPU_RULES = (
@@ -197,7 +198,7 @@ CPU_RULES = (
         "bandwidth of a core",
         r"caches\.\w+\.bandwidth|memory\.bandwidth",
         0.3,
-        GUESS,
+        SIGMA_ASSUMED,
         "95 % of cloud machines: private caches within a factor of 1.5, L3 and memory within 2 "
         "(``predict.cpu_memory.SPREADS``)",
     ),
@@ -230,10 +231,10 @@ def fact(device: Device, path: str) -> Fact:
     rule = next((rule for rule in rules if re.fullmatch(rule.paths, path)), None)
     centre = rule.centre if rule else 1.0
     if origin and origin.here:
-        known = rule.here if rule else HERE
-        return Fact(path, "here", max(known, CPU_HERE) if device.is_cpu else known, centre)
+        known = rule.here if rule else SIGMA_MEASURED_HERE
+        return Fact(path, "here", max(known, SIGMA_MEASURED_HERE_CPU) if device.is_cpu else known, centre)
     kind = origin.kind if origin else "assumed"
-    known = rule.published if rule else KINDS[kind]
+    known = rule.published if rule else SIGMA_BY_SOURCE[kind]
     known = rule.assumed if rule and kind == "assumed" else known
     return Fact(
         path, kind, max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known, centre
@@ -274,18 +275,18 @@ def uncertain(device: Device) -> tuple[Device, tuple[Fact, ...], Tape]:
         numbers[path] = tape.fact(path, value, abs(value) * facts[-1].relative)
         return value
 
-    mapped_facts(device, add)
+    visit_facts(device, add)
     for path, other, exponent in [(f.path, *basis) for f in facts if f.kind == "here" and (basis := _basis(f.path))]:
         if other in numbers:
             numbers[path] *= (numbers[other] / float(numbers[other])) ** exponent
-    made = mapped_facts(device, lambda path, _: numbers[path])
+    made = visit_facts(device, lambda path, _: numbers[path])
     tape.keep()
     return made, tuple(facts), tape
 
 
 def varied(device: Device, path: str, factor: float) -> Device:
     """Return *device* with the fact at *path* multiplied by *factor*."""
-    return mapped_facts(device, lambda name, value: value * factor if name == path else value)
+    return visit_facts(device, lambda name, value: value * factor if name == path else value)
 
 
 _BASES = (
@@ -305,7 +306,7 @@ def _basis(path: str) -> tuple[str, float] | None:
     return None
 
 
-def mapped_facts(device: Device, number: Callable[[str, float], float]) -> Device:
+def visit_facts(device: Device, number: Callable[[str, float], float]) -> Device:
     """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
     architecture = device.architecture
     rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
@@ -345,7 +346,7 @@ def _with_reach(tlb: Tlb, number: Callable[[str, float], float]) -> Tlb:
 
 def spread(relative: Floats, other: float = 0.0) -> float:
     """Return the half-width of a 95 % interval, as a factor, from relative deviations by fact and an *other* one."""
-    return exp(NORMAL_95 * hypot(MODEL, sqrt(float(relative @ relative)), other))
+    return exp(NORMAL_95 * hypot(SIGMA_MODEL, sqrt(float(relative @ relative)), other))
 
 
 _LEAST_SHARE = 0.01
@@ -354,9 +355,9 @@ _LEAST_SHARE = 0.01
 def sensitivities(relative: Floats, facts: Iterable[Fact], other: float = 0.0) -> tuple[Sensitivity, ...]:
     """Rank facts by their share of the variance of times, from deviations of shape (points, facts).
 
-    *other* is the standard deviation of the model beyond ``MODEL``.
+    *other* is the standard deviation of the model beyond ``SIGMA_MODEL``.
     """
-    model = hypot(MODEL, other)
+    model = hypot(SIGMA_MODEL, other)
     known = [*facts, Fact("model", "derived", model)]
     variances = np.append(np.mean(relative**2, axis=0), model**2)
     shares = variances / variances.sum()

@@ -5,7 +5,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from gpureport.predict.expressions import number
-from gpureport.predict.uncertainty.sensitivity import HERE, KINDS, MEDIAN_TO_SIGMA, MODEL, RULES, ranked
+from gpureport.predict.uncertainty.sensitivity import (
+    MEDIAN_TO_SIGMA,
+    RULES,
+    SIGMA_BY_SOURCE,
+    SIGMA_MEASURED_HERE,
+    SIGMA_MODEL,
+    ranked,
+)
 from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
@@ -49,12 +56,19 @@ def _of(report: Report, kind: str) -> list[Prediction]:
 def rules_table() -> Table:
     """List the assumed uncertainties of inputs, with sources."""
     rows = [(rule.what, _share(rule.published), _share(rule.assumed), rule.source) for rule in RULES]
-    kinds = ", ".join(f"{kind} {_share(share)}" for kind, share in KINDS.items() if kind != "assumed")
-    rows.append(("all others", "", _share(KINDS["assumed"]), f"by kind: {kinds} (assumed)"))
-    rows.append(("measured by the run itself", _share(HERE), "", "two runs on two H200: 90 % of results within 1.2 %"))
-    within = format_percent(MODEL / MEDIAN_TO_SIGMA, ".1f")
+    kinds = ", ".join(f"{kind} {_share(share)}" for kind, share in SIGMA_BY_SOURCE.items() if kind != "assumed")
+    rows.append(("all others", "", _share(SIGMA_BY_SOURCE["assumed"]), f"by kind: {kinds} (assumed)"))
+    rows.append(
+        (
+            "measured by the run itself",
+            _share(SIGMA_MEASURED_HERE),
+            "",
+            "two runs on two H200: 90 % of results within 1.2 %",
+        )
+    )
+    within = format_percent(SIGMA_MODEL / MEDIAN_TO_SIGMA, ".1f")
     half = f"half of published times are within {within} of predicted (gpureport validate)"
-    rows.append(("the model itself", _share(MODEL), "", half))
+    rows.append(("the model itself", _share(SIGMA_MODEL), "", half))
     return Table(("input", "published", "assumed", "basis"), tuple(rows), frozenset({"published", "assumed"}))
 
 

@@ -175,5 +175,5 @@ def demand_of(
         chain={"int32": serial_cycles / device.architecture.latency_cycles["int32"]},
         registers=16,
         local_memory_bytes=group_bytes,
-        in_step=False,
+        phases_aligned=False,
     )

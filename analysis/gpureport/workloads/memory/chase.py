@@ -52,7 +52,7 @@ def chased(
     """
     passes = steps / elements
     stream = Stream(buffer, elements, record_bytes, used_bytes, False, passes, passes if repeated else 1.0)
-    return Demand(work_items=1, work_group=(1,), streams=(stream,), in_step=False, loaded=False)
+    return Demand(work_items=1, work_group=(1,), streams=(stream,), phases_aligned=False, loaded=False)
 
 
 def cycle(rng: np.random.Generator, elements: int, apart: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

@@ -56,7 +56,7 @@ class _Reading(UnstoredResults):
             operations={"int32": read / 4},
             memory_chain=loads / in_flight,
             reused="kernel",
-            in_step=False,
+            phases_aligned=False,
         )
 
     def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
