@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from gpureport.cli.validating import ValidationRequest, compared
+from gpureport.cli.app import ValidateOptions
+from gpureport.cli.validating import compared
 from gpureport.cli.validation_tables import constants, percent, result_cells, unmatched
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
@@ -99,7 +100,7 @@ def with_table(text: str, name: str, table: str) -> str:
 
 def main() -> None:
     """Validate all stored results, and update the tables."""
-    everything, _ = compared(ValidationRequest(first_day=True))
+    everything, _ = compared(ValidateOptions(first_day=True))
     database = load_database()
     tabled = [each for folder in table_folders(data_dir("reports")) for each in table_residuals(folder, database)]
     found = [*(c for c in everything if c.curve.independence != FIRST), *tabled]

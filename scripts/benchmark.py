@@ -12,9 +12,8 @@ import typer
 from benchmark_rows import ROWS, Row
 from benchmark_table import COLUMNS, best_copy, table
 from benchmark_timing import Run, measured
-from gpureport.cli.console import note, print_text
+from gpureport.cli.console import ProgressBar, note, print_text
 from gpureport.cli.options import separated
-from gpureport.cli.progress import ProgressBar
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.measure.backends.opencl import OpenCLBackend

@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 
 from gpureport.cli import main, measuring
-from gpureport.cli.options import Request
+from gpureport.cli.app import RunOptions
 from gpureport.errors import GpuReportError
 from gpureport.files import reserved
 from gpureport.measure import presence
@@ -172,7 +172,10 @@ def test_one_command_at_a_time_writes_to_a_folder(
 
 def test_the_report_keeps_the_settings() -> None:
     main(["measure", "-o", "r.json", "--quick", "--seed", "3", "-w", "memory, launch", "-w", "particles/arrays"])
-    assert Request(device="GPU; rm", entries=(Path("/home/someone"),)).command == "gpureport --device 'GPU; rm'"
+    assert (
+        measuring.command_line(RunOptions(device="GPU; rm", entries=(Path("/home/someone"),)))
+        == "gpureport --device 'GPU; rm'"
+    )
     settings = load_report(Path("r.json")).settings
     assert settings.workloads == ("memory", "launch", "particles/arrays")
     assert settings.command == (

@@ -7,7 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpureport.cli.options import Request, chosen
+from gpureport.cli.app import RunOptions
+from gpureport.cli.measuring import command_line
+from gpureport.cli.options import chosen
 from gpureport.errors import InputError
 from gpureport.findings.key_figures import WORKLOADS, key_figures
 from gpureport.predict import limits_of, predict
@@ -246,10 +248,10 @@ def test_key_figures_come_from_the_selected_workloads(database: Database) -> Non
 
 
 def test_only_key_figures_selects_their_workloads() -> None:
-    assert chosen(None, "key-figures") == WORKLOADS
+    assert chosen((), "key-figures") == WORKLOADS
     assert chosen(["memory"], None) == ("memory",)
-    assert chosen(None, None) == ()
+    assert chosen((), None) == ()
     with pytest.raises(InputError, match="--workload"):
         chosen(["memory"], "key-figures")
-    command = Request(workloads=WORKLOADS, only="key-figures").command
+    command = command_line(RunOptions(workloads=WORKLOADS, only="key-figures"))
     assert re.fullmatch(r"gpureport --only key-figures", command)

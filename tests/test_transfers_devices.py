@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gpureport.cli import measuring
-from gpureport.cli.options import Request
+from gpureport.cli.app import RunOptions
 from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import path_between_devices
 from gpureport.measure.backends.describe import describe
@@ -178,7 +178,7 @@ def test_the_workload_needs_a_second_device() -> None:
         backend.allocate(Buffer(4, place="peer"))
 
 
-def planned(monkeypatch: pytest.MonkeyPatch, device: PresentDevice, request: Request) -> Sequence[str]:
+def planned(monkeypatch: pytest.MonkeyPatch, device: PresentDevice, request: RunOptions) -> Sequence[str]:
     stand_in(monkeypatch, device, make=FakeBackend)
     with measuring._planned(request, None) as (plan, _):
         assert isinstance(plan, Plan)
@@ -188,13 +188,13 @@ def planned(monkeypatch: pytest.MonkeyPatch, device: PresentDevice, request: Req
 @pytest.mark.parametrize(
     ("request_", "alone"),
     [
-        (Request(), False),
-        (Request(workloads=("transfer/pinned", "transfer/devices"), only="key-figures"), False),
-        (Request(workloads=("transfer",)), True),
+        (RunOptions(), False),
+        (RunOptions(workloads=("transfer/pinned", "transfer/devices"), only="key-figures"), False),
+        (RunOptions(workloads=("transfer",)), True),
     ],
 )
 def test_it_is_planned_where_there_is_a_second_device_or_by_name(
-    monkeypatch: pytest.MonkeyPatch, request_: Request, alone: bool
+    monkeypatch: pytest.MonkeyPatch, request_: RunOptions, alone: bool
 ) -> None:
     several = PRESENT.model_copy(update={"peers": 7})
     assert (DEVICES.name in planned(monkeypatch, PRESENT, request_)) == alone

@@ -1,17 +1,22 @@
 """The command line: the only package that prints or exits."""
 
 import errno
+import os
 import sys
 from collections.abc import Sequence
+from io import BufferedWriter, FileIO, TextIOWrapper
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from gpureport.cli.streams import provide_streams
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.memory import collect_rarely, limit_remark
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 _LONGEST_NAME = 120  # characters of a file name in an error message
+_ERRORS = 2  # descriptor of standard error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130: interrupted.
     """
     try:
-        code = _invoke(arguments)
+        code = _invoke(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
         return code
     except GpuReportError as error:
@@ -38,29 +43,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted", InterruptionError.exit_code)
 
 
-def _invoke(arguments: Sequence[str] | None) -> int:
+def _invoke(arguments: list[str]) -> int:
+    import typer
     from typer.exceptions import TyperException
 
     from gpureport.cli.app import app
     from gpureport.text import requirement
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(args=given, prog_name="gpureport", standalone_mode=False)
+        code = app(args=arguments, prog_name="gpureport", standalone_mode=False)
+    except typer.BadParameter as error:
+        parameter = error.param
+        assert parameter  # noqa: S101 - of a command
+        name = " / ".join(parameter.opts) if parameter.param_type_name == "option" else parameter.display_name_raw
+        if error.message:
+            return _fail(f"{name}: {requirement(error.message)}", error.exit_code)
+        return _fail(
+            f"the {parameter.param_type_name} {name} is missing; add it (--help shows examples)", error.exit_code
+        )
     except TyperException as error:
-        subject, _, problem = error.format_message().partition(": ")
-        if subject.startswith("No such command "):
-            name = subject.removeprefix("No such command ").rstrip(".")
-            subject = f"there is no command {name}; gpureport --help lists the commands"
-            subject += "; put a TEXT of several words in quotes" if "--known" in given else ""
-        elif subject.startswith("Got unexpected extra argument"):
-            subject = f"too many arguments: {subject.partition('(')[2].rpartition('(')[2].rstrip(').')}"
-        elif subject.startswith("Missing argument "):
-            name = subject.split("'")[1]
-            subject = f"the argument {name} is missing; add it (--help shows examples)"
-        elif subject.startswith("Invalid value for "):
-            subject, problem = subject.removeprefix("Invalid value for ").replace("'", ""), requirement(problem)
-        return _fail(": ".join(filter(None, (subject, problem))), error.exit_code)
+        return _fail(error.format_message(), error.exit_code)
     if code == InterruptionError.exit_code:
         raise KeyboardInterrupt  # typer replaced it by a silent exit
     return code if isinstance(code, int) else 0
@@ -74,8 +76,47 @@ def _fail(sentence: str, code: int) -> int:
     return code
 
 
+class _Stream(FileIO):
+    """A standard stream that discards all output after the first failed write, so that the command continues."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write some bytes.
+
+        Raises:
+            GpuReportError: standard output cannot be written, for another reason than a closed pipe.
+        """
+        try:
+            return super().write(data)
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if self.fileno() == _ERRORS or isinstance(error, BrokenPipeError):
+                return memoryview(data).nbytes
+            raise GpuReportError(f"standard output cannot be written ({error.strerror})") from None
+
+
+def _text(number: int, before: object, errors: str) -> TextIOWrapper:
+    binary = BufferedWriter(_Stream(number, "w", closefd=False))
+    if not isinstance(before, TextIOWrapper):
+        return TextIOWrapper(binary, "utf-8", errors)
+    return TextIOWrapper(
+        binary, before.encoding, errors, line_buffering=before.line_buffering, write_through=before.write_through
+    )
+
+
 def run() -> NoReturn:
-    """Run the command line and exit."""
-    provide_streams()
+    """Run the command line and exit; failures of the standard streams end no command.
+
+    Closed streams are connected to the null device. Otherwise the next opened file would get their descriptor, and
+    drivers would write messages into it. Characters outside the encoding of standard output are replaced.
+    """
+    for number in range(_ERRORS + 1):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest free descriptor
+    sys.stdout = _text(1, sys.stdout, "replace")
+    sys.stderr = _text(_ERRORS, sys.stderr, "backslashreplace")
     collect_rarely()
     sys.exit(main())

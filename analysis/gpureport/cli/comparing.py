@@ -1,19 +1,18 @@
 """``gpureport compare``."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.cli.console import note, print_line, print_text
+from gpureport.cli.app import CompareOptions
+from gpureport.cli.console import ProgressBar, note, print_line, print_text
 from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import described, selected, writing
-from gpureport.cli.progress import ProgressBar
-from gpureport.cli.rendering import print_written, write_comparison_files
-from gpureport.cli.tables import Row, print_table
+from gpureport.cli.rendering import print_written, written
+from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
 from gpureport.inputs import is_there
-from gpureport.report import Paper
 from gpureport.results.opening import (
     matching_name,
     open_machine,
@@ -27,52 +26,41 @@ from gpureport.text import sentence
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison, Run
-    from gpureport.report.text.tables import Table
 
 _REGRESSION = 3  # exit code
+_MOST_COLUMNS = 8
+"""Columns that fit a terminal; for more machines the documents contain a map."""
 
 
-@dataclass(frozen=True)
-class ComparisonRequest:
-    """The options of ``gpureport compare``, as typed; :mod:`gpureport.cli.app` describes them."""
-
-    machines: tuple[str, ...]
-    output: Path | None = None
-    baseline: str | None = None
-    fail_on_regression: float | None = None
-    minimum_effect: float = 3.0
-    workloads: tuple[str, ...] = ()
-    no_pdf: bool = False
-    paper: Paper = "a4"
-    force: bool = False
-    entries: tuple[Path, ...] = ()
-    kernels: tuple[Path, ...] = ()
-
-
-def compare_machines(request: ComparisonRequest) -> int:
+def compare_machines(options: CompareOptions) -> int:
     """Compare, print and write; return 3 if a machine is slower than allowed."""
-    with writing(_files(request), force=request.force):
-        comparison = _compared(request)
+    from gpureport.report.comparison.document import FILE_NAME, NAME, write_comparison
+    from gpureport.report.render import documents
+
+    folder, with_pdf = options.output, not options.no_pdf
+    with writing((folder / FILE_NAME, *documents(folder, NAME)) if folder else (), force=options.force):
+        comparison = _compared(options)
         _print(comparison)
-        if folder := request.output:
-            print_written(write_comparison_files(comparison, folder, no_pdf=request.no_pdf, paper=request.paper))
-    return 0 if request.fail_on_regression is None else _regression_code(comparison, request.fail_on_regression)
+        if folder:
+            write = partial(write_comparison, comparison, folder, with_pdf=with_pdf, paper=options.paper)
+            print_written(written(write, noted=with_pdf))
+    return 0 if options.fail_on_regression is None else _regression_code(comparison, options.fail_on_regression)
 
 
-def _compared(request: ComparisonRequest) -> "Comparison":
+def _compared(options: CompareOptions) -> "Comparison":
     from gpureport.compare import compare
 
-    database = open_database(request.entries)
-    workloads = (*selected(request.workloads, quick=False), *described(request.kernels))
-    named = [[_named(source) for source in sources_of(text)] for text in request.machines]
+    database = open_database(options.entries)
+    workloads = (*selected(options.workloads, quick=False), *described(options.kernels))
+    named = [[_named(source) for source in sources_of(text)] for text in options.machines]
     refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
-    names = {workload.name for workload in workloads} if request.workloads else ()
+    names = {workload.name for workload in workloads} if options.workloads else ()
     opened_runs: dict[int, list[tuple[tuple[str, str], tuple[Run, ...]]]] = {}
     # Predictions take seconds: files come first, so that bad ones are refused at once.
     order = sorted(range(len(named)), key=lambda number: not any(is_there(Path(source)) for _, source in named[number]))
     with ProgressBar("reading") as bar:
         for done, number in enumerate(order):
-            bar.advance(request.machines[number], done / len(order))
+            bar.advance(options.machines[number], done / len(order))
             opened_runs[number] = open_all(
                 named[number], lambda each: open_machine(each[1], database, workloads, names)
             )
@@ -80,7 +68,7 @@ def _compared(request: ComparisonRequest) -> "Comparison":
     unique = unique_names(name for (name, _), _ in found)
     opened = dict(zip(unique, (runs for _, runs in found), strict=True))
     sources = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
-    return compare(opened, matching_name(request.baseline, opened), sources, request.minimum_effect / 100)
+    return compare(opened, matching_name(options.baseline, opened), sources, options.minimum_effect / 100)
 
 
 def _regression_code(comparison: "Comparison", percent: float) -> int:
@@ -95,13 +83,6 @@ def _regression_code(comparison: "Comparison", percent: float) -> int:
         amount = f"{loss:.3g} % slower in {difference.sweep} (p-value {difference.p_value:.1g})"
         note(f"Regression: {difference.machine} is {amount}")
     return _REGRESSION if slower else 0
-
-
-def _files(request: ComparisonRequest) -> tuple[Path, ...]:
-    from gpureport.report.comparison.document import FILE_NAME, NAME
-    from gpureport.report.render import documents
-
-    return (request.output / FILE_NAME, *documents(request.output, NAME)) if request.output else ()
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -131,24 +112,14 @@ def _print(comparison: "Comparison") -> None:
     print_line("")
     names = [machine.name for machine in comparison.machines]
     if len(names) <= FEW:
-        _print_table("Best values, and mean speeds with 95 % intervals", works_table(comparison), ("kernels", "range"))
+        title = "Best values, and mean speeds with 95 % intervals"
+        print_document_table(title, works_table(comparison), ("kernels", "range"))
     if len(names) <= _MOST_COLUMNS:
         title = f"Speed relative to {comparison.baseline} (geometric mean over places of the data and cases)"
         print_table(title, ("workload", *names), _rows(comparison, names), right=range(1, len(names) + 1))
     else:
         title = f"Fastest first: speed relative to {comparison.baseline} (geometric means over families), efficiency"
-        _print_table(title, machine_table(comparison), ("values", "device"))
-
-
-def _print_table(title: str, table: "Table", optional: Sequence[str]) -> None:
-    """Print a table of a document; narrow terminals leave out *optional* columns."""
-    right = [number for number, name in enumerate(table.columns) if name in table.numeric]
-    shown = [table.columns.index(name) for name in optional if name in table.columns]
-    print_table(title, table.columns, table.rows, right, shown)
-
-
-_MOST_COLUMNS = 8
-"""Columns that fit a terminal; for more machines the documents contain a map."""
+        print_document_table(title, machine_table(comparison), ("values", "device"))
 
 
 def _rows(comparison: "Comparison", names: Sequence[str]) -> Iterator[Row]:

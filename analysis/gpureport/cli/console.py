@@ -3,26 +3,19 @@
 import json
 import os
 import sys
+from types import TracebackType
+from typing import Self
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 _UNLIMITED = 100_000
 
 
-def out() -> Console:
-    """Return the console of results."""
-    return _console(stderr=False)
-
-
-def err() -> Console:
-    """Return the console of progress and warnings."""
-    return _console(stderr=True)
-
-
-def _console(*, stderr: bool) -> Console:
+def out(*, stderr: bool = False) -> Console:
     """Return a console as wide as the terminal or ``COLUMNS``; lines in files and pipes are not broken."""
-    stream = sys.stderr if stderr else sys.stdout
-    limited = "COLUMNS" in os.environ or (stream.isatty())
+    limited = "COLUMNS" in os.environ or (sys.stderr if stderr else sys.stdout).isatty()
     width = None if limited else _UNLIMITED
     return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
@@ -44,10 +37,50 @@ def print_text(text: str, style: str | None = None) -> None:
 
 def note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    err().print(printable(sentence))
+    out(stderr=True).print(printable(sentence))
 
 
 def printable(text: str) -> str:
     """Replace control characters, which names of devices and files may contain."""
     spaced = "".join(" " if c in "\n\r\t" else c for c in text)
     return "".join(c if c.isprintable() or c == "\xa0" else "\N{REPLACEMENT CHARACTER}" for c in spaced)
+
+
+class ProgressBar:
+    """A context manager that shows the current task and its progress on standard error."""
+
+    def __init__(self, label: str, *, lines: bool = False) -> None:
+        """Start with a *label*; without a terminal print nothing, or with *lines* a line per workload."""
+        shown = sys.stderr.isatty()
+        self._lines = lines and not shown
+        self._workload = ""
+        self.bar = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=16),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+            console=out(stderr=True),
+            expand=True,
+            disable=not shown,
+            transient=True,
+        )
+        self._task = self.bar.add_task(label, total=None)
+
+    def __enter__(self) -> Self:
+        """Show the bar."""
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the bar."""
+        self.bar.stop()
+
+    def advance(self, label: str, done: float) -> None:
+        """Show the current task, and the completed share (0 to 1)."""
+        self.bar.update(self._task, description=label, total=100, completed=round(100 * done))
+        workload = label.partition(":")[0]
+        if self._lines and workload != self._workload:
+            self._workload = workload
+            note(f"{workload} …")

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpureport.cli.app import CheckOptions, DevicesOptions
 from gpureport.cli.console import note, print_json, print_line, print_text
 from gpureport.cli.database import note_override, open_database
 from gpureport.cli.tables import print_table
@@ -14,6 +15,13 @@ from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import DeviceMatch, PresentDevice
 from gpureport.text import counted, quoted, sentence
 from gpureport.units import format_bandwidth, format_bytes, format_frequency
+
+
+def list_devices(options: DevicesOptions) -> int:
+    """List the devices of the database, or those of this machine."""
+    if options.known:
+        return list_known(options.as_json, options.entries, options.containing)
+    return list_present(options.as_json, options.entries)
 
 
 def list_present(as_json: bool, entries: Sequence[Path]) -> int:
@@ -114,14 +122,16 @@ def list_known(as_json: bool, entries: Sequence[Path], text: str = "") -> int:
     return 0
 
 
-def check_files(files: Sequence[Path], as_json: bool) -> int:
+def check_files(options: CheckOptions) -> int:
     """Check entries, by default all; return 2 if one has an error."""
     own = own_device_dirs()
     database = load_database(own_dirs=own)
-    folders = [_entries(path, database) for path in files] or [_files(root) for root in (data_dir("devices"), *own)]
+    folders = [_entries(path, database) for path in options.files] or [
+        _files(root) for root in (data_dir("devices"), *own)
+    ]
     problems = [problem for folder in folders for problem in check_folder(folder, database)]
     wrong = [problem for problem in problems if problem.severity == "error"]
-    if as_json:
+    if options.as_json:
         print_json([vars(problem) for problem in problems])
         return 2 if wrong else 0
     for problem in problems:

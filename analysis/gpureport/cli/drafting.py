@@ -1,14 +1,13 @@
 """``gpureport devices new``: a first version of a device file."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.cli.console import note, out
+from gpureport.cli.app import DraftOptions
+from gpureport.cli.console import ProgressBar, note, out
 from gpureport.cli.database import open_database
 from gpureport.cli.options import writing
-from gpureport.cli.progress import ProgressBar
 from gpureport.errors import DeviceError, InputError
 from gpureport.files import write_file
 from gpureport.spec import new_entry
@@ -20,21 +19,9 @@ if TYPE_CHECKING:
     from gpureport.measure.measurer import Measurer
 
 
-@dataclass(frozen=True)
-class DraftRequest:
-    """The options of ``gpureport devices new``, as typed; :mod:`gpureport.cli.app` describes them."""
-
-    device: str | None
-    relative: str | None
-    empty: bool
-    measure: bool
-    seed: int
-    report: Path | None
-    entries: tuple[Path, ...]
-
-
-def draft_entry(request: DraftRequest, output: Path | None, force: bool) -> int:
+def draft_entry(request: DraftOptions) -> int:
     """Write a draft to a file or to standard output."""
+    output = request.output
     if request.empty and (request.device or request.relative or request.report):
         raise InputError("--empty: cannot be combined with --device, --from or --report; omit one of them")
     if request.report and request.device:
@@ -43,7 +30,7 @@ def draft_entry(request: DraftRequest, output: Path | None, force: bool) -> int:
         misnamed = "" if output.is_dir() else wrong_ending(output)
         if misnamed:
             raise InputError(f"{output}: {misnamed}")
-    with writing(() if output is None else (output,), force=force):
+    with writing(() if output is None else (output,), force=request.force):
         draft = new_entry.empty() if request.empty else _drafted(request)
         beside = output is not None and (output.parent.parent / "device.schema.json").exists()
         text = write_entry(draft, schema=beside)
@@ -55,7 +42,7 @@ def draft_entry(request: DraftRequest, output: Path | None, force: bool) -> int:
     return 0
 
 
-def _drafted(request: DraftRequest) -> Draft:
+def _drafted(request: DraftOptions) -> Draft:
     database = open_database(request.entries)
     relative = database.entries[database.resolve(request.relative).id] if request.relative is not None else None
     if request.report:
@@ -69,7 +56,7 @@ def _drafted(request: DraftRequest) -> Draft:
         if known and not relative and not database.entries[known].file.host:
             path = database.entries[known].path
             note(f"Note: {path} already describes this device. To start from it, use --from {known}.")
-        return _measured(draft, measurer, database, request.seed) if request.measure else draft
+        return _measured(draft, measurer, database, request.seed) if not request.no_measure else draft
 
 
 def _reported(path: Path, database: Database, relative: Entry | None) -> Draft:

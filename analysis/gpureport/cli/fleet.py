@@ -1,22 +1,33 @@
-"""``gpureport fleet``: add runs to a store, list, query and export them, and report on the devices."""
+"""``gpureport fleet``: runs on nodes, and a store of runs to list, query, export, and report on the devices."""
 
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpureport.cli.console import note, print_line, print_text
-from gpureport.cli.options import writing
-from gpureport.cli.progress import ProgressBar
+from gpureport.cli.app import (
+    FleetAddOptions,
+    FleetExportOptions,
+    FleetInitOptions,
+    FleetListOptions,
+    FleetNodeOptions,
+    FleetOptions,
+    FleetQueryOptions,
+    FleetReportOptions,
+    FleetRunOptions,
+)
+from gpureport.cli.console import ProgressBar, note, print_line, print_text
+from gpureport.cli.options import slug, writing
+from gpureport.cli.rendering import print_written
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import is_there
-from gpureport.report import Paper
 from gpureport.text import counted
 
 if TYPE_CHECKING:
@@ -33,6 +44,11 @@ _READING = ("gpureport.fleet.reading", "gpureport.fleet.store", "pyarrow.parquet
 """Modules that these processes need."""
 
 
+def refuse_no_command(_: FleetOptions) -> int:
+    """Raise: a command is missing."""
+    raise InputError("fleet: no command is given; gpureport fleet --help lists the commands")
+
+
 def opened(folder: Path | None) -> "Store":
     """Return the store of the option, or else of the environment.
 
@@ -47,12 +63,12 @@ def opened(folder: Path | None) -> "Store":
     return store
 
 
-def add_runs(paths: Sequence[str], folder: Path | None, node: str | None) -> int:
+def add_runs(options: FleetAddOptions) -> int:
     """Add the runs of reports and folders; return 1 if some were left out."""
     from gpureport.report.processes import in_parallel
 
-    store = opened(folder)
-    found = list(dict.fromkeys(each for path in paths for each in _reports(path, node)))
+    store = opened(options.store)
+    found = list(dict.fromkeys(each for path in options.paths for each in _reports(path, options.node)))
     problems: list[str] = []
     new: set[str] = set()
     with ProgressBar("adding") as bar:
@@ -127,9 +143,9 @@ def _added(store: "Store", report: tuple[Path, str]) -> _Addition:
     return _Addition(run.run, store.add(run))
 
 
-def list_nodes(folder: Path | None) -> int:
+def list_nodes(options: FleetListOptions) -> int:
     """Print the nodes with their devices and runs."""
-    columns, rows = opened(folder).rows(_NODES, sys.maxsize)
+    columns, rows = opened(options.store).rows(_NODES, sys.maxsize)
     print_table(counted(len(rows), "device"), columns, _texts(rows), right=[_RUNS])
     return 0
 
@@ -143,9 +159,9 @@ FROM runs GROUP BY node, device, pci_address ORDER BY node, device, pci_address
 _RUNS = 2  # column
 
 
-def query_runs(sql: str, folder: Path | None) -> int:
+def query_runs(options: FleetQueryOptions) -> int:
     """Print the rows of a SELECT statement."""
-    columns, rows = opened(folder).rows(sql, _MOST_ROWS + 1)
+    columns, rows = opened(options.store).rows(options.sql, _MOST_ROWS + 1)
     shown, more = rows[:_MOST_ROWS], len(rows) > _MOST_ROWS
     texts = _texts(shown)
     if len(columns) > 1:
@@ -176,14 +192,15 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool))
 
 
-def export_runs(file: Path, folder: Path | None, table: str, force: bool) -> int:
-    """Write a table as CSV, Parquet or JSON, by the suffix of *file*."""
-    options = _FORMATS.get(file.suffix.lower())
-    if options is None:
+def export_runs(options: FleetExportOptions) -> int:
+    """Write a table as CSV, Parquet or JSON, by the suffix of the file."""
+    file = options.file
+    settings = _FORMATS.get(file.suffix.lower())
+    if settings is None:
         raise InputError(f"{file}: its format is unknown; use a name that ends in {' or '.join(_FORMATS)}")
-    with writing([file], force=force, option=""):
-        write_file(file, opened(folder).export(table, options))
-    print_line(f"Written: {file}")
+    with writing([file], force=options.force, option=""):
+        write_file(file, opened(options.store).export(options.table, settings))
+    print_written([file])
     return 0
 
 
@@ -195,52 +212,116 @@ _FORMATS = {
 """Options of DuckDB's COPY by suffix."""
 
 
-@dataclass(frozen=True)
-class FleetRequest:
-    """The options of ``gpureport fleet report``, as typed; :mod:`gpureport.cli.app` describes them."""
-
-    store: Path | None = None
-    output: Path | None = None
-    fail_on_outlier: bool = False
-    prometheus: Path | None = None
-    junit: Path | None = None
-    minimum_effect: float = 2.0
-    no_pdf: bool = False
-    paper: Paper = "a4"
-    force: bool = False
-
-
-def report_fleet(request: FleetRequest) -> int:
+def report_fleet(options: FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
-    from gpureport.cli.rendering import print_written
     from gpureport.fleet.analysis import analyse
     from gpureport.fleet.exports import junit, prometheus
     from gpureport.fleet.site import NAME, conclusion, write_site
     from gpureport.report.render import documents
 
-    files = documents(request.output, NAME) if request.output else ()
-    if request.junit and request.junit == request.prometheus:
-        raise InputError(f"--junit and --prometheus: both are {request.junit}; choose two files")
-    kept, replaced = ([*filter(None, each)] for each in ((*files, request.junit), (request.prometheus,)))
-    options = {file: name for file, name in ((request.junit, "--junit"), (request.prometheus, "--prometheus")) if file}
-    with writing(kept, force=request.force, option=options, replaced=replaced):
+    exports = {options.junit: ("--junit", junit), options.prometheus: ("--prometheus", prometheus)}
+    if options.junit and options.junit == options.prometheus:
+        raise InputError(f"--junit and --prometheus: both are {options.junit}; choose two files")
+    files = [*(documents(options.output, NAME) if options.output else ()), *filter(None, [options.junit])]
+    names = {file: name for file, (name, _) in exports.items() if file}
+    with writing(files, force=options.force, option=names, replaced=filter(None, [options.prometheus])):
         with ProgressBar("comparing the devices"):
-            fleet = analyse(opened(request.store), request.minimum_effect / 100)
-        for text in (conclusion(fleet), *(o.sentence for o in fleet.outliers[:_MOST_SENTENCES])):
-            print_text(text)
-        for text in fleet.reservations:
-            print_text(text)
-        for each in fleet.changes[:_MOST_SENTENCES]:
-            print_text(each.sentence)
-        for text in fleet.models[:_MOST_SENTENCES]:
+            fleet = analyse(opened(options.store), options.minimum_effect / 100)
+        for text in (
+            conclusion(fleet),
+            *(outlier.sentence for outlier in fleet.outliers[:_MOST_SENTENCES]),
+            *fleet.reservations,
+            *(change.sentence for change in fleet.changes[:_MOST_SENTENCES]),
+            *fleet.models[:_MOST_SENTENCES],
+        ):
             print_text(text)
         written: list[Path] = []
-        if request.output:
+        if options.output:
             with ProgressBar("writing the report"):
-                written += write_site(fleet, request.output, with_pdf=not request.no_pdf, paper=request.paper)
-        for file, write in ((request.prometheus, prometheus), (request.junit, junit)):
+                written += write_site(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
+        for file, (_, write) in exports.items():
             if file:
                 write_file(file, write(fleet))
                 written.append(file)
         print_written(written)
-    return _OUTLIER if request.fail_on_outlier and fleet.slower else 0
+    return _OUTLIER if options.fail_on_outlier and fleet.slower else 0
+
+
+def write_cluster(options: FleetInitOptions) -> int:
+    """Write a site file to fill in."""
+    from gpureport.fleet.site_file import FILE_NAME, TEMPLATE
+
+    file = options.folder / FILE_NAME
+    with writing([file], force=options.force, option=""):
+        write_file(file, TEMPLATE)
+    print_written([file])
+    print_line(f"Fill in the nodes, then run `gpureport fleet run {shlex.quote(str(options.folder))}`.")
+    return 0
+
+
+def run_fleet(options: FleetRunOptions) -> int:
+    """Measure the nodes of a site and add the runs to the store, if one is given; return 1 if a node failed."""
+    from gpureport.fleet.runs import require_reframe, run_nodes
+    from gpureport.fleet.site_file import FILE_NAME, read_site
+    from gpureport.fleet.store import configured
+
+    require_reframe()
+    path, store = options.site, options.store
+    file = path / FILE_NAME if path.is_dir() else path
+    site = read_site(file)
+    every = list(site.named())
+    if unknown := [name for name in options.nodes if name not in every]:
+        raise InputError(f"--node: {file} has no node {unknown[0]!r}; it has {', '.join(every[:10])}")
+    nodes = list(options.nodes) or every
+    folder = options.output or file.parent / "runs" / datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S")
+    if folder.exists():
+        raise InputError(f"{folder}: exists; choose another folder with -o")
+    if store and store.exists() and not store.is_dir():
+        raise InputError(f"--store: {store} is a file; write the folder of the store")
+    note(f"Measuring {len(nodes)} nodes with ReFrame; reports, logs and job scripts are kept in {folder}.")
+    runs = run_nodes(site, file, nodes, folder)
+    rows = [
+        (run.node, f"failed: {run.reason}" if run.reason else "measured", str(run.devices), str(run.attempts))
+        for run in runs
+    ]
+    print_table("Nodes", ("node", "result", "reports", "jobs"), rows, right=(2, 3))
+    found = [f"{run.node}={run.folder}" for run in runs if run.devices]
+    left_out = 0
+    if found and (store or configured()):
+        try:
+            left_out = add_runs(FleetAddOptions(paths=found, store=store))
+        except GpuReportError as error:  # the nodes to repeat are still named
+            left_out = 1
+            note(f"No run was added to the store: {error}")
+    elif found:
+        add = f"gpureport fleet add --store DIR {shlex.quote(str(folder))}"
+        note(f"The runs were not added to a store; to add them: {add}")
+    failed = [run.node for run in runs if run.reason]
+    if failed:
+        again = " ".join(f"--node {shlex.quote(name)}" for name in failed[:5])
+        print_line(f"{len(failed)} of {len(runs)} nodes failed. To repeat: gpureport fleet run {path} {again}")
+    return 1 if failed or left_out else 0
+
+
+def measure_node(options: FleetNodeOptions) -> int:
+    """Measure the devices of this node; return 1 if one failed."""
+    from gpureport.fleet.node import COMPLETE, FAILED, devices_to_measure, measure_devices
+    from gpureport.measure.presence import find_devices
+    from gpureport.measure.selection import choose
+
+    present = find_devices().devices
+    names = options.devices
+    chosen = [choose(present, name) for name in names] if names else devices_to_measure(present)
+    folders = [(device, options.output / f"{device.index}-{slug(device.name)}") for device in chosen]
+    workloads = [part for name in options.workloads for part in ("--workload", name)]
+    settings = [*(("--quick",) if options.quick else ()), *workloads]
+    failed = 0
+    for run in measure_devices(folders, settings, parallel=options.parallel):
+        if run.exit_code:
+            failed += 1
+            print_line(f"{FAILED}{run.device.name}: exit code {run.exit_code}: {run.last_line}")
+        else:
+            print_line(f"measured: {run.device.name}: {run.folder}")
+    if not failed:
+        print_line(f"{len(folders)} of {len(folders)}: {COMPLETE}")
+    return 1 if failed else 0

@@ -1,13 +1,13 @@
-"""``gpureport kernel --new`` and ``--check``: draft a description; look for faults of a kernel under oclgrind."""
+"""``gpureport kernel``: draft a description; look for faults of a kernel under oclgrind; measure."""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gpureport.cli.console import note
+from gpureport.cli.app import KernelOptions
+from gpureport.cli.console import ProgressBar, note
 from gpureport.cli.options import writing
-from gpureport.cli.progress import ProgressBar
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.kernel_files import load_kernels
@@ -23,7 +23,20 @@ _OCLGRIND = {
 }
 
 
-def draft_kernel(source: Path, force: bool) -> int:
+def use_kernels(options: KernelOptions) -> int:
+    """Draft a description, look for faults, or measure and render."""
+    if options.new or options.check:
+        if bool(options.new) == bool(options.kernels) or (options.new and options.check):
+            raise InputError("kernel: give a description, or only --new SOURCE")
+        return _draft(options.new, options.force) if options.new else _check(options.kernels)
+    if not options.kernels:
+        raise InputError("kernel: give the description of a kernel; `gpureport kernel --new SOURCE` drafts one")
+    from gpureport.cli.measuring import measure
+
+    return measure(options)
+
+
+def _draft(source: Path, force: bool) -> int:
     """Write the draft of a description next to the source, with the same name."""
     text, path = draft(source), source.with_suffix(".yaml")
     with writing([path], force=force, option="--new"):
@@ -32,7 +45,7 @@ def draft_kernel(source: Path, force: bool) -> int:
     return 0
 
 
-def check_kernels(files: Sequence[Path]) -> int:
+def _check(files: Sequence[Path]) -> int:
     """Run each kernel at its smallest size under oclgrind; raise if it reports a fault, or results are wrong."""
     kernels = load_kernels(files)
     with TemporaryDirectory() as folder:

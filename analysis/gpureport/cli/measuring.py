@@ -1,20 +1,20 @@
-"""``gpureport`` and ``gpureport measure``."""
+"""``gpureport``, ``gpureport measure`` and the measurements of ``gpureport kernel``."""
 
+import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpureport import __version__
-from gpureport.cli.console import note
+from gpureport.cli.app import MeasureOptions, RunOptions
+from gpureport.cli.console import ProgressBar, note
 from gpureport.cli.database import note_doubts, note_override, open_database
-from gpureport.cli.options import Request, described, selected, separated, slug, writing
-from gpureport.cli.progress import ProgressBar
+from gpureport.cli.options import chosen, described, selected, separated, slug, writing
 from gpureport.cli.rendering import print_written, write_documents
-from gpureport.cli.summary import print_advice, print_energy, print_findings, print_unexpected
-from gpureport.cli.timing import print_timings
+from gpureport.cli.summary import print_advice, print_energy, print_findings, print_timings, print_unexpected
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import PACKED, is_there
@@ -24,8 +24,15 @@ from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, report_stem, reports_below
-from gpureport.report import Paper
+from gpureport.records.report import (
+    FILE_NAME,
+    Report,
+    Saver,
+    load_report,
+    report_file,
+    report_stem,
+    reports_below,
+)
 from gpureport.report.curves import curves
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
@@ -33,8 +40,8 @@ from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.kernels import answers
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
-from gpureport.spec.models import PresentDevice
-from gpureport.text import sentence
+from gpureport.spec.models import Device, PresentDevice
+from gpureport.text import counted, sentence
 from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
@@ -43,53 +50,41 @@ _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 _LONG_S = 100
 
 
-def report_everything(
-    request: Request, output: Path | None, force: bool, no_pdf: bool, paper: Paper = "a4", runs: int = 1
-) -> int:
-    """Measure and render into one folder; several runs get a subfolder each, and the first is rendered."""
-
-    def locate(plan: Plan) -> list[Path]:
-        kernels = [slug(file.stem) for file in request.kernels if request.only_kernels]
-        name = "-".join([*kernels, slug(plan.match.device.name), datetime.now(UTC).date().isoformat()])
-        folder = output or Path("reports") / name
-        return _paths(folder, runs) if runs > 1 else [folder / FILE_NAME]
-
-    with _measured(request, locate, force=force) as (reports, paths, new):
-        report = reports[0]
-        _summarise(report, paths[0])
-        began = time.monotonic()
-        failed = report.status == "failed"
-        folder, name = paths[0].parent, report_stem(paths[0])
-        written = [] if failed else write_documents(report, folder, no_pdf=no_pdf, paper=paper, name=name)
-    if request.timings:
-        print_timings(report.timings, time.monotonic() - began)
+def measure(options: RunOptions) -> int:
+    """Measure, and except for ``gpureport measure`` render the first run; several runs get a folder each."""
+    with_documents = not isinstance(options, MeasureOptions)
+    if not with_documents and options.output and options.output.suffix == PACKED:
+        raise InputError(f"{options.output}: a report is written uncompressed; choose a name without {PACKED}")
+    names = chosen(options.workloads, options.only)
+    options = replace(options, workloads=names, quick=options.quick or options.only is not None)
+    with _measured(options) as (reports, paths, new):
+        report, path = reports[0], paths[0]
+        _summarise(report, path)
+        began, written = time.monotonic(), list[Path]()
+        if with_documents and report.status != "failed":
+            name = report_stem(path)
+            written = write_documents(report, path.parent, no_pdf=options.no_pdf, paper=options.paper, name=name)
+    if options.timings:
+        print_timings(report.timings, time.monotonic() - began if with_documents else None)
     print_written([*new, *written])
     return max(map(_close, reports, paths))
 
 
-def measure_only(request: Request, output: Path, force: bool, runs: int = 1) -> int:
-    """Measure into one file; several runs go to subfolders of a folder with its name."""
-    if output.suffix == PACKED:
-        raise InputError(f"{output}: a report is written uncompressed; choose a name without {PACKED}")
-
-    def locate(_: Plan) -> list[Path]:
-        return _paths(output.with_suffix(""), runs) if runs > 1 else [output]
-
-    with _measured(request, locate, force=force) as measured:
-        reports, paths, new = measured
-    _summarise(reports[0], paths[0])
-    if request.timings:
-        print_timings(reports[0].timings)
-    print_written(new)
-    return max(map(_close, reports, paths))
-
-
-def _paths(folder: Path, runs: int) -> list[Path]:
-    """Return the files of several runs; raise if ``compare`` would combine other reports in the folder with them."""
-    paths = [folder / f"run-{number}" / FILE_NAME for number in range(1, runs + 1)]
+def _paths(options: RunOptions, device: Device) -> list[Path]:
+    """Return the files of the runs; raise if ``compare`` would combine other reports in the folder with them."""
+    if isinstance(options, MeasureOptions):
+        file = options.output
+        folder = file.with_suffix("") if file.name else file
+    else:
+        kernels = [slug(file.stem) for file in options.kernels if options.only_kernels]
+        name = "-".join([*kernels, slug(device.name), datetime.now(UTC).date().isoformat()])
+        folder = options.output or Path("reports") / name
+        file = folder / FILE_NAME
+    if options.runs == 1:
+        return [file]
+    paths = [folder / f"run-{number}" / FILE_NAME for number in range(1, options.runs + 1)]
     others = [path for path in (report_file(folder), *reports_below(folder, deep=False)) if path.exists()]
-    other = next((path for path in others if path not in paths), None)
-    if other:
+    if other := next((path for path in others if path not in paths), None):
         raise InputError(f"{folder}: contains {other}, which is not of this command; choose another folder with -o")
     return paths
 
@@ -99,89 +94,50 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         yield path
         if not is_stream(path):
-            yield from (_packed(path), *documents_of(path))
-
-
-def _packed(path: Path) -> Path:
-    return Path(f"{path}{PACKED}")
+            yield from (Path(f"{path}{PACKED}"), *documents_of(path))
 
 
 @contextmanager
-def _measured(
-    request: Request, locate: Callable[[Plan], list[Path]], *, force: bool
-) -> Iterator[tuple[list[Report], list[Path], list[Path]]]:
+def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], list[Path]]]:
     """Return reports, their files, and the newly written files, which stay reserved until the end.
 
     A complete report is not measured again: only its HTML and PDF may be missing.
     """
     with ExitStack() as reservation:
-        if request.resume:  # before reading: another run may still write it
-            if not is_there(report_file(request.resume)):
+        if options.resume:  # before reading: another run may still write it
+            if not is_there(report_file(options.resume)):
                 what = "there is no such report; give the report.json of an interrupted run, or its folder"
-                raise InputError(f"--resume: {request.resume}: {what}")
-            reservation.enter_context(writing(_files([report_file(request.resume)]), force=True, option="--resume"))
-        earlier = _earlier(request.resume)
-        if earlier and earlier.report.status == "complete":
-            reports, paths, new = [earlier.report], [earlier.path], list[Path]()
-        else:
-            with _planned(request, earlier) as (plan, measurer):
-                paths = [earlier.path] if earlier else locate(plan)
-                if not earlier:
-                    reservation.enter_context(writing(_files(paths), force=force))
-                reports, new = _measure_all(plan, measurer, paths, earlier), paths
-        yield reports, paths, new
+                raise InputError(f"--resume: {options.resume}: {what}")
+            reservation.enter_context(writing(_files([report_file(options.resume)]), force=True, option="--resume"))
+        earlier = _earlier(options.resume) if options.resume else None
+        if options.resume and earlier and earlier.status == "complete":
+            note(f"{options.resume} is complete; nothing is left to measure.")
+            yield [earlier], [report_file(options.resume)], []
+            return
+        with _planned(options, earlier) as (plan, measurer):
+            if options.resume:
+                paths = [report_file(options.resume)]
+            else:
+                paths = _paths(options, plan.match.device)
+                reservation.enter_context(writing(_files(paths), force=options.force))
+            reports: list[Report] = []
+            for number, path in enumerate(paths, 1):
+                if len(paths) > 1:
+                    note(f"Run {number} of {len(paths)}")
+                if reports:
+                    measurer.reopen()
+                reports.append(_measure(plan, measurer, path, earlier))
+        yield reports, paths, paths
 
 
-@dataclass(frozen=True)
-class _Earlier:
-    """An interrupted run and its file."""
-
-    path: Path
-    report: Report
-
-    def planned(self, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
-        """Return those of *workloads* that the run was to measure; raise if it was to measure others, too."""
-        names = {workload.name for workload in workloads}
-        if missing := [name for name in self.report.workloads if name not in names]:
-            what = f"contains {', '.join(missing)}; add --kernel with the description of this kernel"
-            raise InputError(f"--resume: {self.path} {what}")
-        return tuple(workload for workload in workloads if workload.name in self.report.workloads)
-
-    def refuse_changes(self, plan: Plan, device: PresentDevice) -> None:
-        """Raise if program, device, entry or settings differ from those of the interrupted run."""
-        if differences := "; ".join(changes(self.report, __version__, device, plan.match.device, plan.requested)):
-            raise InputError(
-                f"--resume: {self.path} cannot be continued, because {differences}; measure again without --resume"
-            )
-
-
-def _earlier(path: Path | None) -> _Earlier | None:
+def _earlier(path: Path) -> Report:
     """Return the run to continue."""
-    if path is None:
-        return None
-    report = load_report(path)
-    file = report_file(path)
-    if report.status == "complete":
-        note(f"{path} is complete; nothing is left to measure.")
-    elif file.suffix == PACKED:
+    report, file = load_report(path), report_file(path)
+    if report.status != "complete" and file.suffix == PACKED:
         raise InputError(
             f"--resume: {file}: its run is incomplete, and it is compressed; decompress it first: xz -d {file}"
         )
-    return _Earlier(file, report)
-
-
-def _measure_all(
-    plan: Plan, measurer: Measurer, paths: Sequence[Path], earlier: _Earlier | None = None
-) -> list[Report]:
-    """Measure once for each of *paths*, and reopen the device before each run."""
-    reports: list[Report] = []
-    for number, path in enumerate(paths, 1):
-        if len(paths) > 1:
-            note(f"Run {number} of {len(paths)}")
-        if reports:
-            measurer.reopen()
-        reports.append(_measure(plan, measurer, path, earlier.report if earlier else None))
-    return reports
+    return report
 
 
 def working_device(text: str, again: PresentDevice | None = None) -> Measurer:
@@ -193,28 +149,29 @@ def working_device(text: str, again: PresentDevice | None = None) -> Measurer:
 
 
 @contextmanager
-def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan, Measurer]]:
+def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan, Measurer]]:
     """Return the plan of a run, and its open device; raise if *earlier* cannot be continued."""
     again = None
     if earlier:
-        settings, machine = earlier.report.settings, earlier.report.machine
-        request = replace(request, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
-        again = machine.opencl if machine else None
-    kernels = described(request.kernels)
-    names = request.workloads
-    if request.only_kernels:
+        settings = earlier.settings
+        options = replace(options, quick=settings.quick, workloads=settings.workloads, seed=settings.seed)
+        again = earlier.machine.opencl if earlier.machine else None
+    kernels = described(options.kernels)
+    names = separated(options.workloads)
+    to_measure = names
+    if options.only_kernels:
         from gpureport.kernel_files import calibrating
 
-        names = calibrating(kernels)
-    workloads = (*selected(names, quick=request.quick and not earlier), *kernels)
+        to_measure = calibrating(kernels)
+    workloads = (*selected(to_measure, quick=options.quick and not earlier), *kernels)
     if earlier:
-        workloads = earlier.planned(workloads)
-    database = open_database(request.entries)
-    with working_device(request.device, again) as measurer:
+        workloads = _planned_earlier(options, earlier, workloads)
+    database = open_database(options.entries)
+    with working_device(options.device, again) as measurer:
         present = measurer.device
-        if request.only or not request.workloads:
+        if options.only or not names:
             workloads = tuple(each for each in workloads if present.peers or not each.needs_peer)
-        limits = run_limits(present, free_memory_bytes(present), quick=request.quick)
+        limits = run_limits(present, free_memory_bytes(present), quick=options.quick)
         match = database.match(present)
         note_override(database, match.entry_id)
         note_doubts(database, [match.device])
@@ -223,22 +180,47 @@ def _planned(request: Request, earlier: _Earlier | None) -> Iterator[tuple[Plan,
             workloads=workloads,
             settings=SweepSettings(
                 limits,
-                budget_s=KEY_FIGURES_SWEEP_S[present.kind] if request.only else LONGEST_SWEEP_S,
-                seed=request.seed,
-                longest_point_s=longest_point_s(quick=request.quick),
+                budget_s=KEY_FIGURES_SWEEP_S[present.kind] if options.only else LONGEST_SWEEP_S,
+                seed=options.seed,
+                longest_point_s=longest_point_s(quick=options.quick),
             ),
             requested=document.RunSettings(
-                quick=request.quick, seed=request.seed, workloads=separated(request.workloads), command=request.command
+                quick=options.quick, seed=options.seed, workloads=names, command=command_line(options)
             ),
-            with_power=not request.only_kernels
-            and (POWER in separated(request.workloads) if request.workloads else not request.quick),
+            with_power=not options.only_kernels and (POWER in names if names else not options.quick),
         )
-        if earlier:
-            earlier.refuse_changes(plan, present)
+        if earlier and (differences := "; ".join(changes(earlier, __version__, present, match.device, plan.requested))):
+            file = report_file(options.resume or Path())
+            raise InputError(
+                f"--resume: {file} cannot be continued, because {differences}; measure again without --resume"
+            )
         if kernels:
             with ProgressBar("checking results") as bar:
                 refuse_faulty(measurer, kernels, match.device, limits, bar)
         yield plan, measurer
+
+
+def command_line(options: RunOptions) -> str:
+    """Return the equivalent command line, without paths: these are meaningful on this machine only."""
+    given = [
+        *(("--device", options.device) if options.device != "auto" else ()),
+        *(("--quick",) if options.quick else ()),
+        *(("--seed", str(options.seed)) if options.seed else ()),
+        *(("--only", options.only) if options.only else ()),
+        *(part for name in separated(options.workloads) for part in ("--workload", name) if not options.only),
+        *(part for file in options.kernels for part in ("--kernel", file.name) if not options.only_kernels),
+    ]
+    kernels = ["kernel", *(file.name for file in options.kernels)] if options.only_kernels else []
+    return shlex.join(["gpureport", *kernels, *given])
+
+
+def _planned_earlier(options: RunOptions, earlier: Report, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
+    """Return those of *workloads* that a run was to measure; raise if it was to measure others, too."""
+    names = {workload.name for workload in workloads}
+    if missing := [name for name in earlier.workloads if name not in names]:
+        what = f"contains {', '.join(missing)}; add --kernel with the description of this kernel"
+        raise InputError(f"--resume: {report_file(options.resume or Path())} {what}")
+    return tuple(workload for workload in workloads if workload.name in earlier.workloads)
 
 
 def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None) -> Report:
@@ -256,7 +238,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
             remove_files(*documents_of(path))
         saver(report)
         if not (saved or earlier or is_stream(path)):
-            remove_files(_packed(path))  # only now: a report of this run exists
+            remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
         saved = True
 
     try:
@@ -275,10 +257,9 @@ def _announcement(plan: Plan, path: Path) -> str:
     sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
     seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
     time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
-    count = len(plan.workloads)
-    if not count:
+    if not plan.workloads:
         return f"Reading power while kernels run takes about 10 s. Measurements are saved in {path}."
-    what = f"{count} workload{'s' if count > 1 else ''} in {sweeps} sweep{'s' if sweeps > 1 else ''}"
+    what = f"{counted(len(plan.workloads), 'workload')} in {counted(sweeps, 'sweep')}"
     return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."
 
 

@@ -1,10 +1,8 @@
-"""Options as typed, and the checks that several commands share."""
+"""Checks of options that several commands share, and the reservation of the files that they write."""
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,63 +14,18 @@ if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
 
-@dataclass(frozen=True)
-class Request:
-    """The options of a measurement, as typed; :mod:`gpureport.cli.app` describes them."""
-
-    device: str = "auto"
-    quick: bool = False
-    workloads: tuple[str, ...] = ()
-    seed: int = 0
-    entries: tuple[Path, ...] = ()
-    timings: bool = False
-    resume: Path | None = None
-    kernels: tuple[Path, ...] = ()
-    """Descriptions of the user's kernels."""
-    only_kernels: bool = False
-    """Whether to measure only these kernels and the microbenchmarks that calibrate them."""
-    only: str | None = None
-    """The name of the part of the report for which *workloads* were selected."""
-
-    @property
-    def command(self) -> str:
-        """The equivalent command line, without paths: these are meaningful on this machine only."""
-        options = [
-            *(("--device", self.device) if self.device != "auto" else ()),
-            *(("--quick",) if self.quick else ()),
-            *(("--seed", str(self.seed)) if self.seed else ()),
-            *(("--only", self.only) if self.only else ()),
-            *(part for name in separated(self.workloads) for part in ("--workload", name) if not self.only),
-            *(part for file in self.kernels for part in ("--kernel", file.name) if not self.only_kernels),
-        ]
-        command = ["gpureport", "kernel", *(file.name for file in self.kernels)] if self.only_kernels else ["gpureport"]
-        return shlex.join([*command, *options])
-
-
-def path_of(text: str | Path) -> Path:
-    """Return the path that an option or argument gives.
-
-    Raises:
-        ValueError: the text is empty; its path would be the working folder.
-    """
-    if not text:
-        raise ValueError("the path is empty; perhaps a variable of the shell is not set")
-    return Path(text)
-
-
 def separated(names: Sequence[str]) -> tuple[str, ...]:
     """Split the values of ``--workload`` at commas; raise if it was used without a name."""
-    parts = [tuple(name.strip() for name in text.split(",") if name.strip()) for text in names]
-    single = tuple(name for part in parts for name in part)
+    parts = [[name.strip() for name in text.split(",") if name.strip()] for text in names]
     if not all(parts):
         raise InputError("--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all")
-    return single
+    return tuple(name for part in parts for name in part)
 
 
-def chosen(names: Sequence[str] | None, only: str | None) -> tuple[str, ...]:
+def chosen(names: Sequence[str], only: str | None) -> tuple[str, ...]:
     """Return the names of ``--workload``, or the workloads that ``--only`` selects; raise if both are used."""
     if only is None:
-        return tuple(names or ())
+        return tuple(names)
     if names:
         raise InputError("--only: cannot be combined with --workload; omit one of them")
     from gpureport.findings.key_figures import WORKLOADS
@@ -116,19 +69,18 @@ def writing(
     """
     files, replaced = ([file for file in each if not is_stream(file)] for each in (files, replaced))
     options = {file: option if isinstance(option, str) else option.get(file, "-o") for file in (*files, *replaced)}
-    for file, own in options.items():
+    with_option = {file: own and f" with {own}" for file, own in options.items()}
+    for file in options:
         if file.is_dir():
-            raise InputError(f"{file}: is a folder; choose a file in it{_with(own)}")
+            raise InputError(f"{file}: is a folder; choose a file in it{with_option[file]}")
     with ExitStack() as reservations:
         for path, own in {file.with_suffix(".lock"): own for file, own in options.items()}.items():
             _reserve(path, reservations, own)
         for file in files:
-            _refuse_overwriting(file, force=force, option=options[file])
+            if file.exists() and not force:
+                advice = f"use --force to overwrite it, or choose another place{with_option[file]}"
+                raise InputError(f"{file}: already exists; {advice}")
         yield
-
-
-def _with(option: str) -> str:
-    return f" with {option}" if option else ""
 
 
 def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
@@ -146,7 +98,7 @@ def _reserve(path: Path, reservations: ExitStack, option: str) -> None:
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error});"
     resumed = "copy the report to another folder, and resume the copy"
-    advice = resumed if option == "--resume" else f"choose another folder{_with(option)}"
+    advice = resumed if option == "--resume" else f"choose another folder{option and f' with {option}'}"
     raise InputError(f"{folder}: {problem} {advice}")
 
 
@@ -155,9 +107,3 @@ def _remove_empty(folders: Iterable[Path]) -> None:
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
-
-
-def _refuse_overwriting(path: Path, *, force: bool, option: str) -> None:
-    """Raise if *path* exists and *force* is not set."""
-    if path.exists() and not force:
-        raise InputError(f"{path}: already exists; use --force to overwrite it, or choose another place{_with(option)}")

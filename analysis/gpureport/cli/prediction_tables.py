@@ -5,7 +5,7 @@ from itertools import groupby
 
 from gpureport.cli.console import print_line, print_text
 from gpureport.cli.summary import feature_name, heading, short_unit
-from gpureport.cli.tables import Row, print_table
+from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
@@ -14,7 +14,6 @@ from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_
 from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.report.run.values import fact_name, fact_value
-from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
 from gpureport.text import N90
 from gpureport.units import format_bytes, format_interval, format_percent
@@ -26,9 +25,11 @@ _LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
     """Print ceilings, cliffs, a row for each workload, and the most influential values of the entry."""
     _print_device(device)
-    _print("Specification predictions: cliffs (capacity transitions), as working sets", cliffs_table(predictions))
+    print_document_table(
+        "Specification predictions: cliffs (capacity transitions), as working sets", cliffs_table(predictions)
+    )
     title = f"Specification predictions: best of each workload ({N90})"
-    _print(title, outlook_table(predictions), optional=["occupancy"])
+    print_document_table(title, outlook_table(predictions), optional=["occupancy"])
     _print_sensitivities(device, predictions, _FEW_FACTS)
     print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
 
@@ -58,33 +59,25 @@ def print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]
         a, b = first.letter, other.predicted.letter
         title = f"Speed of {b} / speed of {a}, by what limits the kernels on {a}"
         table = impact_table(first, other, effects)
-        _print(f"{title} (ratio of the median kernel; range over kernels)", table, ratio="speed ")
-    _print(f"{_LIMITS}, and ratios of speeds (inverse for times)", side_by_side.ceilings_table(sides), ratio="speed ")
+        print_document_table(f"{title} (ratio of the median kernel; range over kernels)", table)
+    print_document_table(f"{_LIMITS}, and ratios of speeds (inverse for times)", side_by_side.ceilings_table(sides))
     print_text(COPIES)
     print_line("")
-    _print(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
+    print_document_table(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
     for other in others:
         a, b = first.letter, other.predicted.letter
         title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
         best = tuple(f"best {letter}" for letter in (a, b))
-        _print(title, side_by_side.ratio_table(first, other, sizes=True), best, ratio="speed ")
+        print_document_table(title, side_by_side.ratio_table(first, other, sizes=True), best)
         if other.left:
             print_text(f"Not compared (a different part of the compute units on each device): {', '.join(other.left)}.")
     print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")
 
 
-def _print(title: str, table: Table, optional: Sequence[str] = (), ratio: str = "") -> None:
-    """Print a table of a document; *ratio* precedes the names of columns with ratios (``B / A``)."""
-    right = [number for number, name in enumerate(table.columns) if name in table.numeric]
-    columns = [f"{ratio}{name}" if " / " in name else name.replace("maximum", "value") for name in table.columns]
-    rows = [[cell.replace("unexplained", "other") for cell in row] for row in table.rows]
-    print_table(title, columns, rows, right, [table.columns.index(name) for name in optional])
-
-
 def _print_device(device: Device) -> None:
     print_text(f"{device.name} ({device.id}): {facts_of(device)}")
     print_line("")
-    _print(_LIMITS, ceilings_table(device))
+    print_document_table(_LIMITS, ceilings_table(device))
     print_text(COPIES)
     print_line("")
 

@@ -1,6 +1,6 @@
 """``gpureport predict --lscpu``: the memory hierarchy of a CPU from what ``lscpu`` says, and the database."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpureport.cli.console import print_json, print_text
@@ -23,7 +23,7 @@ _LISTINGS = {
 }
 
 
-def predict_processor(path: Path, entries: tuple[Path, ...], *, as_json: bool) -> int:
+def predict_processor(path: Path, entries: Sequence[Path], *, as_json: bool) -> int:
     """Print the prediction for the machine whose ``lscpu`` output is in a file.
 
     Raises:

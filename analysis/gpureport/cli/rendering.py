@@ -5,31 +5,22 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpureport.cli.console import note, print_line
+from gpureport.cli.app import RenderOptions
+from gpureport.cli.console import ProgressBar, note, print_line
 from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import writing
-from gpureport.cli.progress import ProgressBar
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.findings.key_figures import ComparedValue
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
-from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
 
 if TYPE_CHECKING:
-    from gpureport.compare import Comparison
     from gpureport.spec.models import Device
 
 
-def render_report(
-    sources: Sequence[Path],
-    output: Path | None,
-    no_pdf: bool,
-    force: bool,
-    entries: Sequence[Path] = (),
-    paper: Paper = "a4",
-) -> int:
+def render_reports(options: RenderOptions) -> int:
     """Write HTML and PDF of stored reports, published records, or all valid records of a folder.
 
     Raises:
@@ -37,21 +28,22 @@ def render_report(
     """
     from gpureport.report.render import documents
 
-    folders = [records_of(source) or (source,) for source in sources]
+    folders = [records_of(source) or (source,) for source in options.reports]
     files = tuple(file for folder in folders for file in folder)
-    several = files != (sources[0],)
+    several = files != (options.reports[0],)
     refuse_repeated(map(str, files))
-    places = {file: (_directory(file, output, several=several), _name(file)) for file in files}
+    places = {file: (_directory(file, options.output, several=several), _name(file)) for file in files}
     _refuse_sharing(places)
-    written = (document for place in places.values() for document in documents(*place, appendix=True))
-    with writing(written, force=force):
-        database = cache(partial(open_database, entries))
-        if entries:
+    to_write = (document for place in places.values() for document in documents(*place, appendix=True))
+    with writing(to_write, force=options.force):
+        database = cache(partial(open_database, options.entries))
+        if options.entries:
             database()  # reports their errors even if no record needs them
         opened = [each for folder in folders for each in open_all(folder, lambda file: open_report(file, database))]
-        for number, (file, report) in enumerate(opened, 1):
+        for file, report in opened:
             directory, name = places[file]
-            last = number == len(opened)
+            last = file == opened[-1][0]
+            no_pdf, paper = options.no_pdf, options.paper
             print_written(write_documents(report, directory, no_pdf=no_pdf, paper=paper, name=name, noted=last))
     return 0
 
@@ -84,7 +76,7 @@ def _refuse_sharing(places: Mapping[Path, tuple[Path, str]]) -> None:
 
 
 def write_documents(
-    report: Report, directory: Path, *, no_pdf: bool, paper: Paper = "a4", name: str = "report", noted: bool = True
+    report: Report, directory: Path, *, no_pdf: bool, paper: Paper, name: str = "report", noted: bool = True
 ) -> list[Path]:
     """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
     from gpureport.report.render import write_report
@@ -98,7 +90,7 @@ def write_documents(
             report, directory, with_pdf=with_pdf, paper=paper, name=name, others=others, database=devices
         )
 
-    return _written(write, noted=noted and not no_pdf)
+    return written(write, noted=noted and not no_pdf)
 
 
 @cache
@@ -119,34 +111,15 @@ def _stored(report: Report) -> tuple[Sequence[ComparedValue], ...]:
     return others_of(report, store) if store and store.filled else ()
 
 
-def write_side_by_side(
-    first: DevicePredictions, others: Sequence[DeviceComparison], directory: Path, paper: Paper = "a4"
-) -> list[Path]:
-    """Write HTML and PDF of devices side by side; PDF as for :func:`write_documents`."""
-    from gpureport.report.prediction.devices import write_devices
-
-    return _written(partial(write_devices, first, others, directory, paper))
-
-
-def write_comparison_files(
-    comparison: "Comparison", directory: Path, *, no_pdf: bool, paper: Paper = "a4"
-) -> list[Path]:
-    """Write JSON, HTML and PDF of a comparison; PDF as for :func:`write_documents`."""
-    from gpureport.report.comparison.document import write_comparison
-
-    write = partial(write_comparison, comparison, directory, with_pdf=not no_pdf, paper=paper)
-    return _written(write, noted=not no_pdf)
-
-
-def _written(write: Callable[[], list[Path]], *, noted: bool = True) -> list[Path]:
+def written(write: Callable[[], list[Path]], *, noted: bool = True) -> list[Path]:
     """Write documents; report why there is no PDF if that is to be *noted*."""
     from gpureport.report.pdf import pdf_problem
 
     with ProgressBar("writing the report"):
-        written = write()
+        files = write()
     if noted and (problem := pdf_problem()):
         note(f"gpureport: {problem}")
-    return written
+    return files
 
 
 def print_written(files: Sequence[Path]) -> None:

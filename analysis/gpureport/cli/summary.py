@@ -1,25 +1,30 @@
 """The tables at the end of a run."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.console import note
 from gpureport.cli.tables import Row, print_table
 from gpureport.records.energy import Energy
-from gpureport.records.features import CurveFeature
+from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.finding import Advice, Explanation, Finding
+from gpureport.records.levels import DEVICE
+from gpureport.records.report import Timing
 from gpureport.report.run.unexpected import fitting, remaining_error
+from gpureport.report.text.words import feature_text
 from gpureport.text import N90
 from gpureport.units import format_bytes, format_interval, format_ratio, format_value, off_by
 
-_NAMES = {"midpoint": "{level} cliff", "n90": "taper (n90)", "plateau": "{level} rate", "peak": "best rate"}
 _WORKLESS = ("B", "B/s", "s", "Hz")
-_MOST = 8
+_MOST, _LONGEST = 8, 10  # curves or changes; workloads in the table of times
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
-    shown = [f for f in best_basis(findings) if f.position in _NAMES]
+    calibrated = {f.key for f in findings if f.basis == "calibrated"}
+    best = [f for f in findings if f.basis == "calibrated" or f.key not in calibrated]
+    shown = [f for f in best if f.position in MAIN_POSITIONS and f.position != "case"]
     kinds = sorted({f.basis for f in shown})
     print_table(
         f"Observations and {' or '.join(kinds)} predictions ({N90})",
@@ -27,6 +32,45 @@ def print_findings(findings: Sequence[Finding]) -> None:
         list(_rows(shown, marked=len(kinds) > 1)),
         right=(1, 2, 3),
     )
+
+
+def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
+    """Yield the heading of each sweep, *marked* if its predictions are those of the specification, and its features."""
+    for key, group in groupby(findings, lambda f: f.key):
+        features = list(group)
+        basis = ", specification" if marked and features[0].basis == "specification" else ""
+        yield (heading(key.workload, key.sweep, features) + basis,)
+        for f in features:
+            unit = short_unit(f.unit)
+            predicted = format_value(f.predicted, unit)
+            observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
+            yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
+            if f.best_point is not None:
+                yield (f"    fitted, without launch cost; best sample: {format_value(f.best_point, unit)}",)
+
+
+def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
+    """Return the heading of a sweep with the unit of rates that its rows omit: ``launch/groups, groups (groups/s)``."""
+    units = {f.unit: None for f in features if f.feature == "rate" and f.unit != short_unit(f.unit)}
+    return f"{name}, {sweep}" + (f" ({', '.join(units)})" if units else "")
+
+
+def feature_name(feature: Finding | CurveFeature) -> str:
+    """Return the name of a feature as in documents, but short names of rates: ``DRAM rate``, ``rate beyond 36 MiB``."""
+    level = feature.level
+    if feature.position == "peak":
+        return "best rate"
+    if feature.position != "plateau":
+        return feature_text(feature)
+    if level.transition_bytes is not None:
+        return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
+    return "rate" if level == DEVICE else f"{level} rate"
+
+
+def short_unit(unit: str) -> str:
+    """Omit the unit of work: ``matrices/s`` becomes ``/s``, ``work-items`` an empty text; bytes and seconds stay."""
+    work, per, time = unit.rpartition("/") if "/" in unit else (unit, "", "")
+    return unit if unit in _WORKLESS or work in _WORKLESS else per + time
 
 
 def print_unexpected(explanations: Sequence[Explanation]) -> None:
@@ -47,20 +91,17 @@ def print_energy(energy: Energy | None) -> None:
     if energy.missing:
         note(f"Power: {energy.missing}")
         return
-    print_table(
-        f"Power of the {energy.scope} while kernels ran ({energy.sensor})",
-        ("load", "power", "rate", "energy"),
-        [
-            (
-                load.name,
-                load.skipped or format_value(load.power_w, "W"),
-                format_value(load.rate, f"{load.unit}/s") if load.rate else "",
-                format_value(load.energy_per_work_j, f"J/{load.unit}") if load.energy_per_work_j else "",
-            )
-            for load in energy.loads
-        ],
-        right=(1, 2, 3),
-    )
+    rows = [
+        (
+            load.name,
+            load.skipped or format_value(load.power_w, "W"),
+            format_value(load.rate, f"{load.unit}/s") if load.rate else "",
+            format_value(load.energy_per_work_j, f"J/{load.unit}") if load.energy_per_work_j else "",
+        )
+        for load in energy.loads
+    ]
+    title = f"Power of the {energy.scope} while kernels ran ({energy.sensor})"
+    print_table(title, ("load", "power", "rate", "energy"), rows, right=(1, 2, 3))
 
 
 def print_advice(advice: Sequence[Advice]) -> None:
@@ -70,51 +111,20 @@ def print_advice(advice: Sequence[Advice]) -> None:
     print_table("Changes that would make kernels faster", ("kernel", "change", "predicted gain"), rows, right=(2,))
 
 
-def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
-    """Yield the heading of each sweep, *marked* if its predictions are those of the specification, and its features."""
-    for (name, sweep), group in groupby(findings, lambda f: (f.key.workload, f.key.sweep)):
-        features = list(group)
-        basis = ", specification" if marked and features[0].basis == "specification" else ""
-        yield (heading(name, sweep, features) + basis,)
-        for f in features:
-            unit = short_unit(f.unit)
-            predicted = format_value(f.predicted, unit)
-            observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
-            yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
-            if f.best_point is not None:
-                yield (f"    fitted, without launch cost; best sample: {format_value(f.best_point, unit)}",)
-
-
-def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
-    """Return the heading of a sweep with the unit of rates that its rows omit: ``launch/groups, groups (groups/s)``."""
-    units = {f.unit: None for f in features if f.feature == "rate" and f.unit != short_unit(f.unit)}
-    return f"{name}, {sweep}" + (f" ({', '.join(units)})" if units else "")
-
-
-def feature_name(feature: Finding | CurveFeature) -> str:
-    """Return the name of a feature: ``L2 cliff``, ``taper (n90)``, ``DRAM rate``, ``rate beyond 36 MiB``.
-
-    Transitions that no cache explains are ``unexplained`` if observed; the model knows the cause of predicted ones.
-    """
-    level = feature.level
-    if level.transition_bytes is not None and feature.feature == "rate":
-        return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
-    if level.is_unexplained:
-        kind = "unexplained" if isinstance(feature, Finding) and feature.observed is not None else "other"
-        return f"{kind} transition{'' if feature.position == 'midpoint' else f' ({feature.position})'}"
-    if level.name.startswith("level "):
-        return f"rate of plateau {level.name.removeprefix('level ')}"
-    other = f"{{level}} {feature.feature} ({feature.position})"
-    return _NAMES.get(feature.position, other).format(level=level).removeprefix("device ")
-
-
-def short_unit(unit: str) -> str:
-    """Omit the unit of work: ``matrices/s`` becomes ``/s``, ``work-items`` an empty text; bytes and seconds stay."""
-    work, per, time = unit.rpartition("/") if "/" in unit else (unit, "", "")
-    return unit if unit in _WORKLESS or work in _WORKLESS else per + time
-
-
-def best_basis(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return the findings of calibrated predictions; for sweeps without one those of the specification."""
-    calibrated = {f.key for f in findings if f.basis == "calibrated"}
-    return tuple(f for f in findings if f.basis == "calibrated" or f.key not in calibrated)
+def print_timings(timings: Sequence[Timing], rendering_s: float | None = None) -> None:
+    """Print the seconds of each stage, and the slowest workloads; *rendering_s* is the time for HTML and PDF."""
+    stages: dict[str, float] = defaultdict(float)
+    workloads: dict[str, dict[str, float]] = defaultdict(dict)
+    for timing in timings:
+        stages[timing.stage] += timing.seconds
+        if timing.workload:
+            workloads[timing.workload][timing.stage] = timing.seconds
+    if rendering_s is not None:
+        stages["render"] = rendering_s
+    rows: list[Row] = [(stage, f"{seconds:.1f} s", "") for stage, seconds in stages.items()]
+    rows += [("total", f"{sum(stages.values()):.1f} s", ""), ("Slowest workloads",)]
+    for name in sorted(workloads, key=lambda name: -sum(workloads[name].values()))[:_LONGEST]:
+        own = workloads[name]
+        by_stage = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in own.items())
+        rows.append((name, f"{sum(own.values()):.1f} s", by_stage))
+    print_table("Time by stage", ("stage or workload", "time", "by stage"), rows, right=(1,))

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport.cli.console import note, print_text
+from gpureport.cli.app import ValidateOptions
+from gpureport.cli.console import ProgressBar, note, print_text
 from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import described, selected, writing
-from gpureport.cli.progress import ProgressBar
 from gpureport.cli.validation_tables import (
     feature_row,
     print_aggregates,
@@ -34,63 +33,45 @@ from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
 
 
-@dataclass(frozen=True)
-class ValidationRequest:
-    """The options of ``gpureport validate``, as typed; :mod:`gpureport.cli.app` describes them."""
-
-    paths: tuple[Path, ...] = ()
-    workloads: tuple[str, ...] = ()
-    kernels: tuple[Path, ...] = ()
-    """Descriptions of the user's kernels that the results contain."""
-    times_only: bool = False
-    every_feature: bool = False
-    worst: int = 0
-    json_file: Path | None = None
-    force: bool = False
-    strict: bool = False
-    first_day: bool = False
-    entries: tuple[Path, ...] = ()
-
-
-def validate_results(request: ValidationRequest) -> int:
+def validate_results(options: ValidateOptions) -> int:
     """Compare the model with stored results, and print its errors.
 
     Raises:
         GpuReportError: no sweep could be compared.
     """
-    with writing((request.json_file,) if request.json_file else (), force=request.force, option="--json"):
-        found, complete = compared(request)
+    with writing((options.json_file,) if options.json_file else (), force=options.force, option="--json"):
+        found, complete = compared(options)
         if not found:
-            which = f" of {', '.join(request.workloads)}" if request.workloads else ""
+            which = f" of {', '.join(options.workloads)}" if options.workloads else ""
             raise GpuReportError(f"nothing was validated: the results contain no sweep{which} that can be predicted")
-        if request.json_file:
-            _write(request.json_file, found)
-    if request.first_day:
+        if options.json_file:
+            _write(options.json_file, found)
+    if options.first_day:
         _print_first_day(found)
-        return 1 if request.strict and not complete else 0
-    judged = judge([each for each in found if not each.curve.described], _targets(request))
-    _print(request, found)
-    if not request.worst:
-        everything = not request.paths and not request.workloads
+        return 1 if options.strict and not complete else 0
+    judged = judge([each for each in found if not each.curve.described], _targets(options))
+    _print(options, found)
+    if not options.worst:
+        everything = not options.paths and not options.workloads
         print_targets(each for results in judged for each in results if everything or each.reached is not None)
     missed = any(result.passed is False for results in judged for result in results)
-    return 1 if request.strict and (missed or not complete) else 0
+    return 1 if options.strict and (missed or not complete) else 0
 
 
-def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
+def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
     """Predict stored results again; report invalid files, and sweeps that cannot be predicted.
 
     Returns:
         The residuals, and whether no file was left out. If requested, those of GPUs on their architecture's first day
         follow.
     """
-    names, kernels = _names(request), described(request.kernels)
+    names, kernels = _names(options), described(options.kernels)
     if names:
         names |= {kernel.name for kernel in kernels}
-    paths = request.paths or (_results_dir(),)
+    paths = options.paths or (_results_dir(),)
     tables = [folder for path in paths for folder in table_folders(path)]
     folders = _once(_files(path) for path in paths if path not in tables)
-    database = open_database(request.entries)
+    database = open_database(options.entries)
     results = [each for files in folders for each in open_all(files, lambda file: _result(file, database, kernels))]
     complete = len(results) == sum(map(len, folders))
     found: list[Residual] = []
@@ -98,14 +79,14 @@ def compared(request: ValidationRequest) -> tuple[list[Residual], bool]:
         for number, (file, result) in enumerate(results):
             bar.advance(result.name, number / len(results))
             origin = independence(result.device, database)
-            found += residuals(result, origin, features=not request.times_only, workloads=names)
+            found += residuals(result, origin, features=not options.times, workloads=names)
             for sweep, reason in result.skipped.items():
                 if not names or sweep.rpartition("/")[0] in names:
                     note(f"{file}: left out {sweep}: {reason}")
-            if request.first_day and _has_first_day(result, database):
+            if options.first_day and _has_first_day(result, database):
                 early = _result(file, first_day(database, result.device.architecture.id), kernels)
-                found += residuals(early, FIRST_DAY, features=not request.times_only, workloads=names)
-    if not names and not request.first_day:
+                found += residuals(early, FIRST_DAY, features=not options.times, workloads=names)
+    if not names and not options.first_day:
         found += [residual for folder in tables for residual in table_residuals(folder, database)]
     return found, complete
 
@@ -115,14 +96,14 @@ def _has_first_day(result: Result, database: Database) -> bool:
     return not result.device.is_cpu and result.device.architecture.id in database.architecture_paths.keys() - {GENERIC}
 
 
-def _names(request: ValidationRequest) -> set[str]:
+def _names(options: ValidateOptions) -> set[str]:
     """Return the names of the requested workloads; none for all."""
-    return {workload.name for workload in selected(request.workloads, quick=False)} if request.workloads else set()
+    return {workload.name for workload in selected(options.workloads, quick=False)} if options.workloads else set()
 
 
-def _targets(request: ValidationRequest) -> list[Target]:
+def _targets(options: ValidateOptions) -> list[Target]:
     """Return the targets whose workloads are all requested: the others would be judged by a part of their data."""
-    names = _names(request)
+    names = _names(options)
     missing = [workload.name for workload in all_workloads() if names and workload.name not in names]
     return [target for target in TARGETS if not any(map(target.includes, missing))]
 
@@ -160,19 +141,19 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
     return published_result(open_record(file, database), database)
 
 
-def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
+def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:
     """Print the errors by device class and by result; on request those of each feature, or the largest only."""
     own, found = [c for c in found if c.curve.described], [c for c in found if not c.curve.described]
     times = [c for c in found if c.what == "times"]
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
-    if request.every_feature:
+    if options.every_feature:
         print_features(found)
         by_family = sorted(ordered, key=lambda c: (c.curve.result, c.curve.key.family))
         print_aggregates(
             "Errors by result", "feature", by_family, _result_title, lambda c: f"{c.curve.key.family}: {feature_row(c)}"
         )
-    if request.worst:
-        print_worst(found, request.worst)
+    if options.worst:
+        print_worst(found, options.worst)
         print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
     else:
         print_aggregates("Times by result", "result", times, lambda c: c.curve.device_class, _result_title, origin=True)
@@ -187,7 +168,7 @@ def _print(request: ValidationRequest, found: Sequence[Residual]) -> None:
     times = [c for c in own if c.what == "times"]
     print_aggregates("Times by kernel of the user", "kernel", times, _result_title, lambda c: c.curve.key.workload)
     print_aggregates("Errors of kernels of the user", "feature", own, _result_title, feature_row)
-    print_legend(origin=not request.worst)
+    print_legend(origin=not options.worst)
 
 
 def _print_first_day(found: Sequence[Residual]) -> None:

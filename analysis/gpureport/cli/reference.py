@@ -1,19 +1,38 @@
-"""``gpureport glossary``."""
+"""``gpureport schema`` and ``gpureport glossary``."""
 
+import json
 from textwrap import wrap
 
+from gpureport.cli.app import GlossaryOptions, SchemaOptions
 from gpureport.cli.console import out, print_line
 from gpureport.errors import InputError
 from gpureport.glossary import find_term, near_names, terms
 from gpureport.text import quoted
 
 
-def print_glossary(name: str | None) -> int:
+def print_schema(options: SchemaOptions) -> int:
+    """Print the JSON Schema of a kind of file."""
+    from gpureport.kernel_files.schema import kernel_schema
+    from gpureport.records.schema import report_schema
+    from gpureport.spec.files import architecture_schema, device_schema
+
+    made = {
+        "device": device_schema,
+        "architecture": architecture_schema,
+        "kernel": kernel_schema,
+        "report": report_schema,
+    }
+    out().out(json.dumps(made[options.name](), indent=2, ensure_ascii=False), highlight=False)
+    return 0
+
+
+def print_glossary(options: GlossaryOptions) -> int:
     """Print the entry of one term, or all entries.
 
     Raises:
         InputError: the glossary does not contain the term.
     """
+    name = options.term
     found = None if name is None else find_term(name)
     if name is not None and found is None:
         near = near_names(name)
