@@ -127,7 +127,7 @@ def _laid_out(
         cells = [row[i] for i in shown] if len(row) > 1 else [_HEADING]
         table.add_row(*(Padding(Text(cell.lstrip()), (0, 0, 0, _indent(cell))) for cell in cells))
     text = StringIO()  # of any encoding
-    Console(width=width, file=text).print(table)
+    Console(width=width, file=text, force_terminal=False).print(table)
     return text.getvalue().splitlines()
 
 
