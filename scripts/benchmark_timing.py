@@ -10,9 +10,9 @@ from benchmark_rows import Row
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.bench import Point
+from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress, Rounds
-from gpureport.measure.verify import verify
 from gpureport.observe.statistics import median_interval
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources

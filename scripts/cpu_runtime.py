@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.runtimes import RuntimeDevice, installed_runtimes
-from gpureport.measure.presence import find_devices, kernel_problems
-from gpureport.measure.selection import in_order, named
+from gpureport.measure.presence import find_devices, in_order, kernel_problems, named
 
 _LONGEST_REASON = 400
 

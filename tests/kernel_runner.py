@@ -22,9 +22,9 @@ from gpureport.errors import DeviceError
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import BufferId
 from gpureport.measure.backends.runtimes import RuntimeDevice
+from gpureport.measure.kernels import verify
 from gpureport.measure.limits import features
 from gpureport.measure.presence import find_devices
-from gpureport.measure.verify import verify
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, Parameters, Workload
 from tests.fake_backend import CopyWorkload

@@ -18,9 +18,9 @@ from unittest.mock import patch
 import numpy as np
 
 from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.kernels import verify
 from gpureport.measure.limits import features
 from gpureport.measure.presence import find_devices
-from gpureport.measure.verify import verify
 from gpureport.workloads.bit_transpose import ballot, shuffle
 from gpureport.workloads.bit_transpose.family import Transpose
 

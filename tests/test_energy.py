@@ -14,12 +14,15 @@ from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import MEASURED, OF_LIMIT, per_watt, predicted_energy_j
 from gpureport.measure import energy as measuring
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.conditions.power import Hwmon, Rapl, hwmon_folders, rapl, sensor_of
-from gpureport.measure.energy import EnergyTask, Load, counter_power_w, measure_energy
+from gpureport.measure.backends.pci import hwmon
+from gpureport.measure.backends.processor import rapl
+from gpureport.measure.backends.protocol import PowerSensor
+from gpureport.measure.backends.sensors import power_sensor
+from gpureport.measure.energy import Load, counter_power_w, measure_energy, power_loads
+from gpureport.measure.limits import SweepSettings
 from gpureport.predict.power import most_energy_j
 from gpureport.records.energy import IDLE, Energy, PowerLoad, PowerReading
 from gpureport.report.run import whole_device
-from gpureport.run.power import energy_task
 from gpureport.spec.database import load_database
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
@@ -50,24 +53,24 @@ def test_a_counter_that_stands_still_or_starts_again_gives_no_power(readings: li
 def test_a_gpu_in_hwmon(tmp_path: Path) -> None:
     folder = tmp_path / "0000:03:00.0" / "hwmon" / "hwmon3"
     folder.mkdir(parents=True)
-    assert hwmon_folders("0000:03:00.0", tmp_path) == []
+    assert hwmon("0000:03:00.0", tmp_path) is None
     for name, text in (("power1_average", "211000000"), ("power1_cap", "300000000"), ("temp1_input", "61000")):
         (folder / name).write_text(f"{text}\n")
-    (found,) = hwmon_folders("0000:03:00.0", tmp_path)
-    sensor = Hwmon(found)
+    sensor = hwmon("0000:03:00.0", tmp_path)
+    assert sensor
     assert sensor.state() == {"power_w": pytest.approx(211), "temperature_c": pytest.approx(61)}
     assert sensor.limit_w() == pytest.approx(300)
     assert sensor.energy_j() is None
 
 
 def test_packages_of_rapl_are_added(tmp_path: Path) -> None:
-    assert isinstance(rapl(tmp_path), str)
+    assert rapl(tmp_path) is None
     for number, energy in enumerate((1_000_000, 2_500_000)):
         for name in (f"intel-rapl:{number}", f"intel-rapl:{number}:0"):
             (tmp_path / name).mkdir()
             (tmp_path / name / "energy_uj").write_text(str(energy))
     sensor = rapl(tmp_path)
-    assert isinstance(sensor, Rapl)
+    assert isinstance(sensor, PowerSensor)
     assert sensor.energy_j() == pytest.approx(3.5)
     assert sensor.limit_w() is None
     (tmp_path / "intel-rapl:1" / "energy_uj").write_text("")
@@ -76,7 +79,7 @@ def test_packages_of_rapl_are_added(tmp_path: Path) -> None:
 
 def test_a_device_without_sensors_says_so() -> None:
     with ExitStack() as stack:
-        assert str(sensor_of(PRESENT, stack)).endswith(".")
+        assert str(power_sensor(PRESENT, stack)).endswith(".")
 
 
 @dataclass
@@ -98,13 +101,13 @@ class _Toy:
 
 
 def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "sensor_of", lambda *_: _Toy())
+    monkeypatch.setattr(measuring, "power_sensor", lambda *_: _Toy())
     (copy,) = select(("memory/copy",))
     sweep = copy.sweeps(TOY, LIMITS)[0]
     point = copy.point(sweep.points[0], sweep)
     steps = Steps()
-    task = EnergyTask((Load("copy", copy, point, "B", 2.0),), LIMITS, load_s=0.3)
-    found = measure_energy(backend, task, steps)
+    monkeypatch.setattr(measuring, "LOAD_S", 0.3)
+    found = measure_energy(backend, [Load("copy", copy, point, "B", 2.0)], SweepSettings(LIMITS), steps)
     assert [load.name for load in found.loads] == [IDLE, "copy"]
     assert (found.sensor, found.limit_w, found.missing) == ("toy", 300.0, "")
     loaded = found.load("copy")
@@ -121,7 +124,7 @@ def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monk
 @pytest.mark.parametrize("entry", ["nvidia/h200_sxm", "amd/mi300x", "intel/arc_b580", "apple/m1", "cpu/x86_64"])
 def test_loads_of_all_kinds_of_devices(entry: str) -> None:
     device = load_database().device(entry)
-    names = {load.name for load in energy_task(device, LIMITS, 0).loads}
+    names = {load.name for load in power_loads(device, LIMITS)}
     assert {"memory read", "fp32 FMA", "Game of Life"} <= names
 
 
@@ -160,7 +163,7 @@ def test_nvml_reports_what_the_driver_supports(monkeypatch: pytest.MonkeyPatch) 
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
     with ExitStack() as stack:
-        sensor = sensor_of(GPU, stack)
+        sensor = power_sensor(GPU, stack)
         assert not isinstance(sensor, str)
         read = {"power_w": 118.4, "clock_hz": 1.98e9, "memory_clock_hz": 3.201e9}
         assert sensor.state() == pytest.approx(read)

@@ -33,8 +33,8 @@ from gpureport.kernel_files.schema import kernel_schema
 from gpureport.kernel_files.signature import number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.checking import refuse_faulty
-from gpureport.measure.verify import verify
+from gpureport.measure.kernels import verify
+from gpureport.measure.measurer import refuse_faulty
 from gpureport.predict import limits_of, model_inputs, predict
 from gpureport.predict.advice import advice
 from gpureport.predict.model import point_time

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from gpureport.data import data_dir
 from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.kernels import verify
 from gpureport.measure.limits import features
-from gpureport.measure.verify import verify
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Job, Parameters, Workload
 from tests import sub_group_widths

@@ -12,7 +12,7 @@ ORDER = (
     *("errors", "text", "memory", "docstrings", "data", "units", "files", "inputs"),
     *("records", "glossary", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),
-    *("measure.backends", "measure.conditions", "measure", "run"),
+    *("measure.backends", "measure", "run"),
     *("compare", "report.grouping", "report.processes", "report.curves", "report.figures", "report.text", "report"),
     *("results", "fleet", "validate", "notebook", "cli"),
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpureport.measure.backends.protocol import LaunchId
-from gpureport.measure.compiling import compile_sweep, program_options
+from gpureport.measure.kernels import compile_sweep, program_options
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Features, Job, Parameters, Sweep
 from tests.fake_backend import FEATURES, PRESENT, CopyWorkload, FakeBackend

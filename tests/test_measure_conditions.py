@@ -16,12 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.measure.backends import nvidia
-from gpureport.measure.backends.pci import whole
-from gpureport.measure.conditions import Watch
-from gpureport.measure.conditions import nvml as readers
-from gpureport.measure.conditions.processor import Processor, core_ticks, frequency, usable_cores
-from gpureport.measure.conditions.sysfs import Sysfs, current_clock
-from gpureport.measure.conditions.watch import sources_of
+from gpureport.measure.backends.pci import Sysfs, current_clock, scaled, whole
+from gpureport.measure.backends.processor import Processor, core_ticks, usable_cores
+from gpureport.measure.backends.protocol import share
+from gpureport.measure.backends.sensors import sources_of
+from gpureport.measure.watch import Watch
 from gpureport.observe.disturbance import Cause
 from gpureport.records.measurement import Reading
 from tests.fake_backend import PRESENT, FakeBackend
@@ -60,16 +59,14 @@ def test_ticks_are_summed_over_the_usable_cores_and_unreadable_ones_are_missing(
 @given(st.text())
 def test_no_text_breaks_a_parser(text: str) -> None:
     core_ticks(text, {0})
-    for parse in (frequency, whole, current_clock):
-        value = parse(text)
+    for value in (scaled(text, 1e3), whole(text), current_clock(text)):
         assert value is None or 0 <= value < float("inf")
 
 
 def test_frequency_and_utilisation_are_read_and_the_clock_of_amdgpu_is_the_marked_state() -> None:
-    assert frequency("2400000\n") == 2.4e9
-    assert (frequency("0"), frequency("<unknown>"), frequency("-1")) == (None,) * 3
-    assert frequency("1150\n", 1e6) == 1.15e9
-    assert [readers.share(whole(text)) for text in ("0\n", "100\n", "101", "", "-5")] == [0.0, 1.0, None, None, None]
+    assert scaled("2400000\n", 1e3) == 2.4e9
+    assert [scaled(text, 1e3) for text in ("0", "<unknown>", "-1")] == [None] * 3
+    assert [share(whole(text)) for text in ("0\n", "100\n", "101", "", "-5")] == [0.0, 1.0, None, None, None]
     assert current_clock("0: 500Mhz\n1: 2124Mhz *\n2: 2500Mhz\n") == 2.124e9
     assert current_clock("S: 19Mhz *\n0: 500Mhz\n") is None  # asleep
     assert (current_clock("0: 500Mhz *\n1: 600Mhz *"), current_clock("0: 0Mhz *")) == (None, None)
@@ -141,12 +138,12 @@ def use(pid: int, percent: int, stamp: int = 1) -> SimpleNamespace:
 
 
 def state(**values: object) -> dict[str, object]:
-    return readers.Nvml(nvidia.Opened(Nvml(**values), "handle"))()
+    return nvidia.Nvml(nvidia.Opened(Nvml(**values), "handle"))()
 
 
 def test_unsupported_queries_are_missing() -> None:
     assert state() == {"clock_hz": 1.98e9}
-    assert readers.Nvml(nvidia.Opened(SimpleNamespace(NVMLError=OSError), "handle"))() == {}  # type: ignore[arg-type]
+    assert nvidia.Nvml(nvidia.Opened(SimpleNamespace(NVMLError=OSError), "handle"))() == {}  # type: ignore[arg-type]
 
 
 def test_utilisation_and_reasons_are_read() -> None:
@@ -155,21 +152,21 @@ def test_utilisation_and_reasons_are_read() -> None:
     assert found["throttle_reasons"] == ("idle", "power cap")
     assert found["other_processes"] == 1
     assert found["others_utilisation"] == 0.3
-    assert readers.reasons(0x8 | 0x40 | 0x1000) == ("hardware slowdown", "hardware thermal slowdown", "reason 0x1000")
-    assert readers.reasons(0) == ()
-    assert [readers.share(percent) for percent in (0, 100, 101, -1, None)] == [0.0, 1.0, None, None, None]
+    assert nvidia.reasons(0x8 | 0x40 | 0x1000) == ("hardware slowdown", "hardware thermal slowdown", "reason 0x1000")
+    assert nvidia.reasons(0) == ()
+    assert [share(percent) for percent in (0, 100, 101, -1, None)] == [0.0, 1.0, None, None, None]
 
 
 @pytest.mark.parametrize(
     ("pids", "count"), [([], None), ([77], 0), ([os.getpid()], 0), ([77, 78], 1), ([os.getpid(), 77, 77], 1)]
 )
 def test_one_process_of_the_list_is_this_one(pids: Sequence[int], count: int | None) -> None:
-    assert readers.others(pids) == count
+    assert nvidia.others(pids) == count
 
 
 def test_own_pid_is_known_once_the_process_was_the_only_one() -> None:
     library = Nvml(pids=[4001], uses=[(4001, 90)])
-    source = readers.Nvml(nvidia.Opened(library, "handle"))
+    source = nvidia.Nvml(nvidia.Opened(library, "handle"))
     assert source()["others_utilisation"] == 0.0
     library.values = {"pids": [4001, 4002], "uses": [(4001, 10), (4002, 80)]}
     assert source()["others_utilisation"] == 0.8
@@ -188,7 +185,7 @@ def test_own_pid_is_known_once_the_process_was_the_only_one() -> None:
     ],
 )
 def test_use_by_others_excludes_this_process(uses: list[tuple[int, ...]], own: int | None, share: float | None) -> None:
-    assert readers.others_share([use(*entry) for entry in uses], own) == share
+    assert nvidia.others_share([use(*entry) for entry in uses], own) == share
 
 
 def test_sources_depend_on_kind_and_vendor(monkeypatch: pytest.MonkeyPatch) -> None:

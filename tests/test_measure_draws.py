@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from gpureport.measure.draws import Draws
+from gpureport.measure.buffers import Draws
 from gpureport.workloads import all_workloads
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.linker import provide_linker
+from gpureport.measure.backends.pocl import provide_linker
 from gpureport.measure.presence import kernel_problems
 from tests.present import of_wheel
 

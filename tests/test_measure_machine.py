@@ -10,7 +10,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from gpureport.measure import machine
-from gpureport.measure.backends import main_memory, nvidia, pci
+from gpureport.measure.backends import pci, processor, sensors
+from gpureport.measure.backends.protocol import State
 from tests.fake_backend import PRESENT
 
 GPU = PRESENT.model_copy(update={"vendor": "NVIDIA Corporation", "pci_address": "0000:9b:00.0"})
@@ -36,14 +37,14 @@ def test_the_cpu_is_read_from_the_system(tmp_path: Path) -> None:
 
 
 def test_a_container_limits_memory(tmp_path: Path) -> None:
-    assert main_memory.cgroup_free_bytes(tmp_path) == float("inf")
+    assert processor.cgroup_free_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("max\n")
-    assert main_memory.cgroup_limit_bytes(tmp_path) == float("inf")
+    assert processor.cgroup_limit_bytes(tmp_path) == float("inf")
     (tmp_path / "memory.max").write_text("1000\n")
-    assert main_memory.cgroup_free_bytes(tmp_path) == 1000
+    assert processor.cgroup_free_bytes(tmp_path) == 1000
     (tmp_path / "memory.current").write_text("700\n")
     (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 50\n")
-    assert main_memory.cgroup_free_bytes(tmp_path) == 350
+    assert processor.cgroup_free_bytes(tmp_path) == 350
     cpu = PRESENT.model_copy(update={"kind": "cpu", "global_memory_bytes": 1000})
     assert machine.free_memory_bytes(cpu) == 1000  # never more than the device has
 
@@ -97,7 +98,7 @@ class FakeNvml(ModuleType):
 def test_supported_queries_are_stored_and_others_omitted(monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    state = nvidia.state(GPU)
+    state = sensors.state(GPU)
     assert state.clocks_hz == {"SM clock": 1.98e9, "memory clock": 3.201e9}
     assert state.facts == {"power": "118 W"}
     assert machine.free_memory_bytes(GPU) == 12345
@@ -110,16 +111,16 @@ def test_a_device_is_idle_at_half_its_clock(monkeypatch: pytest.MonkeyPatch, hig
     if highest is not None:
         library.nvmlDeviceGetMaxClockInfo = lambda *_: highest
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    assert nvidia.is_idle(GPU) is idle
-    assert not nvidia.is_idle(PRESENT)
+    assert sensors.is_idle(GPU) is idle
+    assert not sensors.is_idle(PRESENT)
 
 
 @pytest.mark.parametrize("case", ["no library", "no driver", "no address", "other device"])
 def test_values_are_unknown_if_anything_is_missing(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     device = {"no address": PRESENT, "other device": GPU.model_copy(update={"pci_address": "0000:01:00.0"})}
     monkeypatch.setitem(sys.modules, "pynvml", None if case == "no library" else FakeNvml(driver=case != "no driver"))
-    assert nvidia.state(device.get(case, GPU)) == nvidia.State()
-    assert nvidia.free_memory_bytes(device.get(case, GPU)) is None
+    assert sensors.state(device.get(case, GPU)) == State()
+    assert sensors.free_memory_bytes(device.get(case, GPU)) is None
     assert machine.free_memory_bytes(device.get(case, GPU)) == GPU.global_memory_bytes
 
 
@@ -129,8 +130,8 @@ def test_the_only_device_needs_no_address(monkeypatch: pytest.MonkeyPatch) -> No
     library.nvmlDeviceGetCount = lambda: 1
     library.nvmlDeviceGetHandleByIndex = lambda index: "handle" if index == 0 else None
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    assert nvidia.free_memory_bytes(GPU.model_copy(update={"pci_address": "0000:01:00.0"})) == 12345
-    assert nvidia.free_memory_bytes(GPU.model_copy(update={"vendor": "Intel"})) is None
+    assert sensors.free_memory_bytes(GPU.model_copy(update={"pci_address": "0000:01:00.0"})) == 12345
+    assert sensors.free_memory_bytes(GPU.model_copy(update={"vendor": "Intel"})) is None
 
 
 def test_a_slot_is_device_and_function_or_only_the_device(tmp_path: Path) -> None:

@@ -58,12 +58,12 @@ def test_a_rest_ends_when_clocks_or_time_say_so(backend: OpenCLBackend, monkeypa
         queried.append(device)
         return len(queried) > 2
 
-    monkeypatch.setattr("gpureport.measure.backends.nvidia.is_idle", idle)
+    monkeypatch.setattr("gpureport.measure.backends.sensors.is_idle", idle)
     began = backend.now()
     backend.rest(60.0)
     assert backend.now() - began < 30
     assert queried == [backend.device] * 3
-    monkeypatch.setattr("gpureport.measure.backends.nvidia.is_idle", lambda _: False)
+    monkeypatch.setattr("gpureport.measure.backends.sensors.is_idle", lambda _: False)
     began = backend.now()
     backend.rest(0.12)
     assert backend.now() - began >= 0.12

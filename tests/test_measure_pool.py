@@ -3,11 +3,10 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gpureport.measure.backends.protocol import AllocationError
-from gpureport.measure.pool import BufferPool
-from gpureport.workloads.model import Limits
+from gpureport.measure.buffers import BufferPool
+from gpureport.workloads.model import Buffer, Limits
 from tests.fake_backend import FakeBackend
 
 
@@ -15,7 +14,8 @@ def limits(most: float, buffer: float | None = None) -> Limits:
     return Limits(max_bytes=most, max_buffer_bytes=most if buffer is None else buffer, max_work_group=1)
 
 
-def nothing(_: str) -> None: ...
+def nothing(_: str, nbytes: int) -> Buffer:
+    return Buffer(nbytes)
 
 
 def test_a_buffer_that_is_large_enough_is_reused() -> None:
@@ -63,9 +63,9 @@ def test_contents_are_made_only_to_initialise_and_are_repeated() -> None:
     backend = FakeBackend()
     made: list[str] = []
 
-    def contents(name: str) -> NDArray[np.uint8]:
+    def contents(name: str, nbytes: int) -> Buffer:
         made.append(name)
-        return np.arange(3, dtype=np.uint8)
+        return Buffer(nbytes, np.arange(3, dtype=np.uint8))
 
     pool = BufferPool(backend, limits(10_000))
     identity = pool.acquire({"a": 7}, contents)["a"]

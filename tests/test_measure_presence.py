@@ -16,8 +16,7 @@ from gpureport.errors import DeviceError
 from gpureport.measure import presence
 from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.child import Child
-from gpureport.measure.presence import ChosenDevice, choose_working, find_devices, kernel_problems
-from gpureport.measure.selection import named
+from gpureport.measure.presence import ChosenDevice, choose_working, find_devices, kernel_problems, named
 from tests.fake_backend import PRESENT
 from tests.present import stand_in, working
 

@@ -16,9 +16,8 @@ from gpureport.measure.backends import pci
 from gpureport.measure.backends.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
 from gpureport.measure.backends.describe import describe, kind
 from gpureport.measure.limits import features, run_limits, sweep_budget_s
-from gpureport.measure.refinement import between
-from gpureport.measure.sampling import MAX_DISPATCHES, dispatches, is_narrow, sample_length_s
-from gpureport.measure.selection import choose
+from gpureport.measure.presence import choose
+from gpureport.measure.sampling import MAX_DISPATCHES, between, dispatches, is_narrow, sample_length_s
 from gpureport.observe.statistics import correlation_time, median_interval
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Dispatch, Local

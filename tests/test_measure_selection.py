@@ -4,7 +4,7 @@
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.measure.selection import choose, in_order
+from gpureport.measure.presence import choose, in_order
 from gpureport.spec.models import Kind, PresentDevice
 from tests.fake_backend import PRESENT
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.measure.verify import difference, verify
+from gpureport.measure.kernels import difference, verify
 from tests.fake_backend import CopyWorkload, FakeBackend
 
 

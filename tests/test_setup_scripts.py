@@ -21,8 +21,7 @@ from typing import Any
 import pytest
 
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
-from gpureport.measure.presence import Presence
-from gpureport.measure.selection import named
+from gpureport.measure.presence import Presence, named
 from tests.fake_backend import PRESENT
 
 ROOT = Path(__file__).parents[1]

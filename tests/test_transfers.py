@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gpureport.findings.whole_device import link_problem, link_under_load
-from gpureport.measure.backends.link import LiveLink, highest_in_sysfs, in_folder
 from gpureport.measure.backends.opencl import OpenCLBackend
+from gpureport.measure.backends.pci import LiveLink, highest_in_sysfs, in_folder
 from gpureport.measure.bench import Bench, Point
 from gpureport.observe.transfers import saturation_of_transfers
 from gpureport.predict.transfers import TO_DEVICE_LATENCY, link_bytes_per_s, transfer_time

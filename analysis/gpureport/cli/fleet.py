@@ -307,7 +307,7 @@ def measure_node(options: FleetNodeOptions) -> int:
     """Measure the devices of this node; return 1 if one failed."""
     from gpureport.fleet.node import COMPLETE, FAILED, devices_to_measure, measure_devices
     from gpureport.measure.presence import find_devices
-    from gpureport.measure.selection import choose
+    from gpureport.measure.presence import choose
 
     present = find_devices().devices
     names = options.devices

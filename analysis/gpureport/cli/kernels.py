@@ -12,7 +12,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.kernel_files import load_kernels
 from gpureport.kernel_files.draft import draft
-from gpureport.measure.checking import check_kernel
+from gpureport.measure.measurer import check_kernel
 from gpureport.measure.presence import choose_working
 
 _OCLGRIND = {

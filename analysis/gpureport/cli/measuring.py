@@ -18,10 +18,9 @@ from gpureport.cli.summary import print_advice, print_energy, print_findings, pr
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import PACKED, is_there
-from gpureport.measure.checking import refuse_faulty
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, longest_point_s, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.measurer import Measurer
+from gpureport.measure.measurer import Measurer, refuse_faulty
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
 from gpureport.records.report import (

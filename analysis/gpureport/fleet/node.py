@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpureport.measure.selection import in_order
+from gpureport.measure.presence import in_order
 from gpureport.records.report import FILE_NAME
 from gpureport.spec.models import PresentDevice
 

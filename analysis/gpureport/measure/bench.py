@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import cycle, islice
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId
-from gpureport.measure.compiling import program_options
-from gpureport.measure.draws import Draws
+from gpureport.measure.buffers import BufferPool, Draws
+from gpureport.measure.kernels import program_options
 from gpureport.measure.limits import features
-from gpureport.measure.pool import BufferPool
 from gpureport.records.keys import PointKey
 from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.workloads.model import Job, Limits, Transfer, Workload
@@ -82,7 +82,7 @@ class _Prepared:
     has_run: bool = False
 
     def batch(self, dispatches: int) -> list[LaunchId]:
-        return [self.cycle[i % len(self.cycle)] for i in range(dispatches)]
+        return list(islice(cycle(self.cycle), dispatches))
 
 
 class Bench:
@@ -108,16 +108,11 @@ class Bench:
         warm_up = prepared.cycle[-1:] if prepared.has_run else prepared.cycle
         seconds = self._backend.time((*prepared.before, *warm_up), prepared.batch(dispatches))
         prepared.has_run = True
-        point.counted = self._count(point, prepared)
+        if point.workload.counter is not None:
+            name, word = point.workload.counter
+            buffer = next(each for key, each in prepared.buffers.items() if key.startswith(name))
+            point.counted = int(self._backend.read(buffer, 4 * word + 4).view("uint32")[word])
         return seconds / dispatches
-
-    def _count(self, point: Point, prepared: _Prepared) -> int | None:
-        """Return what the kernel has counted so far; ``None`` if it does not count."""
-        if point.workload.counter is None:
-            return None
-        name, word = point.workload.counter
-        buffer = next(each for key, each in prepared.buffers.items() if key.startswith(name))
-        return int(self._backend.read(buffer, 4 * word + 4).view("uint32")[word])
 
     def trace(self, point: Point, dispatches: int) -> list[tuple[float, float]]:
         """Return start and duration of each of several successive dispatches, in device seconds after the first start.
@@ -142,9 +137,9 @@ class Bench:
         Raises:
             DeviceError: the point cannot be prepared.
         """
-        cycle = self._prepare(point).cycle
+        launches = self._prepare(point).cycle
         assert point.job is not None  # noqa: S101 - it was just prepared
-        launched = zip(cycle, point.job.dispatches, strict=True)
+        launched = zip(launches, point.job.dispatches, strict=True)
         return [self._backend.compilation(launch) for launch, each in launched if not isinstance(each, Transfer)]
 
     def _prepare(self, point: Point) -> _Prepared:
@@ -156,19 +151,18 @@ class Bench:
         options = program_options(point.workload, point.key.parameters, self._features)
         program = self._backend.build(point.workload.source, options)
         owner = f"{point.workload.name}: "  # workloads share no buffers
-        sizes = {owner + name: buffer.nbytes for name, buffer in job.buffers.items()}
-        places = {owner + name: buffer.place for name, buffer in job.buffers.items()}
         pooled = self._pool.acquire(
-            sizes, lambda name: with_contents().buffers[name.removeprefix(owner)].contents, places
+            {owner + name: buffer.nbytes for name, buffer in job.buffers.items()},
+            lambda name, nbytes: replace(with_contents().buffers[name.removeprefix(owner)], nbytes=nbytes),
         )
-        buffers = {name.removeprefix(owner): identity for name, identity in pooled.items()}
+        buffers = dict(zip(job.buffers, pooled.values(), strict=True))
         prepared = self._prepared.get(id(point))
         if prepared is None or prepared.buffers != buffers:
-            before, cycle = (
+            before, timed = (
                 tuple(self._backend.prepare(program, dispatch, buffers) for dispatch in dispatches)
                 for dispatches in (job.before, job.dispatches)
             )
-            prepared = self._prepared[id(point)] = _Prepared(buffers, before, cycle)
+            prepared = self._prepared[id(point)] = _Prepared(buffers, before, timed)
         return prepared
 
 

@@ -12,18 +12,20 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from threading import Thread
+from typing import Any
 
-from gpureport.errors import DeviceError, GpuReportError
+from gpureport.errors import DeviceError
 from gpureport.files import scratch_folder
 from gpureport.measure.backends.runtimes import Runtime
+from gpureport.measure.rounds import Progress
 from gpureport.memory import limit_remark
 
-Message = tuple[str, object]
+Message = tuple[str, Any]
 """``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last result, or
 ``refusal`` with an error. After the last two the process waits for the next request."""
 
@@ -47,7 +49,11 @@ class EndedError(DeviceError):
 
 
 class Child:
-    """The process of one runtime."""
+    """The process of one runtime.
+
+    Attributes:
+        doing: what it does, by its last progress message since the last request.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         """Start the process, which loads no other runtime. Its folder of temporary files is removed when it ends.
@@ -64,6 +70,7 @@ class Child:
         self._sending = Thread()
         self._printed = b""
         self._since_s = time.monotonic()
+        self.doing = ""
 
     def _start(self, runtime: Runtime, failed: ExitStack) -> None:
         scratch = failed.enter_context(scratch_folder())  # a process that is killed removes no files of its own
@@ -90,41 +97,48 @@ class Child:
         return self._connection.closed
 
     def send(self, name: str, *arguments: object) -> None:
-        """Send a request. If the process has ended or does not read it, :meth:`receive` raises the error."""
-        self._since_s = time.monotonic()
+        """Send a request. If the process has ended or does not read it, :meth:`answer` raises the error."""
+        self._since_s, self.doing = time.monotonic(), ""
         request = ForkingPickler.dumps((name, arguments))
-        self._sending = Thread(target=self._deliver, args=(request,), daemon=True)  # it may wait for the process
+
+        def deliver() -> None:
+            with suppress(OSError):
+                self._connection.send_bytes(request)
+
+        self._sending = Thread(target=deliver, daemon=True)  # it may wait for the process
         self._sending.start()
 
-    def _deliver(self, request: memoryview) -> None:
-        with suppress(OSError):
-            self._connection.send_bytes(request)
-
-    def answer(self, limit_s: float, on_message: Callable[[Message], object] | None = None) -> object:
-        """Return the answer to the oldest open request; *on_message* receives all messages before it.
-
-        Raises:
-            EndedError: the process ended, or sent nothing for *limit_s* seconds.
-            DeviceError: the request was refused.
-        """
-        while True:
-            kind, value = message = self.receive(limit_s)
-            if kind == "answer":
-                return value
-            if isinstance(value, GpuReportError):
-                raise value
-            if on_message is not None:
-                on_message(message)
-
-    def receive(self, limit_s: float) -> Message:
-        """Return the next message.
-
-        Time in which this process was suspended while it waited does not count.
+    def answer(self, limit_s: float, progress: Progress | None = None, items: list[Any] | None = None) -> Any:  # noqa: ANN401 - by request
+        """Return the answer to the oldest open request; *progress* and *items* receive what arrives before it.
 
         Raises:
             EndedError: the process ended, or was ended because it sent nothing for *limit_s* seconds: after the
                 request, after its last message or within a message.
+            DeviceError: the request was refused.
         """
+        while True:
+            kind, value = self._receive(limit_s)
+            if kind == "answer":
+                return value
+            if kind == "refusal":
+                raise value
+            if kind == "item" and items is not None:
+                items.append(value)
+            if kind == "progress":
+                self.doing = value[0]
+                if progress is not None:
+                    progress.advance(*value)
+
+    def arrived(self) -> Iterator[Any]:
+        """Yield the items that have arrived, without waiting for more."""
+        with suppress(EndedError):
+            while not self.ended and self._connection.poll():
+                kind, value = self._receive(0.0)
+                if kind == "item":
+                    yield value
+
+    def _receive(self, limit_s: float) -> Message:
+        """Return the next message. Time in which this process was suspended while it waited does not count."""
         if self.ended:
             raise EndedError("its driver process has ended", hung=False)
         left_s = max(limit_s - (time.monotonic() - self._since_s), min(_LEAST_WAIT_S, limit_s))
@@ -155,12 +169,6 @@ class Child:
         """Let a read fail with BlockingIOError if nothing arrives for *seconds*, e.g. the rest of a message."""
         whole, part = divmod(seconds, 1.0)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(whole), int(1e6 * part)))
-
-    def arrived(self) -> Iterator[Message]:
-        """Yield the messages that have arrived, without waiting for more."""
-        with suppress(EndedError):
-            while not self.ended and self._connection.poll():
-                yield self.receive(0.0)
 
     def _wait(self, seconds: float) -> None:
         """Wait for a message or output; keep the end of the output."""

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,12 @@ from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
-from gpureport.measure.energy import EnergyTask
-from gpureport.measure.measurer import Aftermath, LocalMeasurer
+from gpureport.measure.energy import Load
+from gpureport.measure.limits import SweepSettings
+from gpureport.measure.measurer import Aftermath, Compilations, LocalMeasurer
 from gpureport.measure.sweep import Task
 from gpureport.memory import limit_remark
 from gpureport.records.energy import Energy
-from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 
@@ -34,11 +35,14 @@ _QUIET_S = 0.1  # between two progress messages with the same label
 
 
 class DriverProcess:
-    """Executes requests: each public method but :meth:`serve` is one."""
+    """Executes requests: each public method but :meth:`serve` and :meth:`advance` is one."""
+
+    _measurer: LocalMeasurer
+    """Of the open device."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._measurer: LocalMeasurer | None = None
+        self._last: tuple[str, float] = "", 0.0
 
     def serve(self) -> None:
         """Answer requests until the other end closes the connection."""
@@ -46,9 +50,20 @@ class DriverProcess:
             while True:
                 name, arguments = self._connection.recv()
                 try:
-                    self._connection.send(("answer", getattr(self, name)(*arguments)))
+                    self._send("answer", getattr(self, name)(*arguments))
                 except GpuReportError as error:
-                    self._connection.send(("refusal", error))
+                    self._send("refusal", error)
+
+    def _send(self, kind: str, value: Any) -> None:  # noqa: ANN401 - see Message
+        self._connection.send((kind, value))
+
+    def advance(self, label: str, done: float) -> None:
+        """Send the progress, unless a message with the same label was sent less than 0.1 s ago."""
+        last_label, at_s = self._last
+        now_s = time.monotonic()
+        if label != last_label or now_s - at_s >= _QUIET_S:
+            self._last = label, now_s
+            self._send("progress", (label, done))
 
     def devices(self) -> tuple[PresentDevice, ...]:
         """Return the devices of the runtime.
@@ -78,48 +93,27 @@ class DriverProcess:
             raise DeviceError(problem)
         self._measurer = LocalMeasurer(backend, began_s).__enter__()
 
-    @property
-    def _opened(self) -> LocalMeasurer:
-        assert self._measurer is not None, "no device was opened"  # noqa: S101 - the other end's fault
-        return self._measurer
-
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
         """Start builds."""
-        self._opened.build_ahead(requests)
+        self._measurer.build_ahead(requests)
 
-    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
+    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         """Return the compiler's facts about sweeps; send a progress message for each sweep."""
-        found: dict[str, tuple[Compilation | None, ...]] = {}
+        found: Compilations = {}
         for sweep in sweeps:
-            self._connection.send(("progress", (f"{workload.name}: building kernels", 0.0)))
-            found |= self._opened.compiled(workload, [sweep])
+            self._send("progress", (f"{workload.name}: building kernels", 0.0))
+            found = {**found, **self._measurer.compiled(workload, [sweep])}
         return found
 
     def measure(self, task: Task) -> Aftermath:
         """Send the measurement of each sweep when it ends; return the state afterwards."""
-        for measurement in self._opened.measure(task, _Messages(self._connection)):
-            self._connection.send(("item", measurement))
-        return self._opened.aftermath()
+        for measurement in self._measurer.measure(task, self):
+            self._send("item", measurement)
+        return self._measurer.aftermath()
 
-    def energy(self, task: EnergyTask) -> Energy:
+    def energy(self, loads: Sequence[Load], settings: SweepSettings) -> Energy:
         """Read power and energy while kernels run; send progress messages."""
-        return self._opened.energy(task, _Messages(self._connection))
-
-
-class _Messages:
-    """Sends progress as messages, at a limited rate."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._last: tuple[str, float] = "", 0.0
-
-    def advance(self, label: str, done: float) -> None:
-        """Send the progress, unless a message with the same label was sent less than 0.1 s ago."""
-        last_label, at_s = self._last
-        now_s = time.monotonic()
-        if label != last_label or now_s - at_s >= _QUIET_S:
-            self._last = label, now_s
-            self._connection.send(("progress", (label, done)))
+        return self._measurer.energy(loads, settings, self)
 
 
 def _loading_error() -> str | None:

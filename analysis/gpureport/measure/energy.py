@@ -1,20 +1,23 @@
 """Power and energy: a kernel runs back to back for half a second or more, while a thread reads the sensors."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from threading import Event, Thread
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.protocol import Backend, PowerSensor
+from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.bench import Bench, Point
-from gpureport.measure.conditions.power import PowerSensor, sensor_of
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress
+from gpureport.measure.watch import repeated
 from gpureport.records.energy import IDLE, Energy, PowerLoad, PowerReading
 from gpureport.records.keys import PointKey
+from gpureport.spec.models import Device
+from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Limits, Workload
 
 LOAD_S = 0.75
@@ -24,6 +27,9 @@ _SETTLED = 0.2
 _PERIOD_S = 0.02
 _BATCH_S = 0.05
 _MOST_DISPATCHES = 200
+_MOST_BYTES = 2.0**30
+_SOME = 0.5
+"""Working set / capacity of a cache that certainly serves it."""
 
 
 @dataclass(frozen=True)
@@ -45,60 +51,81 @@ class Load:
     factor: float = 1.0
 
 
-@dataclass(frozen=True)
-class EnergyTask:
-    """The loads of a run, after an idle phase."""
+def power_loads(device: Device, limits: Limits) -> Iterator[Load]:
+    """Yield the loads for a device: those of its memory, its caches and its arithmetic, and cell updates."""
+    named = {workload.name: workload for workload in all_workloads()}
+    read, rate, life = (named[name] for name in ("memory/read", "instructions/rate", "game_of_life/packed64"))
+    yield Load("memory read", read, _largest(read, device, limits), "B")
+    for cache in reversed(device.caches):
+        workload = read if cache.scope == "device" else named["memory/read_private"]
+        point = _within(workload, device, limits, _SOME * cache.capacity_bytes)
+        if point is not None:
+            yield Load(f"{cache.name} read", workload, point, "B")
+    for sweep in rate.sweeps(device, limits):
+        for point in (rate.point(parameters, sweep) for parameters in sweep.points):
+            if point.label == "fp32":
+                yield Load("fp32 FMA", rate, point, "FLOP", 2.0)
+    yield Load("Game of Life", life, _largest(life, device, limits), "cells")
 
-    loads: Sequence[Load]
-    limits: Limits
-    seed: int = 0
-    load_s: float = LOAD_S
+
+def _by_size(workload: Workload, device: Device, limits: Limits) -> Iterator[PointKey]:
+    for sweep in workload.sweeps(device, limits):
+        if sweep.axis.quantity == "working_set" and not sweep.frames:
+            yield from (workload.point(parameters, sweep) for parameters in sweep.points)
 
 
-def measure_energy(backend: Backend, task: EnergyTask, progress: Progress) -> Energy:
+def _largest(workload: Workload, device: Device, limits: Limits) -> PointKey:
+    every = list(_by_size(workload, device, limits))
+    points = [point for point in every if point.working_set_bytes <= _MOST_BYTES] or every
+    return max(points, key=lambda point: point.working_set_bytes)
+
+
+def _within(workload: Workload, device: Device, limits: Limits, size_bytes: float) -> PointKey | None:
+    """Return the largest point within a size that uses all compute units; ``None`` if no sweep has one."""
+    units = device.compute_units
+    points = (point for point in _by_size(workload, device, limits) if point.working_set_bytes <= size_bytes)
+    whole = [point for point in points if point.parameters.get("groups", units) >= units]
+    return max(whole, key=lambda point: point.working_set_bytes, default=None)
+
+
+def measure_energy(backend: Backend, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
     """Measure the power of the idle device, then of each load; empty with the reason if there is no sensor."""
     with ExitStack() as stack:
-        sensor = sensor_of(backend.device, stack)
+        sensor = power_sensor(backend.device, stack)
         if isinstance(sensor, str):
             return Energy(missing=sensor)
-        return _measured(backend, task, sensor, progress)
+        began = time.monotonic()
+        progress.advance("power: idle", 0.0)
+        power = _Power(sensor, began)
+        with repeated(power.read, _PERIOD_S):
+            time.sleep(LOAD_S)
+        measured = [PowerLoad(name=IDLE, duration_s=LOAD_S, **power.fields())]
+        for number, load in enumerate(loads):
+            progress.advance(f"power: {load.name}", number / len(loads))
+            measured.append(_loaded(backend, load, settings, _Power(sensor, began)))
+        known = any(load.power_w for load in measured)
+        missing = "" if known else f"{sensor.name} reports neither power nor energy of this device."
+        return Energy(
+            sensor=sensor.name, scope=sensor.scope, missing=missing, limit_w=sensor.limit_w(), loads=tuple(measured)
+        )
 
 
-def _measured(backend: Backend, task: EnergyTask, sensor: PowerSensor, progress: Progress) -> Energy:
-    began = time.monotonic()
-    progress.advance("power: idle", 0.0)
-    loads = [_idle(sensor, task.load_s, began)]
-    for number, load in enumerate(task.loads):
-        progress.advance(f"power: {load.name}", number / len(task.loads))
-        bench = Bench(backend, task.limits)
-        try:
-            loads.append(_loaded(bench, load, task, sensor, began))
-        except DeviceError as error:
-            loads.append(PowerLoad(name=load.name, workload=load.workload.name, skipped=str(error)))
-        finally:
-            backend.clear()
-    known = any(load.power_w for load in loads)
-    missing = "" if known else f"{sensor.name} reports neither power nor energy of this device."
-    return Energy(sensor=sensor.name, scope=sensor.scope, missing=missing, limit_w=sensor.limit_w(), loads=tuple(loads))
-
-
-def _idle(sensor: PowerSensor, load_s: float, began: float) -> PowerLoad:
-    with _watching(sensor, began) as watched:
-        time.sleep(load_s)
-    return PowerLoad(name=IDLE, duration_s=load_s, **watched.power())
-
-
-def _loaded(bench: Bench, load: Load, task: EnergyTask, sensor: PowerSensor, began: float) -> PowerLoad:
-    point = Point(load.workload, load.point, task.seed)
-    seconds = bench.run(point, 1)  # builds the kernel, initialises buffers, and sizes the batches
-    batch = max(1, min(_MOST_DISPATCHES, round(_BATCH_S / max(seconds, 1e-9))))
-    batch = -(-batch // bench.cycle_length(point)) * bench.cycle_length(point)
-    dispatches, start = 0, time.monotonic()
-    with _watching(sensor, began) as watched:
-        while time.monotonic() - start < task.load_s:
-            bench.run(point, batch)
-            dispatches += batch + 1  # each batch is preceded by one untimed dispatch
-        duration_s = time.monotonic() - start
+def _loaded(backend: Backend, load: Load, settings: SweepSettings, power: "_Power") -> PowerLoad:
+    bench, point = Bench(backend, settings.limits), Point(load.workload, load.point, settings.seed)
+    try:
+        seconds = bench.run(point, 1)  # builds the kernel, initialises buffers, and sizes the batches
+        batch = max(1, min(_MOST_DISPATCHES, round(_BATCH_S / max(seconds, 1e-9))))
+        batch = -(-batch // bench.cycle_length(point)) * bench.cycle_length(point)
+        dispatches, start = 0, time.monotonic()
+        with repeated(power.read, _PERIOD_S):
+            while time.monotonic() - start < LOAD_S:
+                bench.run(point, batch)
+                dispatches += batch + 1  # each batch is preceded by one untimed dispatch
+            duration_s = time.monotonic() - start
+    except DeviceError as error:
+        return PowerLoad(name=load.name, workload=load.workload.name, skipped=str(error))
+    finally:
+        backend.clear()
     return PowerLoad(
         name=load.name,
         workload=load.workload.name,
@@ -106,23 +133,31 @@ def _loaded(bench: Bench, load: Load, task: EnergyTask, sensor: PowerSensor, beg
         unit=load.unit,
         work=dispatches * load.point.work * load.factor,
         duration_s=duration_s,
-        **watched.power(),
+        **power.fields(),
     )
 
 
-@dataclass
-class _Watched:
+class _Power:
     """Readings of one load: the state, and the energy counter with the time at which it was read."""
 
-    readings: list[PowerReading] = field(default_factory=list)
-    counted: list[tuple[float, float]] = field(default_factory=list)
+    def __init__(self, sensor: PowerSensor, began: float) -> None:
+        self._sensor, self._began = sensor, began
+        self._readings: list[PowerReading] = []
+        self._counted: list[tuple[float, float]] = []
 
-    def power(self) -> dict[str, object]:
+    def read(self) -> None:
+        at_s = time.monotonic() - self._began
+        if (energy_j := self._sensor.energy_j()) is not None:
+            self._counted.append((at_s, energy_j))
+        if state := self._sensor.state():
+            self._readings.append(PowerReading.model_validate({"at_s": at_s, **state}))
+
+    def fields(self) -> dict[str, object]:
         """Return power, how it was found, and the readings."""
-        by_counter = counter_power_w(self.counted)
-        known = [reading.power_w for reading in self.readings if reading.power_w]
+        by_counter = counter_power_w(self._counted)
+        known = [reading.power_w for reading in self._readings if reading.power_w]
         power_w = by_counter or (median(known[len(known) // 2 :]) if known else None)
-        return {"power_w": power_w, "by_counter": by_counter is not None, "readings": tuple(self.readings)}
+        return {"power_w": power_w, "by_counter": by_counter is not None, "readings": tuple(self._readings)}
 
 
 def counter_power_w(counted: Sequence[tuple[float, float]]) -> float | None:
@@ -142,27 +177,3 @@ def counter_power_w(counted: Sequence[tuple[float, float]]) -> float | None:
         return None
     (start_s, start_j), (end_s, end_j) = changes[0], changes[-1]
     return (end_j - start_j) / (end_s - start_s)
-
-
-@contextmanager
-def _watching(sensor: PowerSensor, began: float) -> Iterator[_Watched]:
-    """Read the sensor in a thread until the end of the context."""
-    watched, end = _Watched(), Event()
-    thread = Thread(target=_read, args=(sensor, watched, end.wait, began), name="power", daemon=True)
-    thread.start()
-    try:
-        yield watched
-    finally:
-        end.set()
-        thread.join(1.0)
-
-
-def _read(sensor: PowerSensor, watched: _Watched, ended: Callable[[float], bool], began: float) -> None:
-    while True:
-        at_s = time.monotonic() - began
-        if (energy_j := sensor.energy_j()) is not None:
-            watched.counted.append((at_s, energy_j))
-        if state := sensor.state():
-            watched.readings.append(PowerReading.model_validate({"at_s": at_s, **state}))
-        if ended(_PERIOD_S):
-            return

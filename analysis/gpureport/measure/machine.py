@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gpureport.errors import DeviceError
-from gpureport.measure.backends import nvidia
-from gpureport.measure.backends.main_memory import CGROUP, cgroup_limit_bytes, free_bytes
-from gpureport.measure.conditions.processor import usable_cores
+from gpureport.measure.backends import sensors
+from gpureport.measure.backends.processor import CGROUP, cgroup_limit_bytes, usable_cores
 from gpureport.memory import limit_remark
 from gpureport.spec.host import read_host
 from gpureport.spec.models import PresentDevice
@@ -52,13 +51,9 @@ def free_memory_bytes(device: PresentDevice) -> float:
     Raises:
         DeviceError: the limit of this process's memory leaves nothing for buffers.
     """
-    free: float | None
-    if device.is_cpu:
-        free = free_bytes()
-        if free <= 0:
-            raise DeviceError(f"no memory is free for measuring{limit_remark()}")
-    else:
-        free = nvidia.free_memory_bytes(device)
+    free = sensors.free_memory_bytes(device)
+    if device.is_cpu and free is not None and free <= 0:
+        raise DeviceError(f"no memory is free for measuring{limit_remark()}")
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
 
 

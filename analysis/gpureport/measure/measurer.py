@@ -1,21 +1,29 @@
 """Measuring the workloads of a run on one device: in this process, or in a separate one (:mod:`~.remote`)."""
 # ruff: noqa: D102 - the methods are those of the protocol
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
-from gpureport.measure.backends import nvidia
-from gpureport.measure.backends.protocol import Backend
-from gpureport.measure.compiling import compile_sweep
-from gpureport.measure.conditions import Watch
-from gpureport.measure.energy import EnergyTask, measure_energy
+from gpureport.errors import InputError
+from gpureport.measure.backends import sensors
+from gpureport.measure.backends.protocol import Backend, State
+from gpureport.measure.energy import Load, measure_energy
+from gpureport.measure.kernels import compile_sweep
+from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task, measure_workload
+from gpureport.measure.watch import Watch
 from gpureport.records.energy import Energy
 from gpureport.records.measurement import Compilation, Measurement, Reading
-from gpureport.spec.models import PresentDevice
-from gpureport.workloads.model import Sweep, Workload
+from gpureport.spec.models import Device, PresentDevice
+from gpureport.workloads.grid import WORKING_SET
+from gpureport.workloads.model import Limits, Sweep, Workload
+
+Compilations = Mapping[str, tuple[Compilation | None, ...]]
+"""By sweep, the compiler's facts about each point's first kernel; see :func:`~.compile_sweep`."""
+_NOTHING = Sweep("check", WORKING_SET, (), "check")
+_CHECKING = SweepSettings(Limits(2.0**30, 2.0**30, 2**10, quick=True))
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Aftermath:
     """
 
     readings: tuple[Reading, ...] = ()
-    state: nvidia.State = field(default_factory=nvidia.State)
+    state: State = field(default_factory=State)
     took_s: float = 0.0
 
 
@@ -50,7 +58,10 @@ class Measured:
 
 
 class Measurer(Protocol):
-    """One open device. A context manager, which closes it."""
+    """One open device. A context manager, which closes it.
+
+    If the device was lost, ``compiled``, ``start``, ``energy`` and ``reopen`` raise DeviceError.
+    """
 
     @property
     def device(self) -> PresentDevice:
@@ -62,21 +73,11 @@ class Measurer(Protocol):
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
         """Start builds of (source, options), where that saves time."""
 
-    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
-        """Return, by sweep, the compiler's facts about each point's first kernel; see :func:`~.compile_sweep`.
-
-        On a CPU, the smallest points run once.
-
-        Raises:
-            DeviceError: the device was lost.
-        """
+    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
+        """Build the kernels of sweeps; on a CPU, the smallest points run once."""
 
     def start(self, task: Task) -> None:
-        """Begin to measure a workload.
-
-        Raises:
-            DeviceError: the device was lost.
-        """
+        """Begin to measure a workload."""
 
     def finish(self, progress: Progress) -> Measured:
         """Wait for the end of the started task; *progress* receives every sample."""
@@ -84,19 +85,11 @@ class Measurer(Protocol):
     def so_far(self) -> Measured:
         """Return the completed sweeps of the started task, without waiting and without readings."""
 
-    def energy(self, task: EnergyTask, progress: Progress) -> Energy:
-        """Read power and energy while kernels run.
-
-        Raises:
-            DeviceError: the device was lost.
-        """
+    def energy(self, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
+        """Read power and energy while kernels run."""
 
     def reopen(self) -> None:
-        """Close the device and open it again, as another run would find it.
-
-        Raises:
-            DeviceError: it can no longer be opened, or no longer runs kernels.
-        """
+        """Close the device and open it again, as another run would find it."""
 
     def __enter__(self) -> Self:
         """Begin to watch the device."""
@@ -133,11 +126,11 @@ class LocalMeasurer:
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
         self._backend.build_ahead(requests)
 
-    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
+    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         return {sweep.name: compile_sweep(self._backend, workload, sweep) for sweep in sweeps}
 
-    def energy(self, task: EnergyTask, progress: Progress) -> Energy:
-        return measure_energy(self._backend, task, progress)
+    def energy(self, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
+        return measure_energy(self._backend, loads, settings, progress)
 
     def reopen(self) -> None:
         """Leave the device open."""
@@ -147,8 +140,7 @@ class LocalMeasurer:
 
     def finish(self, progress: Progress) -> Measured:
         assert self._task is not None, "nothing was started"  # noqa: S101 - the caller's fault
-        for each in self.measure(self._task, progress):
-            self._done.append(each)  # one by one: an interrupted run saves those that are complete
+        self._done += self.measure(self._task, progress)  # one by one: an interrupted run saves those that are complete
         return Measured(tuple(self._done), self.aftermath())
 
     def so_far(self) -> Measured:
@@ -164,4 +156,36 @@ class LocalMeasurer:
 
     def aftermath(self) -> Aftermath:
         """Return the readings since the last call, and the device's state now."""
-        return Aftermath(self._watch.taken(), nvidia.state(self.device), self.now() - self._began_s)
+        return Aftermath(self._watch.taken(), sensors.state(self.device), self.now() - self._began_s)
+
+
+def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> str | None:
+    """Build and verify a workload on an open device; return why it cannot be measured, or ``None``.
+
+    Wrong results have the place of the expected ones in front.
+
+    Raises:
+        DeviceError: the device was lost.
+    """
+    measurer.start(Task(workload, [_NOTHING], _CHECKING))
+    (checked,) = measurer.finish(progress).measurements
+    wrong = checked.verification is not None and not checked.verification.passed
+    missing = checked.verification is None
+    place = workload.place if wrong and workload.place else workload.title
+    return f"{place}: {checked.skipped}" if checked.failed or wrong or missing else None
+
+
+def refuse_faulty(
+    measurer: Measurer, workloads: Iterable[Workload], device: Device, limits: Limits, progress: Progress
+) -> None:
+    """Check whether workloads fit a device, and each of them as :func:`check_kernel` does.
+
+    Raises:
+        InputError: one does not fit within the *limits* of *device*, does not build, cannot be launched, or gives wrong
+            results.
+        DeviceError: the device was lost.
+    """
+    for workload in workloads:
+        workload.sweeps(device, limits)
+        if problem := check_kernel(measurer, workload, progress):
+            raise InputError(problem)

@@ -1,4 +1,4 @@
-"""Which OpenCL devices are present, and which of them run kernels.
+"""Which OpenCL devices are present, which of them run kernels, and which one a command uses.
 
 Each runtime is queried in a separate process (:class:`~.child.Child`), so that a driver may hang or crash.
 """
@@ -6,15 +6,22 @@ Each runtime is queried in a separate process (:class:`~.child.Child`), so that 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import cast
+from itertools import chain
 
 from gpureport.errors import DeviceError, GpuReportError, InputError
-from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, Runtime, RuntimeDevice, installed_runtimes
+from gpureport.measure.backends.runtimes import (
+    ANSWER_LIMIT_S,
+    Runtime,
+    RuntimeDevice,
+    installed_runtimes,
+    is_simulator,
+    preference,
+)
 from gpureport.measure.child import Child
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.remote import RemoteMeasurer
-from gpureport.measure.selection import choose, in_order, named
 from gpureport.spec.models import PresentDevice
+from gpureport.text import quoted
 
 _CPU_RUNTIMES = "Debian's and Ubuntu's package pocl-opencl-icd, or on x86-64 Intel's intel-opencl-rt from PyPI"
 _NOTHING_INSTALLED = (
@@ -89,7 +96,7 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
         try:
             if runtime.problem:
                 raise DeviceError(runtime.problem)
-            devices = cast("Sequence[PresentDevice]", children[runtime].answer(ANSWER_LIMIT_S))
+            devices: Sequence[PresentDevice] = children[runtime].answer(ANSWER_LIMIT_S)
         except DeviceError as error:
             failures.append(f"{runtime}: {error}")
             continue
@@ -104,25 +111,24 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
             f"OpenCL runtimes are installed, but none lists a device; {reasons}; "
             f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
         )
-    candidates = [each for candidates in found.values() for each in candidates]
-    numbered = [each.device.model_copy(update={"index": index}) for index, each in enumerate(candidates)]
-    placed = (replace(each, device=device) for each, device in zip(candidates, numbered, strict=True))
-    return Presence(tuple(placed), tuple(failures), children)
+    candidates = (
+        replace(each, device=each.device.model_copy(update={"index": index}))
+        for index, each in enumerate(chain.from_iterable(found.values()))
+    )
+    return Presence(tuple(candidates), tuple(failures), children)
 
 
 def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ...]:
     """Return for each device why it runs no kernel; ``None``: it built and ran one, with correct results."""
-    opening = [RemoteMeasurer(each) for each in candidates]
-    return tuple(_problem(each) for each in opening)
-
-
-def _problem(opening: RemoteMeasurer) -> str | None:
-    with opening:
-        try:
-            opening.opened(ANSWER_LIMIT_S)
-        except DeviceError as error:
-            return str(error)
-    return None
+    problems: list[str | None] = []
+    for opening in [RemoteMeasurer(each) for each in candidates]:  # all at the same time
+        with opening:
+            try:
+                opening.opened(ANSWER_LIMIT_S)
+                problems.append(None)
+            except DeviceError as error:
+                problems.append(str(error))
+    return tuple(problems)
 
 
 def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
@@ -136,7 +142,7 @@ def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
 
 
 def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevice:
-    """Return the device that *text* selects, as :func:`~.selection.choose`, if it runs kernels.
+    """Return the device that *text* selects, as :func:`choose`, if it runs kernels.
 
     ``auto`` skips devices that run no kernels. It selects *again*, the device of an earlier run, if that is present.
 
@@ -198,3 +204,54 @@ def remedy(device: PresentDevice) -> str:
     if not device.is_cpu:
         return "install its current driver, or select another device with --device"
     return f"install another OpenCL runtime for the CPU: {_CPU_RUNTIMES}"
+
+
+def choose(devices: Sequence[PresentDevice], text: str) -> PresentDevice:
+    """Return the device that *text* selects.
+
+    Args:
+        devices: those that are present.
+        text: ``auto`` (GPU before accelerator before CPU, then the larger units x clock, or the better runtime of a
+            CPU; never a simulator), an index, or a part of the device's or platform's name, in any case.
+
+    Raises:
+        InputError: no device or several devices match.
+    """
+    if text == "auto":
+        return in_order(devices)[0]
+    if not text.strip():
+        raise InputError(f"--device: no device given; {_usage(devices)}")
+    if text.isdecimal():
+        matches = [device for device in devices if device.index == int(text)]
+    else:
+        names = [f"{each.name}\0{each.platform}\0{each.platform_version}".casefold() for each in devices]
+        matches = [each for each, own in zip(devices, names, strict=True) if text.casefold() in own]
+    if len(matches) == 1:
+        return matches[0]
+    problem = "matches several devices" if matches else "matches no device"
+    raise InputError(f"--device: {quoted(text)} {problem}; {_usage(devices)}")
+
+
+def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
+    """Return the devices that ``auto`` may select, the best first.
+
+    Raises:
+        InputError: all are simulators.
+    """
+    real = [device for device in devices if not is_simulator(device)]
+    if not real:
+        raise InputError(f"--device: 'auto' selects no simulator or emulator; select one of: {_listing(devices)}")
+    return sorted(real, key=preference)
+
+
+def named(device: PresentDevice) -> str:
+    """Return the names of a device and its runtime."""
+    return f"{device.name} ({device.runtime})"
+
+
+def _listing(devices: Sequence[PresentDevice]) -> str:
+    return ", ".join(f"{device.index} = {named(device)}" for device in devices) or "(none)"
+
+
+def _usage(devices: Sequence[PresentDevice]) -> str:
+    return f"use 'auto', an index, or a part of one name of: {_listing(devices)}"

@@ -4,19 +4,22 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
-from gpureport.measure.child import Child, EndedError, Message
-from gpureport.measure.energy import EnergyTask
-from gpureport.measure.measurer import Aftermath, Measured
+from gpureport.measure.child import Child, EndedError
+from gpureport.measure.energy import Load
+from gpureport.measure.limits import SweepSettings
+from gpureport.measure.measurer import Aftermath, Compilations, Measured
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task, unmeasured
 from gpureport.records.energy import Energy
-from gpureport.records.measurement import Compilation, Measurement
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Sweep, Workload
+
+if TYPE_CHECKING:
+    from gpureport.records.measurement import Measurement
 
 SILENCE_LIMIT_S = 60.0
 """Longest time between two messages of the process, seconds: twelve times the longest permitted sample, to allow for
@@ -24,7 +27,7 @@ compiling, initialising gigabytes and a busy machine."""
 
 
 class RemoteMeasurer:
-    """Measures in a separate process, while this one may do other work."""
+    """Measures in a separate process, which watches the device by itself, while this one may do other work."""
 
     def __init__(self, candidate: RuntimeDevice, child: Child | None = None) -> None:
         """Begin to open a device in a process, a new one or *child*, and to run a test kernel on it.
@@ -64,13 +67,19 @@ class RemoteMeasurer:
         self._replace()
 
     def _replace(self) -> None:
-        """Open the device again, in a new process."""
         self._child.end()
         self._child = self._begin()
         self.opened()
 
+    def _send(self, name: str, *arguments: object) -> None:
+        """Send a request to the process, or to a new one if it has ended or a kernel failed in it."""
+        if self._child.ended or self._suspect:
+            self._building_ahead = self._suspect = False
+            self._replace()
+        self._child.send(name, *arguments)
+
     def __enter__(self) -> Self:
-        return self  # the process watches its device by itself
+        return self
 
     def __exit__(self, *error: object) -> None:
         self._child.end()
@@ -90,89 +99,49 @@ class RemoteMeasurer:
         except EndedError as error:
             self._endings.append(f"{error} (before the first workload)")
 
-    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> dict[str, tuple[Compilation | None, ...]]:
+    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         """Build in the process, and run once on a CPU; if the process ends, no facts are known."""
-        self._restore()
-        self._child.send("compiled", workload, tuple(sweeps))
+        self._send("compiled", workload, tuple(sweeps))
         try:
-            answer = self._child.answer(SILENCE_LIMIT_S)
+            return cast("Compilations", self._child.answer(SILENCE_LIMIT_S))
         except EndedError as error:
             self._endings.append(f"{error} (while building kernels of {workload.name})")
             return {sweep.name: (None,) * len(sweep.points) for sweep in sweeps}
-        return cast("dict[str, tuple[Compilation | None, ...]]", answer)
 
-    def energy(self, task: EnergyTask, progress: Progress) -> Energy:
+    def energy(self, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
         """Read power in the process; if it ends, there are no readings."""
-        self._restore()
-        self._child.send("energy", task)
-
+        self._send("energy", loads, settings)
         try:
-            return cast("Energy", self._child.answer(SILENCE_LIMIT_S, lambda message: _advance(progress, message)))
+            return cast("Energy", self._child.answer(SILENCE_LIMIT_S, progress))
         except EndedError as error:
             return Energy(missing=f"The driver process ended while power was read: {error}.")
 
-    def _restore(self) -> None:
-        if self._child.ended or self._suspect:
-            self._building_ahead = self._suspect = False
-            self._replace()
-
     def start(self, task: Task) -> None:
-        """Begin in the process, or in a new one if it has ended or a kernel failed in it."""
         self._task, self._done = task, []
-        self._send(task)
-
-    def _send(self, task: Task) -> None:
-        self._restore()
-        self._child.send("measure", task)
+        self._send("measure", task)
 
     def finish(self, progress: Progress) -> Measured:
         """Wait for the process. If it ends, the remaining sweeps are skipped with the reason."""
-        task, label = self._task, ""
+        task = self._task
         assert task is not None, "nothing was started"  # noqa: S101 - the caller's fault
-
-        def on_message(message: Message) -> None:
-            nonlocal label
-            kind, value = message
-            if kind == "item":
-                self._done.append(cast("Measurement", value))
-            else:
-                label = _advance(progress, message)
-
         try:
-            aftermath = cast("Aftermath", self._child.answer(SILENCE_LIMIT_S, on_message))
+            aftermath = self._child.answer(SILENCE_LIMIT_S, progress, self._done)
         except DeviceError as error:
-            self._suspect = True
-            reason = f"{error} (while measuring {label or task.workload.name})"
+            self._suspect, aftermath = True, Aftermath()
+            reason = f"{error} (while measuring {self._child.doing or task.workload.name})"
             if self._building_ahead and isinstance(error, EndedError) and not error.hung:
-                return self._retry(task, reason, progress)
-            return self._lost(task, reason)
-        self._suspect = any(measurement.failed for measurement in self._done)
-        return self._measured(self._done, aftermath)
+                self._endings.append(reason)
+                try:  # another workload's build ahead may have caused the crash: continue without any
+                    self._send("measure", replace(task, sweeps=task.sweeps[len(self._done) :]))
+                    return self.finish(progress)
+                except DeviceError as lost:
+                    reason = str(lost)
+            self._done += [unmeasured(task.workload, sweep, reason) for sweep in task.sweeps[len(self._done) :]]
+        else:
+            self._suspect = any(measurement.failed for measurement in self._done)
+        endings, self._endings = self._endings, []
+        return Measured(tuple(self._done), aftermath, "; ".join(endings))
 
     def so_far(self) -> Measured:
-        self._done += [cast("Measurement", value) for kind, value in self._child.arrived() if kind == "item"]
+        self._done += self._child.arrived()
         return Measured(tuple(self._done), restarted="; ".join(self._endings))
-
-    def _retry(self, task: Task, reason: str, progress: Progress) -> Measured:
-        """Continue without builds ahead: another workload's build may have caused the crash."""
-        self._endings.append(reason)
-        try:
-            self._send(replace(task, sweeps=task.sweeps[len(self._done) :]))
-        except DeviceError as error:
-            return self._lost(task, str(error))
-        return self.finish(progress)
-
-    def _lost(self, task: Task, reason: str) -> Measured:
-        lost = (unmeasured(task.workload, sweep, reason) for sweep in task.sweeps[len(self._done) :])
-        return self._measured([*self._done, *lost], Aftermath())
-
-    def _measured(self, measurements: Sequence[Measurement], aftermath: Aftermath) -> Measured:
-        endings, self._endings = self._endings, []
-        return Measured(tuple(measurements), aftermath, "; ".join(endings))
-
-
-def _advance(progress: Progress, message: Message) -> str:
-    """Report the progress in a message; return its label."""
-    label, share = cast("tuple[str, float]", message[1])
-    progress.advance(label, share)
-    return label

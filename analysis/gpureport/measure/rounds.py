@@ -11,7 +11,6 @@ from gpureport.measure import sampling
 from gpureport.measure.backends.protocol import Backend, LaunchError
 from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.refinement import between
 from gpureport.observe.disturbance import Spans, overlapping, undisturbed
 from gpureport.observe.statistics import drifts
 from gpureport.units import format_time
@@ -93,7 +92,7 @@ class Rounds:
         until = self._elapsed() + _REFINING * self._settings.budget_s
         while remaining and self._elapsed() < until:
             times = [point.s_per_work for point in points]
-            bends = between([point.key.x for point in points], times, remaining)
+            bends = sampling.between([point.key.x for point in points], times, remaining)
             left_s = until - self._elapsed()
             more = [points[index] for index in bends if self._with_set_up_s(points[index]) < left_s]
             if not more:

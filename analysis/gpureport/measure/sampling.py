@@ -1,4 +1,4 @@
-"""Number of dispatches of a sample, and of samples of a point. Pure."""
+"""How points are sampled: dispatches of a sample, samples of a point, and which points are added. Pure."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -12,6 +12,8 @@ MAX_DISPATCHES = 500
 
 _MULTIPLE = 20.0
 _SHORTEST_SAMPLE_S = 200e-6
+BEND = 0.04
+"""A gap between points is divided if the curve may deviate by more than this (in log) from the straight line across."""
 
 
 def sample_length_s(tick_s: float, launch_cost_s: float) -> float:
@@ -40,3 +42,26 @@ def is_narrow(samples: Sequence[float], width: float = 0.01) -> bool:
         return False
     found = median_interval(np.array(samples))
     return found.low is not None and found.high is not None and (found.high - found.low) / 2 <= width * found.value
+
+
+def between(positions: Sequence[float], times: Sequence[float | None], most: int) -> list[int]:
+    """Return the indices of the points to measure next, the most informative first.
+
+    The deviation from the line across a gap is estimated from the difference between its slope and the slopes of the
+    neighbouring gaps.
+
+    Args:
+        positions: of all points of the sweep on its axis, ascending, shape (n,).
+        times: seconds per unit of work, ``None`` for points that were not measured, shape (n,).
+        most: largest number of indices.
+    """
+    known = [index for index, time in enumerate(times) if time is not None]
+    widths = np.diff(np.log([positions[index] for index in known]))
+    steps = np.diff(np.log([time for time in times if time is not None]))
+    changes = np.pad(np.abs(np.diff(steps / widths)), 1)  # of the slope, at both ends of each gap
+    deviations = np.maximum(changes[:-1], changes[1:]) * widths / 2
+    # A jump also changes the slope difference of its neighbours: the gap with the jump comes first.
+    scores = deviations + np.abs(steps) / 4
+    order = np.argsort(-scores, kind="stable").tolist()
+    bent = [gap for gap in order if known[gap + 1] - known[gap] > 1 and deviations[gap] > BEND]
+    return [(known[gap] + known[gap + 1]) // 2 for gap in bent[:most]]

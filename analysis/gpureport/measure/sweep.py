@@ -11,9 +11,9 @@ import numpy as np
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.bench import Point
+from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress, Rounds
-from gpureport.measure.verify import verify
 from gpureport.observe.disturbance import Spans, undisturbed
 from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.kernel_files import KernelFileWorkload, calibrating, described, load_kernels
-from gpureport.measure.checking import refuse_faulty
 from gpureport.measure.limits import SweepSettings, longest_point_s, run_limits
 from gpureport.measure.machine import free_memory_bytes
+from gpureport.measure.measurer import refuse_faulty
 from gpureport.measure.presence import choose_working
 from gpureport.notebook.api import own_database
 from gpureport.notebook.frames import ReportFrames

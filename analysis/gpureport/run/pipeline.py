@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from gpureport import __version__
 from gpureport.errors import DeviceError
-from gpureport.measure.backends import nvidia
-from gpureport.measure.compiling import programs
+from gpureport.measure.backends import sensors
+from gpureport.measure.energy import power_loads
+from gpureport.measure.kernels import programs
 from gpureport.measure.limits import SweepSettings, features, sweep_budget_s
 from gpureport.measure.machine import machine_facts
 from gpureport.measure.measurer import Measured, Measurer
@@ -24,7 +25,6 @@ from gpureport.records import report as document
 from gpureport.records.energy import Energy
 from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.report import Report
-from gpureport.run.power import energy_task
 from gpureport.run.resuming import end_s, later, with_ended
 from gpureport.run.workload_run import WorkloadRun
 from gpureport.spec.models import Device, DeviceMatch
@@ -110,7 +110,7 @@ class _Run:
         device, limits = self.plan.match.device, self.plan.settings.limits
         self.parts = tuple(WorkloadRun(each, device, each.sweeps(device, limits)) for each in self.plan.workloads)
         self._began_s = self.measurer.now()
-        self._state = nvidia.state(self.measurer.device)
+        self._state = sensors.state(self.measurer.device)
         self._features = features(self.measurer.device)
         self._sweeps_left = sum(len(part.sweeps) for part in self.parts)
         self._earlier_s = 0.0
@@ -174,8 +174,8 @@ class _Run:
             if self.plan.with_power:
                 self._evaluate(save)
                 with self.stage("power"):
-                    task = energy_task(self.plan.match.device, self.plan.settings.limits, self.plan.settings.seed)
-                    self.energy = self.measurer.energy(task, progress)
+                    loads = tuple(power_loads(self.plan.match.device, self.plan.settings.limits))
+                    self.energy = self.measurer.energy(loads, self.plan.settings, progress)
         except DeviceError as error:
             self.stopped = str(error)
         self._evaluate(save)

@@ -1,86 +1,40 @@
-"""A device's state from NVIDIA's management library (NVML). Optional: a query that fails leaves its value unknown."""
+"""NVIDIA's management library (NVML): clocks, load, link, power and state of a device.
+
+The library is optional. A query that it does not support leaves its value unknown.
+"""
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, Protocol
 
+from gpureport.measure.backends.protocol import PowerSensor, State, known, share
+from gpureport.observe.disturbance import IDLE, POWER_CAP
 from gpureport.spec.models import PresentDevice
 
-_T = TypeVar("_T")
-_Query = Callable[[ModuleType, object], _T]
-
-
-@dataclass(frozen=True)
-class State:
-    """How a device is running.
-
-    Attributes:
-        clocks_hz: by name, e.g. ``SM clock``.
-        facts: by name, ready to print, e.g. ``power limit``: ``700 W``.
-    """
-
-    clocks_hz: dict[str, float] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
-
-
-_IDLE = 0.5  # largest clock of an idle device, as a share of the highest
 CLOCK = "SM clock"
 """Name of the clock of the compute units."""
 
-
-def sm_clock_hz(nvml: ModuleType, handle: object) -> float:
-    """Query the current clock of the compute units."""
-    return float(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6)
-
-
-_CLOCKS: dict[str, _Query[float]] = {
-    CLOCK: sm_clock_hz,
-    "memory clock": lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
-    "highest SM clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM) * 1e6,
-    "highest memory clock": lambda nvml, handle: nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM) * 1e6,
+_SM, _MEMORY = 1, 2  # nvml.h: nvmlClockType_t
+_CHIP = 0  # nvmlTemperatureSensors_t
+_PAGE_CAUSES = (0, 1)  # nvmlPageRetirementCause_t: several single-bit errors, a double-bit error
+_IDLE = 0.5  # largest clock of an idle device, as a share of the highest
+_RECENT_S = 1.0
+_REASONS = {  # nvmlClocksEventReasons
+    0x1: IDLE,
+    0x2: "application clocks setting",
+    0x4: POWER_CAP,
+    0x8: "hardware slowdown",
+    0x10: "sync boost",
+    0x20: "thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "power brake",
+    0x100: "display clock setting",
 }
-_PAGE_CAUSES = (0, 1)  # nvml.h: several single-bit errors, a double-bit error
-_FACTS: dict[str, _Query[str]] = {
-    "UUID": lambda nvml, handle: nvml.nvmlDeviceGetUUID(handle),
-    "power": lambda nvml, handle: f"{nvml.nvmlDeviceGetPowerUsage(handle) / 1000:.0f} W",
-    "power limit": lambda nvml, handle: f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W",
-    "temperature": lambda nvml, handle: f"{nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)} °C",
-    "ECC": lambda nvml, handle: "on" if nvml.nvmlDeviceGetEccMode(handle)[0] else "off",
-    "MIG": lambda nvml, handle: "on" if nvml.nvmlDeviceGetMigMode(handle)[0] else "off",
-    "remapped rows": lambda nvml, handle: remapped_rows(nvml.nvmlDeviceGetRemappedRows(handle)),
-    "retired pages": lambda nvml, handle: (
-        f"{sum(len(nvml.nvmlDeviceGetRetiredPages(handle, c)) for c in _PAGE_CAUSES)}"
-    ),
-}
-
-
-def remapped_rows(rows: Sequence[int]) -> str:
-    """Return the text of the library's counts of memory rows: correctable errors, uncorrectable errors, two flags."""
-    correctable, uncorrectable, pending, failed = rows
-    ends = (", one is pending" if pending else "", ", one failed" if failed else "")
-    return f"{correctable + uncorrectable} ({uncorrectable} uncorrectable{''.join(ends)})"
-
-
-def free_memory_bytes(device: PresentDevice) -> float | None:
-    """Return the device's free memory in bytes, or ``None`` if it is not known."""
-    with opened(device) as found:
-        return found.query(lambda nvml, handle: float(nvml.nvmlDeviceGetMemoryInfo(handle).free)) if found else None
-
-
-def state(device: PresentDevice) -> State:
-    """Return the current clocks, power and temperature; empty if they are not known."""
-    with opened(device) as found:
-        return State(found.query_all(_CLOCKS), found.query_all(_FACTS)) if found else State()
-
-
-def is_idle(device: PresentDevice) -> bool:
-    """Return whether the clock is known to be at most half the highest."""
-    clocks = state(device).clocks_hz
-    now, highest = clocks.get(CLOCK), clocks.get("highest SM clock")
-    return now is not None and highest is not None and now <= _IDLE * highest
 
 
 @dataclass(frozen=True)
@@ -90,16 +44,27 @@ class Opened:
     nvml: ModuleType
     handle: object
 
-    def query(self, query: _Query[_T]) -> _T | None:
-        """Return a value; ``None`` if the driver or an old release of the library does not support the query."""
+    def query(self, name: str, *arguments: object) -> Any:  # noqa: ANN401 - a number, text or structure
+        """Return the answer to ``nvmlDeviceGet<name>``; ``None`` if driver or library do not support the query."""
         try:
-            return query(self.nvml, self.handle)
+            return getattr(self.nvml, f"nvmlDeviceGet{name}")(self.handle, *arguments)
         except (self.nvml.NVMLError, AttributeError):
             return None
 
-    def query_all(self, queries: dict[str, _Query[_T]]) -> dict[str, _T]:
-        """Return the values of those queries that are supported."""
-        return {name: value for name, query in queries.items() if (value := self.query(query)) is not None}
+    def clock_hz(self, clock: int, query: str = "ClockInfo") -> float | None:
+        """Return the current clock, or the highest with the query ``MaxClockInfo``."""
+        mhz = self.query(query, clock)
+        return None if mhz is None else mhz * 1e6
+
+    def thousandths(self, name: str) -> float | None:
+        """Return a value that the library gives in thousandths, e.g. a power in mW."""
+        found = self.query(name)
+        return None if found is None else found / 1e3
+
+    def throttle_reasons(self) -> tuple[str, ...] | None:
+        """Return why the clocks are lower than the highest."""
+        mask = self.query("CurrentClocksThrottleReasons")  # old releases of the library also have this name
+        return None if mask is None else reasons(mask)
 
 
 @contextlib.contextmanager
@@ -133,3 +98,138 @@ def _found(nvml: ModuleType, device: PresentDevice) -> Opened | None:
         if nvml.nvmlDeviceGetCount() == 1:
             return Opened(nvml, nvml.nvmlDeviceGetHandleByIndex(0))
     return None
+
+
+def is_idle(device: Opened) -> bool:
+    """Return whether the clock is known to be at most half the highest."""
+    now, highest = device.clock_hz(_SM), device.clock_hz(_SM, "MaxClockInfo")
+    return now is not None and highest is not None and now <= _IDLE * highest
+
+
+def _watts(milliwatts: float) -> str:
+    return f"{milliwatts / 1000:.0f} W"
+
+
+def _switch(modes: Sequence[int]) -> str:
+    return "on" if modes[0] else "off"
+
+
+def remapped_rows(rows: Sequence[int]) -> str:
+    """Return the text of the library's counts of memory rows: correctable errors, uncorrectable errors, two flags."""
+    correctable, uncorrectable, pending, failed = rows
+    ends = (", one is pending" if pending else "", ", one failed" if failed else "")
+    return f"{correctable + uncorrectable} ({uncorrectable} uncorrectable{''.join(ends)})"
+
+
+_CLOCKS = {
+    CLOCK: (_SM, "ClockInfo"),
+    "memory clock": (_MEMORY, "ClockInfo"),
+    "highest SM clock": (_SM, "MaxClockInfo"),
+    "highest memory clock": (_MEMORY, "MaxClockInfo"),
+}
+_FACTS: dict[str, tuple[Callable[[Any], str], str, *tuple[int, ...]]] = {
+    "UUID": (str, "UUID"),
+    "power": (_watts, "PowerUsage"),
+    "power limit": (_watts, "EnforcedPowerLimit"),
+    "temperature": ("{} °C".format, "Temperature", _CHIP),
+    "ECC": (_switch, "EccMode"),
+    "MIG": (_switch, "MigMode"),
+    "remapped rows": (remapped_rows, "RemappedRows"),
+}
+
+
+def state(device: Opened) -> State:
+    """Return the current clocks, power, temperature and settings."""
+    clocks = {name: hz for name, clock in _CLOCKS.items() if (hz := device.clock_hz(*clock)) is not None}
+    facts = {
+        name: written(found)
+        for name, (written, query, *arguments) in _FACTS.items()
+        if (found := device.query(query, *arguments)) is not None
+    }
+    pages = [device.query("RetiredPages", cause) for cause in _PAGE_CAUSES]
+    return State(clocks, facts if None in pages else {**facts, "retired pages": str(sum(map(len, pages)))})
+
+
+def power_sensor(device: Opened) -> PowerSensor:
+    """Return the sensor of the board; its counter of energy starts when the driver is loaded."""
+
+    def state() -> dict[str, object]:
+        temperature = device.query("Temperature", _CHIP)
+        return known(
+            power_w=device.thousandths("PowerUsage"),
+            clock_hz=device.clock_hz(_SM) or None,
+            memory_clock_hz=device.clock_hz(_MEMORY) or None,
+            temperature_c=None if temperature is None else float(temperature),
+            throttle_reasons=device.throttle_reasons(),
+        )
+
+    return PowerSensor(
+        "NVML",
+        "board",
+        limit_w=lambda: device.thousandths("EnforcedPowerLimit") or None,
+        energy_j=lambda: device.thousandths("TotalEnergyConsumption"),
+        state=state,
+    )
+
+
+class Use(Protocol):
+    """NVML's record of one process's use of a device."""
+
+    pid: int
+    timeStamp: int  # noqa: N815 - NVML's name
+    smUtil: int  # noqa: N815
+
+
+class Nvml:
+    """Reads the state of one device while kernels run."""
+
+    def __init__(self, device: Opened) -> None:
+        self._device = device
+        self._own: int | None = None
+
+    def __call__(self) -> dict[str, object]:
+        """Return the fields of a ``Reading`` for the device, without those that are not known."""
+        query = self._device.query
+        pids = [use.pid for use in query("ComputeRunningProcesses") or ()]
+        if os.getpid() in pids:
+            self._own = os.getpid()
+        elif len(set(pids)) == 1:  # this process has a context: that is its PID outside of its container
+            self._own = pids[0]
+        uses = query("ProcessUtilization", int((time.time() - _RECENT_S) * 1e6))
+        rates = query("UtilizationRates")
+        return known(
+            clock_hz=self._device.clock_hz(_SM) or None,
+            utilisation=share(rates and int(rates.gpu)),
+            others_utilisation=others_share(uses or (), self._own),
+            other_processes=others(pids),
+            throttle_reasons=self._device.throttle_reasons(),
+            link_generation=query("CurrPcieLinkGeneration") or None,
+            link_lanes=query("CurrPcieLinkWidth") or None,
+        )
+
+
+def others(pids: Collection[int]) -> int | None:
+    """Return the number of other processes; ``None`` for an empty list, which should contain this process.
+
+    One of *pids* is this process, though its PID in a container may differ from the PID that NVML reports.
+    """
+    return len(set(pids)) - 1 if pids else None
+
+
+def others_share(uses: Iterable[Use], own: int | None) -> float | None:
+    """Return the least share of the device that processes other than *own* used; ``None``: not known.
+
+    *uses* are in percent: the latest of each process counts, values beyond 100 are ignored. If the PID of this process,
+    *own*, is not known, it may be the process that used the device most.
+    """
+    latest = {use.pid: use.smUtil for use in sorted(uses, key=lambda use: use.timeStamp) if 0 <= use.smUtil <= 100}
+    if not latest:
+        return None
+    mine = latest.get(own, 0) if own is not None else max(latest.values())
+    return min(1.0, (sum(latest.values()) - mine) / 100)
+
+
+def reasons(mask: int) -> tuple[str, ...]:
+    """Return the names of the bits of NVML's clocks event reasons."""
+    bits = [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
+    return tuple(_REASONS.get(bit, f"reason {bit:#x}") for bit in bits)

@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 
 from gpureport.data import data_dir
 from gpureport.errors import DeviceError
-from gpureport.measure.backends import nvidia
+from gpureport.measure.backends import sensors
 from gpureport.measure.backends.buildlog import compilation, first_error, tidy
 from gpureport.measure.backends.describe import DeviceQuery, describe, kind
-from gpureport.measure.backends.link import with_link
-from gpureport.measure.backends.linker import provide_linker
-from gpureport.measure.backends.main_memory import free_bytes
-from gpureport.measure.backends.pocl import KernelLibraries, provide_cache
+from gpureport.measure.backends.pocl import KernelLibraries, provide_cache, provide_linker
+from gpureport.measure.backends.processor import free_bytes
 from gpureport.measure.backends.protocol import (
     AllocationError,
     BufferId,
@@ -51,6 +49,9 @@ _T = TypeVar("_T")
 _Array = NDArray[np.uint8]
 _BUILDERS = 8  # threads: more do not compile faster on 16 cores
 _POCL = "Portable Computing Language"
+_REPORTING = {"nvidia": "-cl-nv-verbose", "portable": "-w"}
+"""Build options by a part of the platform's name: NVIDIA's compiler lists registers in its log. PoCL prints the number
+of warnings to standard error itself, unless there are none."""
 _FILL_PATTERN = np.full(2**18, 0x9E3779B9, np.uint32)
 _BLOCKING_SOURCE = "common/hold.cl"
 _PROBE_ITERATIONS = 20_000
@@ -77,12 +78,12 @@ def list_devices() -> tuple[PresentDevice, ...]:
         DeviceError: there is none.
     """
     devices = _devices()
-
-    def described(index: int, device: cl.Device) -> PresentDevice:
-        peers = len(_peers(device, devices))
-        return describe(index, device.platform.name, device.platform.version, _query(device), peers)
-
-    return tuple(with_link(described(index, device)) for index, device in enumerate(devices))
+    return tuple(
+        sensors.with_link(
+            describe(index, each.platform.name, each.platform.version, _query(each), len(_peers(each, devices)))
+        )
+        for index, each in enumerate(devices)
+    )
 
 
 def _peers(device: cl.Device, devices: Sequence[cl.Device]) -> list[cl.Device]:
@@ -107,12 +108,6 @@ def _query(device: cl.Device) -> DeviceQuery:
     return lambda name: _known(lambda: device.get_info(getattr(cl.device_info, name)))
 
 
-def _repeated_bytes(buffer: Buffer) -> NDArray[np.uint8]:
-    """Return the bytes that fill *buffer*: its contents, or a pattern."""
-    data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
-    return np.ascontiguousarray(data).view(np.uint8).ravel()
-
-
 def _known(query: Callable[[], _T]) -> _T | None:
     """Return the answer to a query; ``None`` if the runtime does not support it."""
     try:
@@ -121,11 +116,29 @@ def _known(query: Callable[[], _T]) -> _T | None:
         return None
 
 
+def _repeated_bytes(buffer: Buffer) -> _Array:
+    """Return the bytes that fill *buffer*: its contents, or a pattern."""
+    data = _FILL_PATTERN if buffer.contents is None or not buffer.contents.size else buffer.contents
+    return np.ascontiguousarray(data).view(np.uint8).ravel()
+
+
 @dataclass(frozen=True)
 class _Program:
     program: cl.Program
     options: str
     log: str
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """A buffer of the runtime, memory of the host, or both: pinned memory is a buffer that is mapped there.
+
+    *queue* copies it; memory of the device of a second queue is in the context of two devices.
+    """
+
+    queue: cl.CommandQueue
+    buffer: cl.Buffer | None = None
+    array: _Array | None = None
 
 
 @dataclass(frozen=True)
@@ -167,16 +180,10 @@ class OpenCLBackend:
             self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._enqueue_s = 5e-6
         self._ids = count()
-        self._ahead: dict[tuple[str, str], Future[_Program]] = {}
-        self._built: dict[tuple[str, str], ProgramId | BuildError] = {}
+        self._builds: dict[tuple[str, str], Future[ProgramId]] = {}
         self._programs: dict[ProgramId, _Program] = {}
-        self._buffers: dict[BufferId, cl.Buffer] = {}
-        self._arrays: dict[BufferId, _Array] = {}
-        """Memory of the host; of pinned memory, ``_buffers`` contains the buffer that is mapped there."""
-        self._queues: dict[BufferId, cl.CommandQueue] = {}
-        """Queues of the devices of buffers in the context of two devices."""
-        self._launches: dict[LaunchId, _Launch] = {}
-        self._transfers: dict[LaunchId, _Transfer] = {}
+        self._memory: dict[BufferId, _Memory] = {}
+        self._launches: dict[LaunchId, _Launch | _Transfer] = {}
         self._binaries: dict[tuple[_Program, str], bytes] = {}
 
     @property
@@ -195,34 +202,26 @@ class OpenCLBackend:
             return
         builders = ThreadPoolExecutor(_BUILDERS)
         for key in dict.fromkeys(requests):
-            if key not in self._built and key not in self._ahead:
-                self._ahead[key] = builders.submit(self._build, *key)
+            if key not in self._builds:
+                self._builds[key] = builders.submit(self._build, *key)
         builders.shutdown(wait=False)
 
     def build(self, source: str, options: str) -> ProgramId:
         """Build a file of ``kernels_cl/`` or, by its absolute path, a user's; results and failures are cached."""
         key = source, options
-        if key not in self._built:
-            ahead = self._ahead.pop(key, None)
+        if key not in self._builds:
+            made = Future[ProgramId]()
             try:
-                program = ahead.result() if ahead else self._build(source, options)
+                made.set_result(self._build(source, options))
             except BuildError as error:
-                self._built[key] = error
-            else:
-                identity = ProgramId(next(self._ids))
-                self._programs[identity] = program
-                self._built[key] = identity
-        result = self._built[key]
-        if isinstance(result, BuildError):
-            raise result
-        return result
+                made.set_exception(error)
+            self._builds[key] = made
+        return self._builds[key].result()
 
-    def _build(self, source: str, options: str) -> _Program:
+    def _build(self, source: str, options: str) -> ProgramId:
         folder = data_dir("kernels_cl")
-        if "nvidia" in self._present.platform.casefold():
-            options = f"{options} -cl-nv-verbose".strip()
-        elif "portable" in self._present.platform.casefold():
-            options = f"{options} -w".strip()  # PoCL prints the number of warnings to standard error itself
+        platform = self._present.platform.casefold()
+        options = " ".join([options, *(option for part, option in _REPORTING.items() if part in platform)]).strip()
         path = folder / source
         of_user = Path(source).is_absolute()
         name, folders = (path.name, (folder, path.parent)) if of_user else (source, (folder,))
@@ -237,42 +236,48 @@ class OpenCLBackend:
         log = tidy(str(reported or failure or ""), name)
         if failure is not None:
             raise BuildError(f"{name} does not build on {self._present.name}: {first_error(log)}") from failure
-        return _Program(program, options, log)
+        identity = ProgramId(next(self._ids))
+        self._programs[identity] = _Program(program, options, log)
+        return identity
 
     def allocate(self, buffer: Buffer) -> BufferId:
         """Allocate and initialise a buffer; waits, because drivers allocate the memory only then."""
         identity = BufferId(next(self._ids))
-        if buffer.place in ("pinned", "pageable"):
-            self._allocate_on_host(identity, buffer)
-            return identity
+        try:
+            if buffer.place in ("pinned", "pageable"):
+                self._allocate_on_host(identity, buffer)
+            else:
+                self._allocate_on_device(identity, buffer)
+        except AllocationError:
+            self.free(identity)
+            raise
+        return identity
+
+    def _allocate_on_device(self, identity: BufferId, buffer: Buffer) -> None:
         mappable = cl.mem_flags.ALLOC_HOST_PTR if buffer.place == "mappable" else 0
         with _errors_as(AllocationError, f"a buffer of {buffer.nbytes} bytes cannot be allocated"):
             queue = self._pair[buffer.place] if buffer.place in ("paired", "peer") else self._queue
             memory = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | mappable, buffer.nbytes)
-            try:
-                self._fill(queue, memory, buffer)
-            except cl.Error:
-                memory.release()
-                raise
-        self._buffers[identity], self._queues[identity] = memory, queue
-        return identity
+            self._memory[identity] = _Memory(queue, memory)
+            self._fill(queue, memory, buffer)
 
     def _allocate_on_host(self, identity: BufferId, buffer: Buffer) -> None:
         """Allocate memory of the host; pinned memory is a buffer that stays mapped until it is freed."""
         failure = f"{buffer.nbytes} bytes of {buffer.place} memory cannot be allocated"
         if buffer.nbytes > free_bytes():
             raise AllocationError(f"{failure}: the machine has too little free memory")
+        memory: cl.Buffer | None = None
         if buffer.place == "pageable":
             array = np.empty(buffer.nbytes, np.uint8)
         else:
             with _errors_as(AllocationError, failure):
-                flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-                memory = self._buffers[identity] = cl.Buffer(self._context, flags, buffer.nbytes)
+                memory = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, buffer.nbytes)
+                self._memory[identity] = _Memory(self._queue, memory)
                 array = self._mapped(memory, cl.map_flags.READ | cl.map_flags.WRITE, buffer.nbytes)
+        self._memory[identity] = _Memory(self._queue, memory, array)
         contents = _repeated_bytes(buffer)
         for begin in range(0, buffer.nbytes, len(contents)):  # all pages are touched
             array[begin : begin + len(contents)] = contents[: buffer.nbytes - begin]
-        self._arrays[identity] = array
 
     def _mapped(self, memory: cl.Buffer, flags: int, nbytes: int) -> _Array:
         """Map the first *nbytes* of a buffer, and wait."""
@@ -301,32 +306,31 @@ class OpenCLBackend:
             filled += part
         queue.finish()
 
-    def read(self, buffer: BufferId, nbytes: int) -> NDArray[np.uint8]:
-        if buffer in self._arrays:
-            return self._arrays[buffer][:nbytes].copy()
+    def read(self, buffer: BufferId, nbytes: int) -> _Array:
+        memory = self._memory[buffer]
+        if memory.array is not None:
+            return memory.array[:nbytes].copy()
         data = np.empty(nbytes, np.uint8)
         with _errors_as(LaunchError, "results cannot be read back"):
-            cl.enqueue_copy(self._queues[buffer], data, self._buffers[buffer])
+            cl.enqueue_copy(memory.queue, data, cast("cl.Buffer", memory.buffer))
         return data
 
     def free(self, buffer: BufferId) -> None:
-        array, memory = self._arrays.pop(buffer, None), self._buffers.pop(buffer, None)
-        self._queues.pop(buffer, None)
-        if memory is not None:
-            self._unmap(array)
-            memory.release()
+        memory = self._memory.pop(buffer, None)
+        if memory and memory.buffer is not None:
+            if memory.array is not None:
+                self._unmap(memory.array)
+            memory.buffer.release()
 
-    def _unmap(self, array: _Array | None) -> None:
-        """Unmap pinned memory."""
-        if array is not None:
-            cast("cl.MemoryMap", array.base).release(self._queue)
-            self._queue.finish()
+    def _unmap(self, array: _Array) -> None:
+        cast("cl.MemoryMap", array.base).release(self._queue)
+        self._queue.finish()
 
     def prepare(self, program: ProgramId, dispatch: Dispatch, buffers: Mapping[str, BufferId]) -> LaunchId:
         """Create a kernel object for this launch and set its arguments; a transfer needs none."""
         identity = LaunchId(next(self._ids))
         if isinstance(dispatch, Transfer):
-            self._transfers[identity] = self._transfer(dispatch, buffers)
+            self._launches[identity] = self._transfer(dispatch, buffers)
             return identity
         built = self._programs[program]
         with _errors_as(LaunchError, f"{dispatch.kernel} cannot be launched"):
@@ -338,7 +342,7 @@ class OpenCLBackend:
 
     def _argument(self, argument: Argument, buffers: Mapping[str, BufferId]) -> cl.Buffer | cl.LocalMemory | np.generic:
         if isinstance(argument, str):
-            return self._buffers[buffers[argument]]
+            return cast("cl.Buffer", self._memory[buffers[argument]].buffer)
         return cl.LocalMemory(argument.nbytes) if isinstance(argument, Local) else argument
 
     def compilation(self, launch: LaunchId) -> Compilation:
@@ -346,7 +350,7 @@ class OpenCLBackend:
 
         PoCL has machine code of a kernel only after a launch; the code of the first requested size is cached.
         """
-        ready = self._launches[launch]
+        (ready,) = self._kernels([launch])
         facts = {query: self._kernel_fact(ready.kernel, query) for query in _KERNEL_FACTS}
         facts["MAX_SUB_GROUP_SIZE"] = self._sub_group_size(ready)
         return compilation(ready.dispatch, ready.program.options, ready.program.log, facts, self._binary(ready))
@@ -381,30 +385,33 @@ class OpenCLBackend:
         binaries = _known(lambda: cast("list[bytes]", ready.program.program.get_info(cl.program_info.BINARIES)))
         return binaries[0] if binaries else b""
 
-    def _note_libraries(self, launches: Sequence[LaunchId]) -> None:
+    def _kernels(self, launches: Iterable[LaunchId]) -> list[_Launch]:
+        """Return those of *launches* that are no transfers."""
+        return [each for each in map(self._launches.__getitem__, launches) if isinstance(each, _Launch)]
+
+    def _note_libraries(self, launches: Iterable[LaunchId]) -> None:
         """Store where PoCL keeps the libraries of the kernels that have just run."""
         if self._libraries:
-            for ready in (self._launches[launch] for launch in dict.fromkeys(launches)):
+            for ready in self._kernels(dict.fromkeys(launches)):
                 self._libraries.note(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
 
     def run(self, launches: Sequence[LaunchId]) -> None:
         with _errors_as(LaunchError, "a kernel failed"):
-            for launch in launches:
-                if launch in self._transfers:
-                    self._run_transfer(self._transfers[launch])
+            for ready in map(self._launches.__getitem__, launches):
+                if isinstance(ready, _Transfer):
+                    self._run_transfer(ready)
                 else:
-                    self._enqueue(launch)
+                    self._enqueue(ready)
             self._queue.finish()
-        self._note_libraries([launch for launch in launches if launch in self._launches])
+        self._note_libraries(launches)
 
     def _transfer(self, dispatch: Transfer, buffers: Mapping[str, BufferId]) -> _Transfer:
         def side(name: str, nbytes: int) -> cl.Buffer | _Array:
-            array = self._arrays.get(buffers[name])
-            return self._buffers[buffers[name]] if array is None else array[:nbytes]
+            memory = self._memory[buffers[name]]
+            return cast("cl.Buffer", memory.buffer) if memory.array is None else memory.array[:nbytes]
 
         copies = ((side(each.target, each.nbytes), side(each.source, each.nbytes)) for each in dispatch.copies)
-        queue = self._queues.get(buffers[dispatch.copies[0].target], self._queue)
-        return _Transfer(dispatch, queue, tuple(copies))
+        return _Transfer(dispatch, self._memory[buffers[dispatch.copies[0].target]].queue, tuple(copies))
 
     def _run_transfer(self, ready: _Transfer) -> float:
         """Run a transfer and wait for its end; return its seconds, by the clock that it asks for.
@@ -453,27 +460,28 @@ class OpenCLBackend:
         kernel, which accesses no memory, occupies the device. If that kernel ended before all dispatches were queued,
         the batches run again behind a longer one.
         """
-        if timed[0] in self._transfers:
+        if isinstance(self._launches[timed[0]], _Transfer):
             self.run(untimed)
             return sum(seconds for _, seconds in self.trace(timed))
+        before, batch = self._kernels(untimed), self._kernels(timed)
         blocking_s = 0.0
-        if len(timed) > 1:
-            blocking_s = _SHORTEST_BLOCKING_S + _BLOCKING_MARGIN * len(timed) * self._enqueue_s
-        with _errors_as(LaunchError, f"{self._launches[timed[0]].dispatch.kernel} failed"):
-            seconds, blocked = self._run_batches(untimed, timed, blocking_s)
+        if len(batch) > 1:
+            blocking_s = _SHORTEST_BLOCKING_S + _BLOCKING_MARGIN * len(batch) * self._enqueue_s
+        with _errors_as(LaunchError, f"{batch[0].dispatch.kernel} failed"):
+            seconds, blocked = self._run_batches(before, batch, blocking_s)
             while not blocked and 0.0 < blocking_s < _LONGEST_BLOCKING_S:
                 blocking_s *= 3.0
-                seconds, blocked = self._run_batches(untimed, timed, blocking_s)
+                seconds, blocked = self._run_batches(before, batch, blocking_s)
         self._note_libraries([*untimed, *timed])
         return seconds
 
     def trace(self, launches: Sequence[LaunchId]) -> list[tuple[float, float]]:
-        if launches[0] in self._transfers:
+        ready, stamps = self._kernels(launches), []
+        if not ready:
             return self._trace_transfers(launches)
-        stamps = []
-        with _errors_as(LaunchError, f"{self._launches[launches[0]].dispatch.kernel} failed"):
-            for launch in launches:
-                event = self._enqueue(launch)
+        with _errors_as(LaunchError, f"{ready[0].dispatch.kernel} failed"):
+            for each in ready:
+                event = self._enqueue(each)
                 self._queue.finish()
                 stamps.append((event.profile.start, event.profile.end))
         first = stamps[0][0]
@@ -483,19 +491,19 @@ class OpenCLBackend:
         """Run transfers, each after the end of the one before; starts are by the host's clock."""
         began, stamps = time.perf_counter(), []
         with _errors_as(LaunchError, "a transfer failed"):
-            for launch in launches:
+            for ready in map(self._launches.__getitem__, launches):
                 start = time.perf_counter() - began
-                stamps.append((start, self._run_transfer(self._transfers[launch])))
+                stamps.append((start, self._run_transfer(cast("_Transfer", ready))))
         return stamps
 
     def rest(self, most_s: float) -> None:
         """Sleep until the vendor's interface reports lower clocks; for all of *most_s* if there is no interface."""
         until = time.monotonic() + most_s
-        while (left := until - time.monotonic()) > 0 and not nvidia.is_idle(self._present):
+        while (left := until - time.monotonic()) > 0 and not sensors.is_idle(self._present):
             time.sleep(min(left, _REST_S))
 
     def _run_batches(
-        self, untimed: Sequence[LaunchId], timed: Sequence[LaunchId], blocking_s: float
+        self, untimed: Sequence[_Launch], timed: Sequence[_Launch], blocking_s: float
     ) -> tuple[float, bool]:
         """Return device seconds of *timed*, and whether all dispatches were queued before the device reached them."""
         gate = None
@@ -503,19 +511,18 @@ class OpenCLBackend:
             gate = self._enqueue_blocking(1 + blocking_s * self._blocking_iterations_per_s)
             self._queue.flush()
         began = time.monotonic()
-        for launch in untimed:
-            gate = self._enqueue(launch)
+        for each in untimed:
+            gate = self._enqueue(each)
         first = last = self._enqueue(timed[0])
-        for launch in timed[1:]:
-            last = self._enqueue(launch)
+        for each in timed[1:]:
+            last = self._enqueue(each)
         each_s = (time.monotonic() - began) / (len(untimed) + len(timed))
         self._enqueue_s = min(each_s, _SLOWEST_ENQUEUE_S)
         blocked = gate is None or gate.command_execution_status != cl.command_execution_status.COMPLETE
         self._queue.finish()
         return (last.profile.end - first.profile.start) * 1e-9, blocked
 
-    def _enqueue(self, launch: LaunchId) -> cl.Event:
-        ready = self._launches[launch]
+    def _enqueue(self, ready: _Launch) -> cl.Event:
         return cl.enqueue_nd_range_kernel(
             self._queue, ready.kernel, ready.dispatch.global_size, ready.dispatch.local_size or None
         )
@@ -527,13 +534,10 @@ class OpenCLBackend:
     @cached_property
     def _blocking_kernel(self) -> cl.Kernel:
         kernel = cl.Kernel(self._programs[self.build(_BLOCKING_SOURCE, "")].program, "hold")
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        self._blocking_state = cl.Buffer(self._context, flags, hostbuf=_FILL_PATTERN[:1])  # kernels do not keep buffers
         kernel.set_arg(0, self._blocking_state)
         return kernel
-
-    @cached_property
-    def _blocking_state(self) -> cl.Buffer:
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        return cl.Buffer(self._context, flags, hostbuf=_FILL_PATTERN[:1])
 
     @cached_property
     def _blocking_iterations_per_s(self) -> float:
@@ -554,8 +558,7 @@ class OpenCLBackend:
 
     def clear(self) -> None:
         self._launches.clear()
-        self._transfers.clear()
-        for identity in {*self._buffers, *self._arrays}:
+        for identity in [*self._memory]:
             self.free(identity)
 
 

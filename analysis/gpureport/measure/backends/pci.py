@@ -1,8 +1,43 @@
-"""Files of the operating system about devices; PCI addresses and identifiers."""
+"""Files of Linux about PCI devices: addresses, identifiers, links; clocks, load and power of AMD and Intel GPUs."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
+from gpureport.measure.backends.protocol import PowerSensor, known, share
+
 DEVICES = Path("/sys/bus/pci/devices")
+_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
+"""Generation of PCI Express by the rate of a lane in GT/s."""
+_SPEED = re.compile(r"^(\d+(?:\.\d)?) GT/s")
+_CURRENT_CLOCK = re.compile(r"^\d+:\s*(\d{1,5})\s*mhz\s*\*$", re.IGNORECASE)
+_POWER = ("power1_input", "power1_average")
+_ENERGY = "energy1_input"
+
+
+def read_or_empty(path: Path) -> str:
+    """Return the text of a file of the system; empty if it cannot be read."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+def whole(text: str) -> int | None:
+    """Return a number that is not negative, from the text of a file."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def scaled(text: str, unit: float) -> float | None:
+    """Return a number in multiples of *unit*, from the text of a file; ``None`` for none or zero."""
+    count = whole(text)
+    return unit * count if count else None
+
+
+def first_scaled(folder: Path, unit: float, *names: str) -> float | None:
+    """Return the first number in the files *names*, as :func:`scaled`."""
+    return next(filter(None, (scaled(read_or_empty(folder / name), unit) for name in names)), None)
 
 
 def address(domain: int, bus: int, device: int, function: int = 0) -> str:
@@ -31,15 +66,82 @@ def pci_id(place: str | None, devices: Path = DEVICES) -> str | None:
         return None
 
 
-def read_or_empty(path: Path) -> str:
-    """Return the text of a file of the system; empty if it cannot be read."""
-    try:
-        return path.read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
+@dataclass(frozen=True)
+class LiveLink:
+    """Generation and lanes of a link as the system reports it; ``None``: not known.
+
+    Idle devices may lower the generation of their link.
+    """
+
+    generation: int | None = None
+    lanes: int | None = None
 
 
-def whole(text: str) -> int | None:
-    """Return a number that is not negative, from the text of a file."""
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+def highest_in_sysfs(address: str, devices: Path = DEVICES) -> LiveLink:
+    """Return the smallest of the maxima of a device and of all ports between it and the processor."""
+    folder = (devices / address).resolve()
+    found = [in_folder(each, "max") for each in (folder, *folder.parents) if (each / "max_link_speed").exists()]
+    generations = [each.generation for each in found if each.generation]
+    lanes = [each.lanes for each in found if each.lanes]
+    return LiveLink(min(generations, default=None), min(lanes, default=None))
+
+
+def in_folder(folder: Path, which: str = "current") -> LiveLink:
+    """Return the *current* or *max* link of a PCI device in the system's folder of it."""
+    speed = _SPEED.match(read_or_empty(folder / f"{which}_link_speed"))
+    lanes = whole(read_or_empty(folder / f"{which}_link_width"))
+    return LiveLink(_GENERATIONS.get(float(speed[1])) if speed else None, lanes if lanes and lanes <= 32 else None)
+
+
+class Sysfs:
+    """Reads utilisation, clock and link of the AMD or Intel GPU at a PCI address."""
+
+    def __init__(self, address: str, devices: Path = DEVICES) -> None:
+        self._folder = devices / address
+
+    def __call__(self) -> dict[str, object]:
+        """Return the fields of a ``Reading`` for the device, without those that are not known."""
+        clock_hz = current_clock(read_or_empty(self._folder / "pp_dpm_sclk"))
+        if clock_hz is None:
+            cards = sorted(self._folder.glob("drm/card*"))
+            clock_hz = first_scaled(self._folder, 1e6, *(f"drm/{card.name}/gt_act_freq_mhz" for card in cards))
+        link = in_folder(self._folder)
+        return known(
+            clock_hz=clock_hz,
+            utilisation=share(whole(read_or_empty(self._folder / "gpu_busy_percent"))),
+            link_generation=link.generation,
+            link_lanes=link.lanes,
+        )
+
+
+def current_clock(text: str) -> float | None:
+    """Return the clock of the state marked with a star, in Hz, from the text of amdgpu's ``pp_dpm_sclk``."""
+    found = [match[1] for line in text.splitlines() if (match := _CURRENT_CLOCK.match(line.strip()))]
+    return scaled(found[0], 1e6) if len(found) == 1 else None
+
+
+def hwmon(address: str, devices: Path = DEVICES) -> PowerSensor | None:
+    """Return the sensor of the GPU at a PCI address, from the first of its folders with power or energy.
+
+    Power and energy are in millionths of W and J, temperatures in thousandths. Intel's and some AMD GPUs count energy.
+    """
+    folders = sorted((devices / address / "hwmon").glob("hwmon*"))
+    folder = next((each for each in folders if first_scaled(each, 1.0, *_POWER, _ENERGY) is not None), None)
+    if folder is None:
+        return None
+
+    def state() -> dict[str, object]:
+        return known(
+            power_w=first_scaled(folder, 1e-6, *_POWER),
+            clock_hz=first_scaled(folder, 1.0, "freq1_input"),
+            memory_clock_hz=first_scaled(folder, 1.0, "freq2_input"),
+            temperature_c=first_scaled(folder, 1e-3, "temp1_input"),
+        )
+
+    return PowerSensor(
+        "hwmon",
+        "board or chip, as its driver defines it",
+        limit_w=lambda: first_scaled(folder, 1e-6, "power1_cap", "power1_max"),
+        energy_j=lambda: first_scaled(folder, 1e-6, _ENERGY),
+        state=state,
+    )

@@ -3,7 +3,8 @@
 Programs, buffers and launches are identified by numbers that the backend issues once and never reuses.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NewType, Protocol
 
 import numpy as np
@@ -116,3 +117,45 @@ class Backend(Protocol):
 
     def clear(self) -> None:
         """Free all buffers and forget all launches; programs stay built."""
+
+
+@dataclass(frozen=True)
+class State:
+    """How a device is running.
+
+    Attributes:
+        clocks_hz: by name, e.g. ``SM clock``.
+        facts: by name, ready to print, e.g. ``power limit``: ``700 W``.
+    """
+
+    clocks_hz: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PowerSensor:
+    """Reads power, energy and state of one device; each value is optional.
+
+    Attributes:
+        name: what reports the values: ``NVML``.
+        scope: what the power includes.
+        limit_w: returns the power limit that the driver enforces.
+        energy_j: returns the energy since some moment, which only grows; ``None`` without a counter.
+        state: returns the fields of a ``PowerReading``, without those that are not known.
+    """
+
+    name: str
+    scope: str
+    limit_w: Callable[[], float | None]
+    energy_j: Callable[[], float | None]
+    state: Callable[[], dict[str, object]]
+
+
+def known(**fields: object) -> dict[str, object]:
+    """Return the fields that are known, those with a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def share(percent: int | None) -> float | None:
+    """Return a percentage as a share of one; ``None`` for any other number."""
+    return percent / 100 if percent is not None and 0 <= percent <= 100 else None

@@ -3,24 +3,39 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import Event, Lock, Thread
-from typing import cast
+from typing import Self, cast
 
-from gpureport.measure.backends import nvidia
 from gpureport.measure.backends.protocol import Backend
-from gpureport.measure.conditions.nvml import Nvml
-from gpureport.measure.conditions.processor import Processor
-from gpureport.measure.conditions.sysfs import Sysfs
+from gpureport.measure.backends.sensors import Source, sources_of
 from gpureport.observe.disturbance import Span, spans
 from gpureport.records.measurement import Reading
-from gpureport.spec.models import PresentDevice
-
-Source = Callable[[], dict[str, object]]
-"""Returns fields of a :class:`~gpureport.records.measurement.Reading`, without those that are not known."""
 
 _PERIOD_S = 0.2  # a reading of NVML takes 1.4 ms
 _PERIOD_CPU_S = 0.5  # a reading takes time from the cores that run the kernels
 _JOIN_S = 2.0
 _LEAVE_DEVICE_IDLE = frozenset({"now", "device", "build", "prepare", "compilation", "free", "rest"})
+
+
+@contextmanager
+def repeated(action: Callable[[], object], period_s: float) -> Iterator[Thread]:
+    """Call *action* now, then again and again in the thread that is yielded, until the end of the context.
+
+    If the thread waits for a driver that does not answer, it ends with the process.
+    """
+    end = Event()
+
+    def work() -> None:
+        while not end.wait(period_s):
+            action()
+
+    thread = Thread(target=work, name="readings", daemon=True)
+    action()
+    thread.start()
+    try:
+        yield thread
+    finally:
+        end.set()
+        thread.join(_JOIN_S)
 
 
 class Watch:
@@ -44,31 +59,23 @@ class Watch:
         self._began_s = backend.now() if began_s is None else began_s
         self._stack = ExitStack()
         self._sources = list(sources) if sources is not None else sources_of(backend.device, self._stack)
-        self._period_s = period_s or (_PERIOD_CPU_S if self._kind == "cpu" else _PERIOD_S)
+        self._repeated = repeated(self.reading, period_s or (_PERIOD_CPU_S if backend.device.is_cpu else _PERIOD_S))
         # Total occupied time, and the start of the current occupation. The time before this watch counts as occupied,
         # because its use is not known.
         self._occupied: tuple[float, float | None] = backend.now() - self._began_s, None
         self._measuring = False
         self._readings: list[Reading] = []
         self._taken = 0
-        self._lock, self._end = Lock(), Event()
-        self._thread = Thread(target=self._run, name="readings", daemon=True)
+        self._lock = Lock()
 
-    def __enter__(self) -> "Watch":
-        self.reading()
-        self._thread.start()
+    def __enter__(self) -> Self:
+        self._thread = self._repeated.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Stop the thread; if it waits for a driver that does not answer, it ends with the process."""
-        self._end.set()
-        self._thread.join(_JOIN_S)
+    def __exit__(self, *error: object) -> None:
+        self._repeated.__exit__(None, None, None)
         if not self._thread.is_alive():
             self._stack.close()
-
-    def _run(self) -> None:
-        while not self._end.wait(self._period_s):
-            self.reading()
 
     def reading(self) -> Reading:
         """Take a reading now, store it and return it."""
@@ -139,25 +146,4 @@ class _Counted:
             return getattr(self._backend, name)
         with self._watch.occupying():
             found = getattr(self._backend, name)  # a property may run kernels
-        if not callable(found):
-            return found
-
-        def counted(*arguments: object, **keywords: object) -> object:
-            with self._watch.occupying():
-                return found(*arguments, **keywords)
-
-        return counted
-
-
-def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
-    """Return the sources of readings for a device and its machine; *stack* closes what they open."""
-    processor = Processor()
-    if device.is_cpu:
-        return [processor, processor.clock]
-    sources: list[Source] = [processor]
-    opened = stack.enter_context(nvidia.opened(device))
-    if opened is not None:
-        sources.append(Nvml(opened))
-    elif device.pci_address is not None:
-        sources.append(Sysfs(device.pci_address))
-    return sources
+        return self._watch.occupying()(found) if callable(found) else found

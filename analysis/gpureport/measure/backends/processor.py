@@ -1,0 +1,126 @@
+"""The processor and its memory, from Linux: busy and stolen time, load, frequency, energy; free memory."""
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+
+from gpureport.measure.backends.pci import first_scaled, read_or_empty, whole
+from gpureport.measure.backends.protocol import PowerSensor
+from gpureport.memory import limit_bytes
+
+PROC, CORES, POWERCAP = Path("/proc"), Path("/sys/devices/system/cpu"), Path("/sys/class/powercap")
+CGROUP = Path("/sys/fs/cgroup")
+"""The container's folder."""
+
+_BUSY = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq: proc_stat(5); guests are counted in user and nice
+_STEAL = 7
+_MOST_CORES = 4  # of which the frequency is read: each reading interrupts that core
+_RUNTIME_BYTES = 2**28
+"""Memory for compiling and running kernels, besides buffers: PoCL 3.0 crashes without it."""
+_PROTECTED = "RAPL has energy counters, but only the administrator of this machine may read them."
+
+
+class Processor:
+    """Reads the state of the processor; totals count from its first reading."""
+
+    def __init__(self, proc: Path = PROC, cores: Path = CORES) -> None:
+        self._proc, self._folder = proc, cores
+        self._usable = usable_cores()
+        self._first: dict[str, float] = {}
+
+    def __call__(self) -> dict[str, object]:
+        """Return the fields of a ``Reading`` for the processor, without those that are not known."""
+        ticks, spent = core_ticks(read_or_empty(self._proc / "stat"), self._usable), os.times()
+        own_s = time.process_time() + spent.children_user + spent.children_system
+        totals: dict[str, float] = {
+            "cpu_own_total_s": own_s / len(self._usable),
+            "context_switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
+        }
+        if ticks is not None:
+            per_s = os.sysconf("SC_CLK_TCK") * len(self._usable)
+            totals |= {"cpu_busy_total_s": ticks[0] / per_s, "cpu_steal_total_s": ticks[1] / per_s}
+        self._first = totals | self._first
+        # Counters may decrease when a virtual machine migrates.
+        state: dict[str, object] = {name: max(0, total - self._first[name]) for name, total in totals.items()}
+        with suppress(OSError):  # not known
+            state["load_average"] = os.getloadavg()[0]
+        return state
+
+    def clock(self) -> dict[str, object]:
+        """Return the median frequency of some cores, if the system reports it."""
+        cores = (self._folder / f"cpu{core}" / "cpufreq" for core in sorted(self._usable)[:_MOST_CORES])
+        found = [hz for core in cores if (hz := first_scaled(core, 1e3, "scaling_cur_freq"))]
+        return {"clock_hz": median(found)} if found else {}
+
+
+def usable_cores() -> frozenset[int]:
+    """Return the logical cores that this process may use."""
+    if sys.platform == "linux":
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
+def core_ticks(stat: str, usable: Collection[int]) -> tuple[int, int] | None:
+    """Return the busy ticks and the stolen ticks of *usable* cores, from the text of ``/proc/stat``.
+
+    ``None`` if a core or a field is missing, or all are zero, as in sandboxes that do not count.
+    """
+    names = {f"cpu{core}" for core in usable}
+    rows = [fields[1 : _STEAL + 2] for line in stat.splitlines() if (fields := line.split()) and fields[0] in names]
+    ticks = [[count for field in row if (count := whole(field)) is not None] for row in rows]
+    if len(ticks) != len(names) or any(len(core) <= _STEAL for core in ticks) or not any(map(any, ticks)):
+        return None
+    return sum(core[field] for core in ticks for field in _BUSY), sum(core[_STEAL] for core in ticks)
+
+
+def rapl(folder: Path = POWERCAP) -> PowerSensor | str | None:
+    """Return the sensor of all processor packages of the machine; ``None`` without one, or why it cannot be read.
+
+    The counters start again from zero after an hour or so.
+    """
+    packages = [path for path in sorted(folder.glob("*rapl:[0-9]*")) if path.name.count(":") == 1]
+
+    def limit_w() -> float | None:
+        found = [first_scaled(package, 1e-6, "constraint_0_power_limit_uw") for package in packages]
+        return sum(filter(None, found)) if all(found) else None
+
+    def energy_j() -> float | None:
+        found = [whole(read_or_empty(package / "energy_uj")) for package in packages]
+        return None if None in found else sum(filter(None, found)) * 1e-6
+
+    if not packages:
+        return None
+    sensor = PowerSensor("RAPL", "processor packages, without memory", limit_w, energy_j, dict)
+    return sensor if energy_j() is not None else _PROTECTED
+
+
+def free_bytes() -> float:
+    """Return the main memory that this process may still use, in bytes; not positive if there is none."""
+    import psutil
+
+    process = limit_bytes() - psutil.Process().memory_info().vms - _RUNTIME_BYTES
+    return float(min(psutil.virtual_memory().available, cgroup_free_bytes(CGROUP), process))
+
+
+def cgroup_limit_bytes(folder: Path) -> float:
+    """Return the memory limit of a container (cgroup v2, then v1), in bytes; infinite if there is none."""
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # "max" means no limit
+            return float((folder / name).read_text())
+    return float("inf")
+
+
+def cgroup_free_bytes(folder: Path) -> float:
+    """Return the limit less the used memory; file pages that can be dropped count as free."""
+    limit = cgroup_limit_bytes(folder)
+    try:
+        used = float((folder / "memory.current").read_text())
+        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return limit - used + float(stat.get("inactive_file", 0))
+    except (OSError, ValueError):
+        return limit

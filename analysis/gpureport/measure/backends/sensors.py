@@ -1,0 +1,66 @@
+"""What reads the state of a device and its machine: by the device's kind and vendor, if the system has it."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from gpureport.measure.backends import nvidia, pci, processor
+from gpureport.measure.backends.protocol import PowerSensor, State
+from gpureport.spec.models import PresentDevice
+
+Source = Callable[[], dict[str, object]]
+"""Returns fields of a :class:`~gpureport.records.measurement.Reading`, without those that are not known."""
+_NO_SENSOR = "The system has no power sensor of this device that this process can read."
+
+
+def sources_of(device: PresentDevice, stack: ExitStack) -> list[Source]:
+    """Return the sources of readings for a device and its machine; *stack* closes what they open."""
+    machine = processor.Processor()
+    if device.is_cpu:
+        return [machine, machine.clock]
+    if (found := stack.enter_context(nvidia.opened(device))) is not None:
+        return [machine, nvidia.Nvml(found)]
+    return [machine] if device.pci_address is None else [machine, pci.Sysfs(device.pci_address)]
+
+
+def power_sensor(device: PresentDevice, stack: ExitStack) -> PowerSensor | str:
+    """Return the sensor of a device, which *stack* closes; or why there is none, in a sentence."""
+    if device.is_cpu:
+        return processor.rapl() or _NO_SENSOR
+    if (found := stack.enter_context(nvidia.opened(device))) is not None:
+        return nvidia.power_sensor(found)
+    return (pci.hwmon(device.pci_address) if device.pci_address else None) or _NO_SENSOR
+
+
+def state(device: PresentDevice) -> State:
+    """Return the current clocks, power and temperature; empty if they are not known."""
+    with nvidia.opened(device) as found:
+        return nvidia.state(found) if found else State()
+
+
+def is_idle(device: PresentDevice) -> bool:
+    """Return whether the clocks are known to have fallen."""
+    with nvidia.opened(device) as found:
+        return found is not None and nvidia.is_idle(found)
+
+
+def free_memory_bytes(device: PresentDevice) -> float | None:
+    """Return the free memory for buffers in bytes, not positive if there is none; ``None``: not known."""
+    if device.is_cpu:
+        return processor.free_bytes()
+    with nvidia.opened(device) as found:
+        memory = found and found.query("MemoryInfo")
+        return float(memory.free) if memory else None
+
+
+def with_link(device: PresentDevice) -> PresentDevice:
+    """Return a device with the best link that device and machine support together; a processor has none."""
+    link = pci.LiveLink() if device.is_cpu else _highest_link(device)
+    return device.model_copy(update={"link_generation": link.generation, "link_lanes": link.lanes})
+
+
+def _highest_link(device: PresentDevice) -> pci.LiveLink:
+    with nvidia.opened(device) as found:
+        if found is not None:
+            generation, lanes = found.query("MaxPcieLinkGeneration"), found.query("MaxPcieLinkWidth")
+            return pci.LiveLink(generation or None, lanes or None)
+    return pci.highest_in_sysfs(device.pci_address) if device.pci_address else pci.LiveLink()

@@ -1,0 +1,117 @@
+"""Buffers that the points of a sweep share by name, and the random data in them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId
+from gpureport.units import format_bytes
+from gpureport.workloads.model import Buffer, Limits
+
+_GROWTH = 2  # a buffer that is too small is replaced by one at least this much larger, to initialise fewer buffers
+_LARGEST_DRAW_BYTES = 2**23
+
+Sizes = Mapping[str, int]
+"""Bytes by buffer name."""
+
+Make = Callable[[str, int], Buffer]
+"""Makes a buffer from its name and size; called only when it is initialised, because contents may be large."""
+
+
+class BufferPool:
+    """Allocates and enlarges buffers; frees those used longest ago when memory runs short."""
+
+    def __init__(self, backend: Backend, limits: Limits) -> None:
+        self._backend = backend
+        self._limits = limits
+        self._pooled: dict[str, tuple[BufferId, int]] = {}  # with their sizes; least recently used first
+
+    def acquire(self, sizes: Sizes, make: Make) -> dict[str, BufferId]:
+        """Return a buffer of at least the requested size for each name.
+
+        Raises:
+            AllocationError: the sizes exceed the limits, or memory is exhausted even after freeing all other buffers.
+        """
+        total, largest = sum(sizes.values()), max(sizes.values(), default=0)
+        if total > self._limits.max_bytes:
+            most = format_bytes(self._limits.max_bytes)
+            raise AllocationError(f"needs {format_bytes(total)} of memory, but a run may use at most {most}")
+        if largest > self._limits.max_buffer_bytes:
+            most = format_bytes(self._limits.max_buffer_bytes)
+            raise AllocationError(f"needs a buffer of {format_bytes(largest)}, but a buffer may have at most {most}")
+        return {name: self._ensure(name, sizes, make) for name in sizes}
+
+    def _ensure(self, name: str, sizes: Sizes, make: Make) -> BufferId:
+        identity, nbytes = self._pooled.pop(name, (None, 0))
+        if identity is not None and nbytes < sizes[name]:
+            self._backend.free(identity)
+        if identity is None or nbytes < sizes[name]:
+            identity, nbytes = self._allocate(name, max(sizes[name], _GROWTH * nbytes), sizes, make)
+        self._pooled[name] = identity, nbytes
+        return identity
+
+    def _allocate(self, name: str, best: int, sizes: Sizes, make: Make) -> tuple[BufferId, int]:
+        rest = sum(nbytes for other, nbytes in sizes.items() if other != name)
+        if best > self._limits.max_buffer_bytes or best + max(rest, self._total()) > self._limits.max_bytes:
+            best = sizes[name]
+        self._free_unused(self._limits.max_bytes - best, sizes)
+        try:
+            return self._backend.allocate(make(name, best)), best
+        except AllocationError:
+            self._free_unused(0, sizes)
+            return self._backend.allocate(make(name, sizes[name])), sizes[name]
+
+    def _free_unused(self, most: float, sizes: Sizes) -> None:
+        for name in [name for name in self._pooled if name not in sizes]:
+            if self._total() <= most:
+                return
+            self._backend.free(self._pooled.pop(name)[0])
+
+    def _total(self) -> int:
+        return sum(nbytes for _, nbytes in self._pooled.values())
+
+
+class Draws:
+    """Makes generators that return equal data: the n-th draw of one method and size is the same array, drawn once.
+
+    Drawing data again for each point would take longer than using them.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._cache: dict[tuple[int, str, str], Any] = {}
+
+    def generator(self) -> np.random.Generator:
+        """Return a generator that starts with the first draw."""
+        return _Generator(self._seed, self._cache)
+
+
+def _cached(name: str) -> Callable[..., Any]:
+    def draw(self: "_Generator", *arguments: object, **keywords: object) -> Any:  # noqa: ANN401 - as the method it replaces
+        return self.cached(name, arguments, keywords)
+
+    return draw
+
+
+class _Generator(np.random.Generator):
+    def __init__(self, seed: int, cache: dict[tuple[int, str, str], Any]) -> None:
+        super().__init__(np.random.PCG64(seed))
+        self._seed, self._cache, self._draws = seed, cache, 0
+
+    integers = _cached("integers")
+    random = _cached("random")
+    permutation = _cached("permutation")
+    uniform = _cached("uniform")
+    choice = _cached("choice")
+
+    def cached(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Any:  # noqa: ANN401
+        """Return a draw from a generator of its own, so that it does not depend on earlier draws."""
+        self._draws += 1
+        key = self._draws, name, repr((arguments, keywords))  # sizes and bounds; no workload passes an array
+        drawn = self._cache.get(key)
+        if drawn is None:
+            drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **keywords)
+            if getattr(drawn, "nbytes", 0) <= _LARGEST_DRAW_BYTES:
+                self._cache[key] = drawn
+        return drawn.copy() if isinstance(drawn, np.ndarray) else drawn  # workloads modify what they drew
