@@ -13,7 +13,8 @@ from gpureport.errors import DeviceError
 from gpureport.measure import presence
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
-from gpureport.measure.measurer import LocalMeasurer
+from gpureport.measure.driver_process import DriverProcess
+from gpureport.measure.measurer import Measurer
 from gpureport.measure.presence import Presence, choose_working, find_devices
 from gpureport.spec import database
 from gpureport.spec.models import PresentDevice
@@ -56,14 +57,43 @@ def candidate(device: PresentDevice) -> RuntimeDevice:
     return RuntimeDevice(device, Runtime("none"), device.index)
 
 
-class _StandIn(LocalMeasurer):
-    def __init__(self, backend: Backend, device: PresentDevice) -> None:
-        super().__init__(backend)
-        self._device = device
+class _InProcess(DriverProcess):
+    """A driver process that is none: it executes requests when their answers are awaited."""
 
-    @property
-    def device(self) -> PresentDevice:
-        return self._device
+    ended, doing = False, ""
+
+    def __init__(self, backend: Backend) -> None:
+        self.use(backend, backend.now())
+
+    def send(self, *request: Any) -> None:
+        self._request = request
+
+    def answer(self, _: float, progress: Any = None, items: Any = None) -> Any:
+        self._progress, self._items = progress, items
+        name, *arguments = self._request
+        return getattr(self, name)(*arguments)
+
+    def _send(self, kind: str, value: Any) -> None:
+        if kind == "item":
+            self._items.append(value)
+
+    def advance(self, label: str, done: float) -> None:
+        self._progress.advance(label, done)
+
+    def arrived(self) -> tuple[()]:
+        return ()
+
+    def end(self) -> None: ...
+
+
+class LocalMeasurer(Measurer):
+    """Measures in this process, by the clock of *backend*."""
+
+    def __init__(self, backend: Backend, device: PresentDevice | None = None) -> None:
+        self.now = backend.now  # type: ignore[method-assign]
+        super().__init__(candidate(device or backend.device), _InProcess(backend))  # type: ignore[arg-type]
+
+    def _replace(self) -> None: ...
 
 
 def stand_in(
@@ -79,7 +109,7 @@ def stand_in(
     def opened(selected: RuntimeDevice, presence: Presence) -> LocalMeasurer:  # noqa: ARG001
         if problem := reasons.get(selected.device.index):
             raise DeviceError(problem)
-        return _StandIn(make(), selected.device)
+        return LocalMeasurer(make(), selected.device)
 
     monkeypatch.setattr(presence, "present", lambda: nullcontext(found))
     monkeypatch.setattr(presence, "opened", opened)

@@ -10,12 +10,12 @@ import pytest
 from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.kernel_files import load_kernels
-from gpureport.measure.measurer import LocalMeasurer
 from gpureport.records.report import Report, save_report
 from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, plan
 from tests.make_report import make_report
+from tests.present import LocalMeasurer
 
 Captured = pytest.CaptureFixture[str]
 POINTS = 9

@@ -3,7 +3,6 @@
 
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -82,26 +81,14 @@ def test_a_device_without_sensors_says_so() -> None:
         assert str(power_sensor(PRESENT, stack)).endswith(".")
 
 
-@dataclass
-class _Toy:
+def toy() -> PowerSensor:
     """A sensor whose counter grows by 2 J for each reading."""
-
-    name: str = "toy"
-    scope: str = "board"
-    readings: "count[int]" = field(default_factory=count)
-
-    def limit_w(self) -> float | None:
-        return 300.0
-
-    def energy_j(self) -> float | None:
-        return 2.0 * next(self.readings)
-
-    def state(self) -> dict[str, object]:
-        return {"power_w": 100.0, "clock_hz": 1e9, "temperature_c": 50.0}
+    readings, state = count(), {"power_w": 100.0, "clock_hz": 1e9, "temperature_c": 50.0}
+    return PowerSensor("toy", "board", lambda: 300.0, lambda: 2.0 * next(readings), lambda: dict(state))
 
 
 def test_loads_are_counted_while_the_sensor_is_read(backend: OpenCLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "power_sensor", lambda *_: _Toy())
+    monkeypatch.setattr(measuring, "power_sensor", lambda *_: toy())
     (copy,) = select(("memory/copy",))
     sweep = copy.sweeps(TOY, LIMITS)[0]
     point = copy.point(sweep.points[0], sweep)

@@ -22,7 +22,6 @@ from gpureport.data import data_dir
 from gpureport.fleet.analysis import analyse
 from gpureport.fleet.site import write_site
 from gpureport.kernel_files import load_kernels
-from gpureport.measure.measurer import LocalMeasurer
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
 from gpureport.records.report import EntryMatch, Report, save_report
@@ -40,6 +39,7 @@ from tests.fake_run import plan
 from tests.kept import CPU, GPU, PUBLISHED, database, kept, kept_html, record
 from tests.make_fleet import a_run, eight_nodes
 from tests.make_report import busy, make_machine, make_report, slower
+from tests.present import LocalMeasurer
 
 pytestmark = pytest.mark.xdist_group("documents")
 """They share the rendered reports."""

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from gpureport.cli import main, measuring
-from gpureport.measure import driver_process, presence, remote
+from gpureport.measure import driver_process, presence
+from gpureport.measure import measurer as remote
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Aftermath, Measured
-from gpureport.measure.remote import RemoteMeasurer
+from gpureport.measure.measurer import Aftermath, Measured, Measurer
 from gpureport.measure.sweep import Task
 from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
@@ -51,16 +51,16 @@ def importable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteMeasurer]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measurer]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", PATH)
         patch.chdir(tmp_path_factory.mktemp("driver"))
-        with RemoteMeasurer(working()).opened() as opened:
+        with Measurer(working()).opened() as opened:
             yield opened
 
 
 @pytest.fixture
-def measurer(opened: RemoteMeasurer) -> RemoteMeasurer:
+def measurer(opened: Measurer) -> Measurer:
     """One for all tests; in a new process if the last one has ended or is suspect."""
     if opened._suspect or opened._building_ahead or opened._child.ended or opened._child._process.poll() is not None:
         opened._suspect = opened._building_ahead = False
@@ -68,13 +68,13 @@ def measurer(opened: RemoteMeasurer) -> RemoteMeasurer:
     return opened
 
 
-def begun(measurer: RemoteMeasurer, workload: Sound) -> None:
+def begun(measurer: Measurer, workload: Sound) -> None:
     device = load_database().match(measurer.device).device
     settings = SweepSettings(LIMITS, budget_s=0.2)
     measurer.start(Task(workload, workload.sweeps(device, LIMITS), settings))
 
 
-def measured(measurer: RemoteMeasurer, workload: Sound, progress: Steps | None = None) -> Measured:
+def measured(measurer: Measurer, workload: Sound, progress: Steps | None = None) -> Measured:
     begun(measurer, workload)
     return measurer.finish(progress or Steps())
 
@@ -84,7 +84,7 @@ def children() -> set[str]:
     return {pid for task in tasks for pid in (task / "children").read_text().split()}
 
 
-def test_measurements_arrive_with_progress_and_readings(measurer: RemoteMeasurer) -> None:
+def test_measurements_arrive_with_progress_and_readings(measurer: Measurer) -> None:
     steps = Steps()
     found = measured(measurer, Sound(), steps)
     assert [each.key.sweep for each in found.measurements] == ["size", "many"]
@@ -103,7 +103,7 @@ def test_measurements_arrive_with_progress_and_readings(measurer: RemoteMeasurer
     ids=["endless", "crashing"],
 )
 def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
-    measurer: RemoteMeasurer, workload: Sound, reason: str, monkeypatch: pytest.MonkeyPatch
+    measurer: Measurer, workload: Sound, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as limited:
         limited.setattr(remote, "SILENCE_LIMIT_S", 3.0)
@@ -116,7 +116,7 @@ def test_a_kernel_that_ends_the_process_loses_the_rest_of_its_workload(
     assert all(point.samples_s for each in measured(measurer, After()).measurements for point in each.points)
 
 
-def test_a_retry_is_recorded_and_keeps_the_completed_sweeps(measurer: RemoteMeasurer) -> None:
+def test_a_retry_is_recorded_and_keeps_the_completed_sweeps(measurer: Measurer) -> None:
     measurer.build_ahead([])
     steps = Steps()
     found = measured(measurer, CrashingOnce(), steps)
@@ -131,7 +131,7 @@ def test_a_retry_is_recorded_and_keeps_the_completed_sweeps(measurer: RemoteMeas
 @pytest.mark.parametrize(
     ("workload", "when"), [(None, "before the first workload"), (Sound(), "while building kernels of test/sound")]
 )
-def test_an_end_that_loses_only_builds_is_recorded(measurer: RemoteMeasurer, workload: Sound | None, when: str) -> None:
+def test_an_end_that_loses_only_builds_is_recorded(measurer: Measurer, workload: Sound | None, when: str) -> None:
     os.kill(measurer._child._process.pid, signal.SIGKILL)
     if workload:
         sweeps = workload.sweeps(load_database().match(measurer.device).device, LIMITS)
@@ -143,14 +143,14 @@ def test_an_end_that_loses_only_builds_is_recorded(measurer: RemoteMeasurer, wor
     assert found.restarted == f"its driver crashed (SIGKILL) ({when})"
 
 
-def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: RemoteMeasurer) -> None:
+def test_a_process_in_which_a_kernel_failed_is_replaced(measurer: Measurer) -> None:
     first = measurer._child._process.pid
     assert all(each.failed for each in measured(measurer, Unbuildable()).measurements)
     assert not any(each.failed for each in measured(measurer, Sound()).measurements)
     assert measurer._child._process.pid != first
 
 
-def test_wrong_results_and_too_little_memory_affect_only_their_own_points(measurer: RemoteMeasurer) -> None:
+def test_wrong_results_and_too_little_memory_affect_only_their_own_points(measurer: Measurer) -> None:
     first = measurer._child._process.pid
     for each in measured(measurer, Wrong()).measurements:
         assert (each.skipped or "").startswith("wrong results: ")
@@ -162,7 +162,7 @@ def test_wrong_results_and_too_little_memory_affect_only_their_own_points(measur
     assert measurer._child._process.pid == first
 
 
-def test_a_process_that_is_killed_is_replaced(measurer: RemoteMeasurer) -> None:
+def test_a_process_that_is_killed_is_replaced(measurer: Measurer) -> None:
     os.kill(measurer._child._process.pid, signal.SIGKILL)
     lost = measured(measurer, Sound()).measurements
     assert [each.skipped for each in lost] == ["its driver crashed (SIGKILL) (while measuring test/sound)"] * 2
@@ -260,7 +260,7 @@ def test_the_messages_of_a_workload_fit_into_the_connection() -> None:
 def test_a_process_that_ended_leaves_no_children_or_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = children()
-    with RemoteMeasurer(working()).opened() as opened:
+    with Measurer(working()).opened() as opened:
         assert len(children() - before) == 1
         assert measured(opened, Sound()).measurements
     assert children() <= before
@@ -291,15 +291,15 @@ def test_a_run_continues_after_a_crash_and_a_hang(monkeypatch: pytest.MonkeyPatc
 
 def test_a_run_stops_when_the_device_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     install(monkeypatch, Sound(), After())
-    finish = RemoteMeasurer.finish
+    finish = Measurer.finish
 
-    def lose(self: RemoteMeasurer, progress: Steps) -> Measured:
+    def lose(self: Measurer, progress: Steps) -> Measured:
         found = finish(self, progress)
         self._child.end()
         self._candidate = replace(self._candidate, position=99)
         return found
 
-    monkeypatch.setattr(RemoteMeasurer, "finish", lose)
+    monkeypatch.setattr(Measurer, "finish", lose)
     assert main(["measure", "--quick", "-o", "r.json"]) == 1
 
     reason = "its driver no longer lists it"
@@ -340,7 +340,7 @@ def test_an_interrupt_ends_an_endless_kernel_at_once(tmp_path: Path) -> None:
     assert report.unfinished == ("test/endless",)
 
 
-def test_completed_sweeps_are_known_before_the_workload_ends(measurer: RemoteMeasurer) -> None:
+def test_completed_sweeps_are_known_before_the_workload_ends(measurer: Measurer) -> None:
     begun(measurer, Sound())
     until = time.monotonic() + 30.0
     while len(found := measurer.so_far().measurements) < 2:
@@ -348,7 +348,7 @@ def test_completed_sweeps_are_known_before_the_workload_ends(measurer: RemoteMea
     assert [each.key.sweep for each in found] == ["size", "many"]
 
 
-def test_an_interrupt_within_a_message_ends_the_process(measurer: RemoteMeasurer) -> None:
+def test_an_interrupt_within_a_message_ends_the_process(measurer: Measurer) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -3,11 +3,11 @@
 
 from itertools import pairwise
 
-from gpureport.measure.measurer import LocalMeasurer
 from gpureport.records.report import Report
 from gpureport.run.pipeline import run, wrong_results
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, plan
+from tests.present import LocalMeasurer
 
 
 def reports(backend: FakeBackend, *workloads: Copy) -> list[Report]:

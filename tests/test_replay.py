@@ -5,7 +5,6 @@ from functools import cache
 
 import pytest
 
-from gpureport.measure.measurer import LocalMeasurer
 from gpureport.records.measurement import Compilation
 from gpureport.records.report import EntryMatch, Report
 from gpureport.results.replay import device_of, report_result
@@ -17,6 +16,7 @@ from gpureport.validate.residuals import residuals
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, plan
 from tests.make_report import make_report
+from tests.present import LocalMeasurer
 
 WORKLOADS = (Copy(), Again())
 REGISTERS = 40

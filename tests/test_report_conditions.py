@@ -7,7 +7,6 @@ from functools import cache
 
 import pytest
 
-from gpureport.measure.measurer import LocalMeasurer
 from gpureport.observe.disturbance import spans
 from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
 from gpureport.records.report import Report
@@ -21,6 +20,7 @@ from gpureport.run.pipeline import run
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, plan
 from tests.make_report import busy, make_report
+from tests.present import LocalMeasurer
 
 Make = Callable[[float], Reading]
 

@@ -10,7 +10,7 @@ import pytest
 from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.files import reserved
-from gpureport.measure.measurer import LocalMeasurer, Measured
+from gpureport.measure.measurer import Measured
 from gpureport.measure.rounds import Progress
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.report.render import render_html
@@ -19,6 +19,7 @@ from gpureport.run.pipeline import run
 from gpureport.run.resuming import changes
 from tests.fake_backend import FakeBackend, Steps
 from tests.fake_run import Again, Copy, Missing, Two, Wide, install, plan
+from tests.present import LocalMeasurer
 
 Captured = pytest.CaptureFixture[str]
 WORKLOADS = (Copy(), Wide(), Again(), Missing())

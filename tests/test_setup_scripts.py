@@ -398,17 +398,17 @@ OTHER, SIMULATOR = present(2, "EPYC", "cpu", "Intel(R) OpenCL"), present(3, "Ocl
 @pytest.mark.parametrize(
     ("devices", "failures", "problems", "expected"),
     [
-        ((GPU, ZEN), (), {}, (True, named(ZEN.device))),
-        ((GPU, ZEN), (), {"Zen 5": "no\nCPU"}, (False, f"{named(ZEN.device)} runs no kernels: no CPU")),
-        ((GPU, ZEN, OTHER), (), {"Zen 5": "?"}, (True, named(OTHER.device))),
-        ((GPU, SIMULATOR), (), {}, (False, "no OpenCL runtime for the CPU is installed")),
-        ((GPU,), ("pocl.icd: its driver crashed",), {}, (False, "pocl.icd: its driver crashed")),
+        ((GPU, ZEN), {}, {}, (True, named(ZEN.device))),
+        ((GPU, ZEN), {}, {"Zen 5": "no\nCPU"}, (False, f"{named(ZEN.device)} runs no kernels: no CPU")),
+        ((GPU, ZEN, OTHER), {}, {"Zen 5": "?"}, (True, named(OTHER.device))),
+        ((GPU, SIMULATOR), {}, {}, (False, "no OpenCL runtime for the CPU is installed")),
+        ((GPU,), {"pocl.icd": "its driver crashed"}, {}, (False, "pocl.icd: its driver crashed")),
     ],
 )
 def test_answer_of_the_check(
     monkeypatch: pytest.MonkeyPatch,
     devices: tuple[RuntimeDevice, ...],
-    failures: tuple[str, ...],
+    failures: dict[str, str],
     problems: dict[str, str],
     expected: tuple[bool, str],
 ) -> None:

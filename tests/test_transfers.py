@@ -8,7 +8,7 @@ import pytest
 
 from gpureport.findings.whole_device import link_problem, link_under_load
 from gpureport.measure.backends.opencl import OpenCLBackend
-from gpureport.measure.backends.pci import LiveLink, highest_in_sysfs, in_folder
+from gpureport.measure.backends.pci import highest_link, live_link
 from gpureport.measure.bench import Bench, Point
 from gpureport.observe.transfers import saturation_of_transfers
 from gpureport.predict.transfers import TO_DEVICE_LATENCY, link_bytes_per_s, transfer_time
@@ -146,9 +146,9 @@ def test_pci_links_are_read_from_the_system(tmp_path: Path) -> None:
     (device / "current_link_speed").write_text("2.5 GT/s PCIe\n")
     (device / "current_link_width").write_text("Unknown\n")
     (tmp_path / "0000:01:00.0").symlink_to(device)
-    assert highest_in_sysfs("0000:01:00.0", tmp_path) == LiveLink(4, 8)
-    assert in_folder(device) == LiveLink(1, None)
-    assert highest_in_sysfs("0000:02:00.0", tmp_path) == LiveLink()
+    assert highest_link("0000:01:00.0", tmp_path) == {"link_generation": 4, "link_lanes": 8}
+    assert live_link(device) == {"link_generation": 1}
+    assert highest_link("0000:02:00.0", tmp_path) == {}
 
 
 def _present(generation: int | None, lanes: int | None) -> PresentDevice:

@@ -21,7 +21,6 @@ from gpureport.measure.backends.describe import describe
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import AllocationError
 from gpureport.measure.limits import features
-from gpureport.measure.measurer import LocalMeasurer
 from gpureport.predict import limits_of, predict
 from gpureport.predict.transfers import TO_HOST_CALLS, link_bytes_per_s, peer_bytes_per_s, transfer_time
 from gpureport.predict.uncertainty.sensitivity import varied
@@ -36,7 +35,7 @@ from gpureport.workloads.model import Buffer, HostTraffic, Transfer
 from gpureport.workloads.transfer.copies import Devices
 from tests.fake_backend import PRESENT, FakeBackend, Steps
 from tests.fake_run import Copy, plan
-from tests.present import stand_in, working
+from tests.present import LocalMeasurer, stand_in, working
 from tests.toy import TOY
 
 DATABASE = load_database()

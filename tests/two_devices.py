@@ -15,7 +15,6 @@ import pyopencl as cl
 
 from gpureport.measure.backends.opencl import OpenCLBackend, _devices, _peers, list_devices
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import LocalMeasurer
 from gpureport.measure.presence import find_devices
 from gpureport.records.report import Report, RunSettings
 from gpureport.run.pipeline import Plan, run
@@ -23,16 +22,11 @@ from gpureport.spec.database import load_database
 from gpureport.spec.models import DeviceMatch
 from gpureport.workloads import select
 from gpureport.workloads.model import Limits
+from tests.fake_backend import Steps
+from tests.present import LocalMeasurer
 
 ENTRY = "nvidia/h200_sxm"
 LIMITS = Limits(max_bytes=2**24, max_buffer_bytes=2**22, max_work_group=64, quick=True)
-
-
-class Silent:
-    """Shows no progress."""
-
-    def advance(self, label: str, done: float) -> None:
-        """Show nothing."""
 
 
 @contextmanager
@@ -58,11 +52,7 @@ def measured(backend: OpenCLBackend) -> Report:
     requested = RunSettings(quick=True, seed=0, workloads=("transfer/devices",), command="test")
     plan = Plan(match, select(("transfer/devices",)), settings, requested)
     with LocalMeasurer(backend) as measurer:
-        return run(plan, measurer, _unsaved, Silent())
-
-
-def _unsaved(report: Report) -> None:
-    """Save nothing."""
+        return run(plan, measurer, lambda _: None, Steps())
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Measuring: find devices, compile and verify kernels, time them.
 
-Sampling and verification are at this level: ``sweep`` measures a workload, ``rounds`` takes the samples of a sweep,
-``bench`` runs one point. ``presence`` finds devices and ``selection`` chooses one. ``remote`` measures in a separate
-process (``driver_process``), so that a driver that crashes or hangs ends only that process. ``backends`` contains what
-depends on a runtime or vendor; ``conditions`` reads the state of device and machine.
+Sampling is at this level: ``sweep`` measures a workload, ``rounds`` takes the samples of a sweep, ``bench`` runs one
+point. ``presence`` finds and selects devices. ``measurer`` measures in a separate process (``driver_process``), so that
+a driver that crashes or hangs ends only that process. ``backends`` contains what depends on a runtime or vendor;
+``watch`` reads the state of device and machine.
 """

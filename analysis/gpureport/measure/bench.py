@@ -147,7 +147,10 @@ class Bench:
         def with_contents() -> Job:
             return point.workload.job(point.key.parameters, self._draws(point.seed).generator())
 
-        job = point.job = point.job or _without_contents(with_contents())
+        if point.job is None:
+            empty = {name: replace(buffer, contents=None) for name, buffer in with_contents().buffers.items()}
+            point.job = replace(with_contents(), buffers=empty)
+        job = point.job
         options = program_options(point.workload, point.key.parameters, self._features)
         program = self._backend.build(point.workload.source, options)
         owner = f"{point.workload.name}: "  # workloads share no buffers
@@ -164,7 +167,3 @@ class Bench:
             )
             prepared = self._prepared[id(point)] = _Prepared(buffers, before, timed)
         return prepared
-
-
-def _without_contents(job: Job) -> Job:
-    return replace(job, buffers={name: replace(buffer, contents=None) for name, buffer in job.buffers.items()})

@@ -17,13 +17,16 @@ from typing import Any
 import numpy as np
 
 from gpureport.errors import DeviceError, GpuReportError
+from gpureport.measure.backends import sensors
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.protocol import Backend
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
-from gpureport.measure.energy import Load
+from gpureport.measure.energy import Load, measure_energy
+from gpureport.measure.kernels import compile_sweep
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Aftermath, Compilations, LocalMeasurer
-from gpureport.measure.sweep import Task
+from gpureport.measure.measurer import Aftermath, Compilations
+from gpureport.measure.sweep import Task, measure_workload
+from gpureport.measure.watch import Watch
 from gpureport.memory import limit_remark
 from gpureport.records.energy import Energy
 from gpureport.spec.models import PresentDevice
@@ -35,10 +38,10 @@ _QUIET_S = 0.1  # between two progress messages with the same label
 
 
 class DriverProcess:
-    """Executes requests: each public method but :meth:`serve` and :meth:`advance` is one."""
+    """Executes requests: each public method but :meth:`serve`, :meth:`advance` and :meth:`use` is one."""
 
-    _measurer: LocalMeasurer
-    """Of the open device."""
+    _watch: Watch
+    _backend: Backend
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -91,29 +94,38 @@ class DriverProcess:
             raise DeviceError(str(error).replace(f" on {candidate.device.name}", "")) from error
         if problem:
             raise DeviceError(problem)
-        self._measurer = LocalMeasurer(backend, began_s).__enter__()
+        self.use(backend, began_s)
+        self._watch.__enter__()
+
+    def use(self, backend: Backend, began_s: float) -> None:
+        """Measure on an open device; the run began at *began_s*."""
+        self._watch = Watch(backend, began_s=began_s)
+        self._backend = self._watch.counted(backend)
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
         """Start builds."""
-        self._measurer.build_ahead(requests)
+        self._backend.build_ahead(requests)
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
         """Return the compiler's facts about sweeps; send a progress message for each sweep."""
-        found: Compilations = {}
+        found = {}
         for sweep in sweeps:
             self._send("progress", (f"{workload.name}: building kernels", 0.0))
-            found = {**found, **self._measurer.compiled(workload, [sweep])}
+            found[sweep.name] = compile_sweep(self._backend, workload, sweep)
         return found
 
     def measure(self, task: Task) -> Aftermath:
-        """Send the measurement of each sweep when it ends; return the state afterwards."""
-        for measurement in self._measurer.measure(task, self):
-            self._send("item", measurement)
-        return self._measurer.aftermath()
+        """Send the measurement of each sweep when it ends, with its begin; return the state afterwards."""
+        began_s = self._backend.now()
+        with self._watch.measuring():
+            for each in measure_workload(self._backend, task, self, self._watch.spans):
+                at_s = self._watch.since_began(self._backend.now() - each.duration_s)
+                self._send("item", each.model_copy(update={"began_s": round(at_s, 6)}))
+        return Aftermath(self._watch.taken(), sensors.state(self._backend.device), self._backend.now() - began_s)
 
     def energy(self, loads: Sequence[Load], settings: SweepSettings) -> Energy:
         """Read power and energy while kernels run; send progress messages."""
-        return self._measurer.energy(loads, settings, self)
+        return measure_energy(self._backend, loads, settings, self)
 
 
 def _loading_error() -> str | None:

@@ -1,25 +1,27 @@
-"""Measuring the workloads of a run on one device: in this process, or in a separate one (:mod:`~.remote`)."""
-# ruff: noqa: D102 - the methods are those of the protocol
+"""Measuring the workloads of a run on one device, in a separate process; what a run gets from it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, Self
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self, cast
 
-from gpureport.errors import InputError
-from gpureport.measure.backends import sensors
-from gpureport.measure.backends.protocol import Backend, State
-from gpureport.measure.energy import Load, measure_energy
-from gpureport.measure.kernels import compile_sweep
+from gpureport.errors import DeviceError, InputError
+from gpureport.measure.backends.protocol import State
+from gpureport.measure.backends.runtimes import ANSWER_LIMIT_S, RuntimeDevice
+from gpureport.measure.child import Child, EndedError
+from gpureport.measure.energy import Load
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress
-from gpureport.measure.sweep import Task, measure_workload
-from gpureport.measure.watch import Watch
+from gpureport.measure.sweep import Task, unmeasured
 from gpureport.records.energy import Energy
 from gpureport.records.measurement import Compilation, Measurement, Reading
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.grid import WORKING_SET
 from gpureport.workloads.model import Limits, Sweep, Workload
 
+SILENCE_LIMIT_S = 60.0
+"""Longest time between two messages of the process, seconds: twelve times the longest permitted sample, to allow for
+compiling, initialising gigabytes and a busy machine."""
 Compilations = Mapping[str, tuple[Compilation | None, ...]]
 """By sweep, the compiler's facts about each point's first kernel; see :func:`~.compile_sweep`."""
 _NOTHING = Sweep("check", WORKING_SET, (), "check")
@@ -57,106 +59,134 @@ class Measured:
     restarted: str = ""
 
 
-class Measurer(Protocol):
-    """One open device. A context manager, which closes it.
+class Measurer:
+    """One open device: measures in a separate process, while this one may do other work; to be closed.
 
-    If the device was lost, ``compiled``, ``start``, ``energy`` and ``reopen`` raise DeviceError.
+    If a driver ends the process, one workload is lost. If the device is lost, calls raise DeviceError.
     """
+
+    def __init__(self, candidate: RuntimeDevice, child: Child | None = None) -> None:
+        """Begin to open a device in a process, a new one or *child*, and to run a test kernel on it.
+
+        Raises:
+            DeviceError: the system starts no process.
+        """
+        self._candidate = candidate
+        self._task: Task | None = None
+        self._done: list[Measurement] = []
+        self._endings: list[str] = []  # how processes ended without loss, because a new one continued
+        self._building_ahead = False
+        self._suspect = False  # a kernel failed: drivers may refuse all later calls of the same process
+        self._began_s = self.now()
+        self._child = self._begin(child)
+
+    def _begin(self, child: Child | None = None) -> Child:
+        child = child or Child(self._candidate.runtime)
+        child.send("open", self._candidate, self._began_s)
+        return child
+
+    def opened(self, limit_s: float = ANSWER_LIMIT_S) -> Self:
+        """Wait until the device is open, at most *limit_s* seconds.
+
+        Raises:
+            DeviceError: it cannot be opened, or runs no kernels.
+        """
+        try:
+            self._child.answer(limit_s)
+        except DeviceError:
+            self._child.end()
+            raise
+        return self
+
+    def reopen(self) -> None:
+        """Close the device and open it again, as another run would find it."""
+        self._began_s, self._endings = self.now(), []
+        self._replace()
+
+    def _replace(self) -> None:
+        self._child.end()
+        self._child = self._begin()
+        self.opened()
+
+    def _send(self, name: str, *arguments: object) -> None:
+        """Send a request to the process, or to a new one if it has ended or a kernel failed in it."""
+        if self._child.ended or self._suspect:
+            self._building_ahead = self._suspect = False
+            self._replace()
+        self._child.send(name, *arguments)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._child.end()
 
     @property
     def device(self) -> PresentDevice:
         """The open device."""
+        return self._candidate.device
 
     def now(self) -> float:
-        """Return the seconds of a monotonic clock."""
+        """Return the seconds of the monotonic clock, which the process reads, too."""
+        return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
         """Start builds of (source, options), where that saves time."""
+        self._building_ahead = True
+        self._child.send("build_ahead", tuple(requests))
+        try:
+            self._child.answer(SILENCE_LIMIT_S)
+        except EndedError as error:
+            self._endings.append(f"{error} (before the first workload)")
 
     def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
-        """Build the kernels of sweeps; on a CPU, the smallest points run once."""
+        """Build kernels; on a CPU, the smallest points run once. If the process ends, no facts are known."""
+        self._send("compiled", workload, tuple(sweeps))
+        try:
+            return cast("Compilations", self._child.answer(SILENCE_LIMIT_S))
+        except EndedError as error:
+            self._endings.append(f"{error} (while building kernels of {workload.name})")
+            return {sweep.name: (None,) * len(sweep.points) for sweep in sweeps}
+
+    def energy(self, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
+        """Read power and energy while kernels run; if the process ends, there are no readings."""
+        self._send("energy", loads, settings)
+        try:
+            return cast("Energy", self._child.answer(SILENCE_LIMIT_S, progress))
+        except EndedError as error:
+            return Energy(missing=f"The driver process ended while power was read: {error}.")
 
     def start(self, task: Task) -> None:
         """Begin to measure a workload."""
+        self._task, self._done = task, []
+        self._send("measure", task)
 
     def finish(self, progress: Progress) -> Measured:
-        """Wait for the end of the started task; *progress* receives every sample."""
+        """Wait for the end of the task. If the process ends, the sweeps that are left are skipped with the reason."""
+        task = self._task
+        assert task is not None, "nothing was started"  # noqa: S101 - the caller's fault
+        try:
+            aftermath = self._child.answer(SILENCE_LIMIT_S, progress, self._done)
+        except DeviceError as error:
+            self._suspect, aftermath = True, Aftermath()
+            reason = f"{error} (while measuring {self._child.doing or task.workload.name})"
+            if self._building_ahead and isinstance(error, EndedError) and not error.hung:
+                self._endings.append(reason)
+                try:  # another workload's build ahead may have caused the crash: continue without any
+                    self._send("measure", replace(task, sweeps=task.sweeps[len(self._done) :]))
+                    return self.finish(progress)
+                except DeviceError as lost:
+                    reason = str(lost)
+            self._done += [unmeasured(task.workload, sweep, reason) for sweep in task.sweeps[len(self._done) :]]
+        else:
+            self._suspect = any(measurement.failed for measurement in self._done)
+        endings, self._endings = self._endings, []
+        return Measured(tuple(self._done), aftermath, "; ".join(endings))
 
     def so_far(self) -> Measured:
         """Return the completed sweeps of the started task, without waiting and without readings."""
-
-    def energy(self, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
-        """Read power and energy while kernels run."""
-
-    def reopen(self) -> None:
-        """Close the device and open it again, as another run would find it."""
-
-    def __enter__(self) -> Self:
-        """Begin to watch the device."""
-
-    def __exit__(self, *error: object) -> None:
-        """Close the device."""
-
-
-class LocalMeasurer:
-    """Measures in this process, in :meth:`finish`."""
-
-    def __init__(self, backend: Backend, began_s: float | None = None) -> None:
-        """Use the open device of a run that began at *began_s*, or begins now."""
-        self._watch = Watch(backend, began_s=began_s)
-        self._backend = self._watch.counted(backend)
-        self._task: Task | None = None
-        self._done: list[Measurement] = []
-        self._began_s = 0.0
-
-    def __enter__(self) -> Self:
-        self._watch.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._watch.__exit__(*error)
-
-    @property
-    def device(self) -> PresentDevice:
-        return self._backend.device
-
-    def now(self) -> float:
-        return self._backend.now()
-
-    def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        self._backend.build_ahead(requests)
-
-    def compiled(self, workload: Workload, sweeps: Sequence[Sweep]) -> Compilations:
-        return {sweep.name: compile_sweep(self._backend, workload, sweep) for sweep in sweeps}
-
-    def energy(self, loads: Sequence[Load], settings: SweepSettings, progress: Progress) -> Energy:
-        return measure_energy(self._backend, loads, settings, progress)
-
-    def reopen(self) -> None:
-        """Leave the device open."""
-
-    def start(self, task: Task) -> None:
-        self._task, self._done = task, []
-
-    def finish(self, progress: Progress) -> Measured:
-        assert self._task is not None, "nothing was started"  # noqa: S101 - the caller's fault
-        self._done += self.measure(self._task, progress)  # one by one: an interrupted run saves those that are complete
-        return Measured(tuple(self._done), self.aftermath())
-
-    def so_far(self) -> Measured:
-        return Measured(tuple(self._done))
-
-    def measure(self, task: Task, progress: Progress) -> Iterator[Measurement]:
-        """Yield the measurement of each sweep, with the time at which it began."""
-        self._began_s = self.now()
-        with self._watch.measuring():
-            for each in measure_workload(self._backend, task, progress, self._watch.spans):
-                began_s = self._watch.since_began(self.now() - each.duration_s)
-                yield each.model_copy(update={"began_s": round(began_s, 6)})
-
-    def aftermath(self) -> Aftermath:
-        """Return the readings since the last call, and the device's state now."""
-        return Aftermath(self._watch.taken(), sensors.state(self.device), self.now() - self._began_s)
+        self._done += self._child.arrived()
+        return Measured(tuple(self._done), restarted="; ".join(self._endings))
 
 
 def check_kernel(measurer: Measurer, workload: Workload, progress: Progress) -> str | None:

@@ -3,7 +3,7 @@
 Each runtime is queried in a separate process (:class:`~.child.Child`), so that a driver may hang or crash.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -19,7 +19,6 @@ from gpureport.measure.backends.runtimes import (
 )
 from gpureport.measure.child import Child
 from gpureport.measure.measurer import Measurer
-from gpureport.measure.remote import RemoteMeasurer
 from gpureport.spec.models import PresentDevice
 from gpureport.text import quoted
 
@@ -35,18 +34,23 @@ class Presence:
 
     Attributes:
         candidates: devices, in the order of their indices.
-        failures: a sentence for each runtime without a device, with the reason.
+        reasons: why a runtime lists no device, by its name.
         children: processes that have loaded a runtime; :func:`present` ends them.
     """
 
     candidates: tuple[RuntimeDevice, ...]
-    failures: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
     children: dict[Runtime, Child] = field(default_factory=dict, compare=False)
 
     @property
     def devices(self) -> tuple[PresentDevice, ...]:
         """Return the devices as the runtimes report them."""
         return tuple(candidate.device for candidate in self.candidates)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Return a sentence for each runtime without a device."""
+        return _sentences(self.reasons)
 
 
 @dataclass(frozen=True)
@@ -91,37 +95,40 @@ def present() -> Iterator[Presence]:
 
 def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Presence:
     found: dict[tuple[object, ...], list[RuntimeDevice]] = {}
-    failures = []
+    reasons: dict[str, str] = {}
     for runtime in runtimes:
         try:
             if runtime.problem:
                 raise DeviceError(runtime.problem)
             devices: Sequence[PresentDevice] = children[runtime].answer(ANSWER_LIMIT_S)
         except DeviceError as error:
-            failures.append(f"{runtime}: {error}")
+            reasons[str(runtime)] = str(error)
             continue
         # A driver that is registered twice, by the system and by a package, appears as two equal runtimes.
         key = tuple((device.platform, device.platform_version, device.name) for device in devices)
         found.setdefault(key, [RuntimeDevice(device, runtime, n) for n, device in enumerate(devices)])
     if not found:
-        if not failures:
+        if not reasons:
             raise DeviceError(_NOTHING_INSTALLED)
-        reasons = "; ".join(failures)
         raise DeviceError(
-            f"OpenCL runtimes are installed, but none lists a device; {reasons}; "
+            f"OpenCL runtimes are installed, but none lists a device; {'; '.join(_sentences(reasons))}; "
             f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
         )
     candidates = (
         replace(each, device=each.device.model_copy(update={"index": index}))
         for index, each in enumerate(chain.from_iterable(found.values()))
     )
-    return Presence(tuple(candidates), tuple(failures), children)
+    return Presence(tuple(candidates), reasons, children)
+
+
+def _sentences(reasons: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{runtime}: {reason}" for runtime, reason in reasons.items())
 
 
 def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ...]:
     """Return for each device why it runs no kernel; ``None``: it built and ran one, with correct results."""
     problems: list[str | None] = []
-    for opening in [RemoteMeasurer(each) for each in candidates]:  # all at the same time
+    for opening in [Measurer(each) for each in candidates]:  # all at the same time
         with opening:
             try:
                 opening.opened(ANSWER_LIMIT_S)
@@ -138,7 +145,7 @@ def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
         DeviceError: it cannot be opened, or runs no kernels.
     """
     child = presence.children.pop(candidate.runtime, None)
-    return RemoteMeasurer(candidate, child).opened(ANSWER_LIMIT_S)
+    return Measurer(candidate, child).opened(ANSWER_LIMIT_S)
 
 
 def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevice:
@@ -171,7 +178,7 @@ def _with_failures(error: InputError, presence: Presence, text: str) -> GpuRepor
     if not presence.failures:
         return error
     message = f"{error}; these runtimes list no device: {'; '.join(presence.failures)}"
-    matches = any(text.casefold() in failure.partition(": ")[0].casefold() for failure in presence.failures)
+    matches = any(text.casefold() in runtime.casefold() for runtime in presence.reasons)
     return DeviceError(message) if matches else InputError(message)
 
 
@@ -189,14 +196,12 @@ def _best_working(presence: Presence) -> ChosenDevice:
         except DeviceError as error:
             remarks.append(f"{named(device)} is skipped because it runs no kernels: {error}")
         else:
-            return ChosenDevice(candidate, measurer, (*remarks, *_others(device, devices[place + 1 :])))
+            others = [f"{each.index} = {named(each)}" for each in devices[place + 1 :] if device.is_cpu and each.is_cpu]
+            if others:
+                same = f"{device.runtime} is used for this CPU; to use another runtime, pass --device"
+                remarks.append(f"{same}: {', '.join(others)}")
+            return ChosenDevice(candidate, measurer, tuple(remarks))
     raise DeviceError("; ".join(["no device of this machine runs kernels", *remarks, remedy(devices[-1])]))
-
-
-def _others(chosen: PresentDevice, others: Sequence[PresentDevice]) -> list[str]:
-    """Return which runtime of a CPU is used, if others list the CPU as well."""
-    same = ", ".join(f"{each.index} = {named(each)}" for each in others if chosen.is_cpu and each.is_cpu)
-    return [f"{chosen.runtime} is used for this CPU; to use another runtime, pass --device: {same}"] if same else []
 
 
 def remedy(device: PresentDevice) -> str:

@@ -267,18 +267,13 @@ class Rounds:
         active = [point for point in points if not point.skipped]
         for done in range(self._settings.max_rounds):
             for index in rng.permutation(len(active)):
-                if self._time_is_up(done):
+                # Every point gets one sample, and the fewest rounds have more time.
+                if done and self._elapsed() > (1.0 if done >= FEWEST_ROUNDS else _OVERRUN) * self._allowed_s:
                     return
                 self._sample(active[index])
                 self._report()
             enough = done + 1 >= self._settings.min_rounds
             active = [p for p in active if not (p.skipped or (enough and sampling.is_narrow(p.samples_s)))]
-
-    def _time_is_up(self, rounds_done: int) -> bool:
-        if not rounds_done:
-            return False
-        allowed = 1.0 if rounds_done >= FEWEST_ROUNDS else _OVERRUN
-        return self._elapsed() > allowed * self._allowed_s
 
     def _sample(self, point: Point) -> None:
         taken_at = self._backend.now() - self._start

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from gpureport import __version__
 from gpureport.errors import DeviceError
@@ -112,7 +111,7 @@ class _Run:
         self._began_s = self.measurer.now()
         self._state = sensors.state(self.measurer.device)
         self._features = features(self.measurer.device)
-        self._sweeps_left = sum(len(part.sweeps) for part in self.parts)
+        self._host = machine_facts()
         self._earlier_s = 0.0
 
     @property
@@ -134,10 +133,7 @@ class _Run:
         begun = finished.union(part.name for part in self.parts if part.ended)
         self.conditions += (each for each in earlier.conditions if each.workload in begun)
         self.clocks += earlier.machine.clocks if earlier.machine else ()
-        self.timings |= {
-            (each.stage, each.workload): each.seconds for each in earlier.timings if each.workload in finished
-        }
-        self._sweeps_left = sum(len(part.sweeps_left) for part in self.unfinished)
+        self.timings |= {(t.stage, t.workload): t.seconds for t in earlier.timings if t.workload in finished}
         self._earlier_s = end_s(self.conditions, self.measurements)
 
     @contextmanager
@@ -162,13 +158,16 @@ class _Run:
     def carry_out(self, save: Save, progress: Progress) -> None:
         """Measure each workload and evaluate its measurements: on a GPU, while the next workload is measured."""
         try:
-            for part in self.unfinished:
+            parts = self.unfinished
+            for number, part in enumerate(parts):
                 if self.measured and not self._may_overlap(self.measured[0].workload, part.workload):
                     self._evaluate(save)
                 if not part.workload.microbenchmark:
                     with self.stage("calibrate", part):
                         self._calibrate(part)
-                self._start(part)
+                settings = self._settings(part.workload, sum(len(each.sweeps_left) for each in parts[number:]))
+                self.started = part
+                self.measurer.start(Task(part.workload, part.sweeps_left, settings, part.expected_s))
                 self._evaluate(save)
                 self.measured = part, self.measurer.finish(progress)
             if self.plan.with_power:
@@ -214,17 +213,7 @@ class _Run:
         specified = [prediction for each in used for prediction in each.specified]
         return calibrated(self.plan.match.device, specified, observations) if observations else None
 
-    def _start(self, part: WorkloadRun) -> None:
-        """Begin to verify and time a workload.
-
-        Raises:
-            DeviceError: the device was lost.
-        """
-        self.started, sweeps = part, part.sweeps_left
-        self.measurer.start(Task(part.workload, sweeps, self._settings(part.workload), part.expected_s))
-        self._sweeps_left -= len(sweeps)
-
-    def _settings(self, workload: Workload) -> SweepSettings:
+    def _settings(self, workload: Workload, sweeps_left: int) -> SweepSettings:
         """Return the settings of a workload's sweeps, with their share of the remaining time.
 
         Essential microbenchmarks get more of it: calibrated predictions depend on them.
@@ -236,7 +225,7 @@ class _Run:
             self.measurer.device.kind,
             quick=settings.limits.quick,
             spent_s=self._earlier_s + self.measurer.now() - self._began_s - gaps_s,
-            sweeps_left=self._sweeps_left,
+            sweeps_left=sweeps_left,
         )
         return replace(settings, budget_s=min(settings.budget_s, weight * share_s))
 
@@ -301,10 +290,6 @@ class _Run:
                 for (stage, workload), seconds in self.timings.items()
             ),
         )
-
-    @cached_property
-    def _host(self) -> dict[str, Any]:
-        return machine_facts()
 
 
 def wrong_results(report: Report) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from gpureport.measure.backends.protocol import PowerSensor, State, known, share
 from gpureport.observe.disturbance import IDLE, POWER_CAP
@@ -172,14 +172,6 @@ def power_sensor(device: Opened) -> PowerSensor:
     )
 
 
-class Use(Protocol):
-    """NVML's record of one process's use of a device."""
-
-    pid: int
-    timeStamp: int  # noqa: N815 - NVML's name
-    smUtil: int  # noqa: N815
-
-
 class Nvml:
     """Reads the state of one device while kernels run."""
 
@@ -216,17 +208,17 @@ def others(pids: Collection[int]) -> int | None:
     return len(set(pids)) - 1 if pids else None
 
 
-def others_share(uses: Iterable[Use], own: int | None) -> float | None:
+def others_share(uses: Iterable[Any], own: int | None) -> float | None:
     """Return the least share of the device that processes other than *own* used; ``None``: not known.
 
-    *uses* are in percent: the latest of each process counts, values beyond 100 are ignored. If the PID of this process,
-    *own*, is not known, it may be the process that used the device most.
+    *uses* are NVML's records of use in percent: the latest of each process counts, values beyond 100 are ignored. If
+    the PID of this process, *own*, is not known, it may be the process that used the device most.
     """
     latest = {use.pid: use.smUtil for use in sorted(uses, key=lambda use: use.timeStamp) if 0 <= use.smUtil <= 100}
     if not latest:
         return None
     mine = latest.get(own, 0) if own is not None else max(latest.values())
-    return min(1.0, (sum(latest.values()) - mine) / 100)
+    return float(min(1.0, (sum(latest.values()) - mine) / 100))
 
 
 def reasons(mask: int) -> tuple[str, ...]:

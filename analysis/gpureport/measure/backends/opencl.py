@@ -361,29 +361,24 @@ class OpenCLBackend:
 
     def _sub_group_size(self, ready: _Launch) -> int | None:
         """Query the size of a launch's sub-groups; runtimes before OpenCL 2.1 lack the function."""
-        local = ready.dispatch.local_size
+        local, query = list(ready.dispatch.local_size), cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
         if self._present.platform_version < "OpenCL 2.1" or not local:
             return None
-        value = _known(
-            lambda: ready.kernel.get_sub_group_info(
-                self._device, cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, list(local)
-            )
-        )
+        value = _known(lambda: ready.kernel.get_sub_group_info(self._device, query, local))
         return value if isinstance(value, int) and value else None
 
     def _binary(self, ready: _Launch) -> bytes:
         """Return the kernel's library (PoCL) or its program's binary; empty if there is none."""
-        kernel = ready.dispatch.kernel if self._libraries else ""
-        key = ready.program, kernel
+        program, dispatch = ready.program, ready.dispatch
+        key = program, dispatch.kernel if self._libraries else ""
         if not self._binaries.get(key):
-            self._binaries[key] = self._read_binary(ready)
+            if self._libraries:
+                found = self._libraries.read(program, dispatch.kernel, dispatch.local_size)
+            else:
+                binaries = _known(lambda: cast("list[bytes]", program.program.get_info(cl.program_info.BINARIES)))
+                found = binaries[0] if binaries else b""
+            self._binaries[key] = found
         return self._binaries[key]
-
-    def _read_binary(self, ready: _Launch) -> bytes:
-        if self._libraries:
-            return self._libraries.read(ready.program, ready.dispatch.kernel, ready.dispatch.local_size)
-        binaries = _known(lambda: cast("list[bytes]", ready.program.program.get_info(cl.program_info.BINARIES)))
-        return binaries[0] if binaries else b""
 
     def _kernels(self, launches: Iterable[LaunchId]) -> list[_Launch]:
         """Return those of *launches* that are no transfers."""

@@ -1,7 +1,6 @@
 """Files of Linux about PCI devices: addresses, identifiers, links; clocks, load and power of AMD and Intel GPUs."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpureport.measure.backends.protocol import PowerSensor, known, share
@@ -66,31 +65,22 @@ def pci_id(place: str | None, devices: Path = DEVICES) -> str | None:
         return None
 
 
-@dataclass(frozen=True)
-class LiveLink:
-    """Generation and lanes of a link as the system reports it; ``None``: not known.
+def highest_link(address: str, devices: Path = DEVICES) -> dict[str, int]:
+    """Return the least of the highest links of a device and of all ports between it and the processor."""
+    folder = (devices / address).resolve()
+    found = [(name, value) for each in (folder, *folder.parents) for name, value in live_link(each, "max").items()]
+    return {name: min(value for other, value in found if other == name) for name, _ in found}
+
+
+def live_link(folder: Path, which: str = "current") -> dict[str, int]:
+    """Return the *current* or *max* link of a PCI device in its folder, as fields of a ``Reading`` if they are known.
 
     Idle devices may lower the generation of their link.
     """
-
-    generation: int | None = None
-    lanes: int | None = None
-
-
-def highest_in_sysfs(address: str, devices: Path = DEVICES) -> LiveLink:
-    """Return the smallest of the maxima of a device and of all ports between it and the processor."""
-    folder = (devices / address).resolve()
-    found = [in_folder(each, "max") for each in (folder, *folder.parents) if (each / "max_link_speed").exists()]
-    generations = [each.generation for each in found if each.generation]
-    lanes = [each.lanes for each in found if each.lanes]
-    return LiveLink(min(generations, default=None), min(lanes, default=None))
-
-
-def in_folder(folder: Path, which: str = "current") -> LiveLink:
-    """Return the *current* or *max* link of a PCI device in the system's folder of it."""
     speed = _SPEED.match(read_or_empty(folder / f"{which}_link_speed"))
+    generation = _GENERATIONS.get(float(speed[1])) if speed else None
     lanes = whole(read_or_empty(folder / f"{which}_link_width"))
-    return LiveLink(_GENERATIONS.get(float(speed[1])) if speed else None, lanes if lanes and lanes <= 32 else None)
+    return known(link_generation=generation, link_lanes=lanes if lanes and lanes <= 32 else None)
 
 
 class Sysfs:
@@ -105,13 +95,8 @@ class Sysfs:
         if clock_hz is None:
             cards = sorted(self._folder.glob("drm/card*"))
             clock_hz = first_scaled(self._folder, 1e6, *(f"drm/{card.name}/gt_act_freq_mhz" for card in cards))
-        link = in_folder(self._folder)
-        return known(
-            clock_hz=clock_hz,
-            utilisation=share(whole(read_or_empty(self._folder / "gpu_busy_percent"))),
-            link_generation=link.generation,
-            link_lanes=link.lanes,
-        )
+        utilisation = share(whole(read_or_empty(self._folder / "gpu_busy_percent")))
+        return {**known(clock_hz=clock_hz, utilisation=utilisation), **live_link(self._folder)}
 
 
 def current_clock(text: str) -> float | None:

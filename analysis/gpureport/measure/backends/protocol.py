@@ -5,7 +5,7 @@ Programs, buffers and launches are identified by numbers that the backend issues
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NewType, Protocol
+from typing import NewType, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from gpureport.workloads.model import Buffer, Dispatch
 ProgramId = NewType("ProgramId", int)
 BufferId = NewType("BufferId", int)
 LaunchId = NewType("LaunchId", int)
+_T = TypeVar("_T")
 
 
 class BuildError(DeviceError):
@@ -151,7 +152,7 @@ class PowerSensor:
     state: Callable[[], dict[str, object]]
 
 
-def known(**fields: object) -> dict[str, object]:
+def known(**fields: _T | None) -> dict[str, _T]:
     """Return the fields that are known, those with a value."""
     return {name: value for name, value in fields.items() if value is not None}
 

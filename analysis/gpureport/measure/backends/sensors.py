@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from gpureport.measure.backends import nvidia, pci, processor
-from gpureport.measure.backends.protocol import PowerSensor, State
+from gpureport.measure.backends.protocol import PowerSensor, State, known
 from gpureport.spec.models import PresentDevice
 
 Source = Callable[[], dict[str, object]]
@@ -54,13 +54,13 @@ def free_memory_bytes(device: PresentDevice) -> float | None:
 
 def with_link(device: PresentDevice) -> PresentDevice:
     """Return a device with the best link that device and machine support together; a processor has none."""
-    link = pci.LiveLink() if device.is_cpu else _highest_link(device)
-    return device.model_copy(update={"link_generation": link.generation, "link_lanes": link.lanes})
-
-
-def _highest_link(device: PresentDevice) -> pci.LiveLink:
+    if device.is_cpu:
+        return device
     with nvidia.opened(device) as found:
         if found is not None:
-            generation, lanes = found.query("MaxPcieLinkGeneration"), found.query("MaxPcieLinkWidth")
-            return pci.LiveLink(generation or None, lanes or None)
-    return pci.highest_in_sysfs(device.pci_address) if device.pci_address else pci.LiveLink()
+            link = known(
+                link_generation=found.query("MaxPcieLinkGeneration"), link_lanes=found.query("MaxPcieLinkWidth")
+            )
+        else:
+            link = pci.highest_link(device.pci_address) if device.pci_address else {}
+    return device.model_copy(update={name: value for name, value in link.items() if value})
