@@ -6,16 +6,16 @@
 The data are in ``reports/published/cpus``. A value that few machines determine stays near the value of a typical core.
 """
 
-import argparse
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
+import typer
 from scipy.optimize import least_squares
 
+from gpureport.cli.console import print_text
 from gpureport.data import data_dir
 from gpureport.files import write_file
 from gpureport.predict.cpu_memory import OPERATIONS, Floats, bandwidth_bytes_per_s, latency_s
@@ -27,21 +27,7 @@ from gpureport.spec.models import CoreType, StreamType, listed
 from gpureport.spec.values import Strict
 from gpureport.validate.cpus import GENERIC
 
-LATENCIES = (
-    "l1_latency_s",
-    "l2_latency_s",
-    "l3_latency_s",
-    "memory_latency_s",
-    "tlb_latency_s",
-    "l3_share",
-    "l3_share_exponent",
-)
-BANDWIDTHS = (
-    *(f"{level}_{way}_bytes_per_s" for way in ("read", "write") for level in ("l1", "l2", "l3", "memory")),
-    "socket_bandwidth_bytes_per_s",
-    "socket_exponent",
-)
-TYPICAL: Mapping[str, float] = {
+LATENCIES = {
     "l1_latency_s": 1.4e-9,
     "l2_latency_s": 4e-9,
     "l3_latency_s": 20e-9,
@@ -49,6 +35,8 @@ TYPICAL: Mapping[str, float] = {
     "tlb_latency_s": 2e-9,
     "l3_share": 0.8,
     "l3_share_exponent": 0.3,
+}
+BANDWIDTHS = {
     "l1_read_bytes_per_s": 95e9,
     "l2_read_bytes_per_s": 75e9,
     "l3_read_bytes_per_s": 40e9,
@@ -60,9 +48,23 @@ TYPICAL: Mapping[str, float] = {
     "socket_bandwidth_bytes_per_s": 170e9,
     "socket_exponent": 0.4,
 }
+TYPICAL = LATENCIES | BANDWIDTHS
 """Values of a typical core of a server, from which the fits start."""
 PRIOR = {"l3_share": 0.6, "l3_share_exponent": 0.6, "socket_exponent": 0.8}
 """Weight of the typical value relative to one machine's deviation; 0.35 for the others."""
+STREAMS: Mapping[str, float] = {
+    "l2_line_cycles": 1.7,
+    "l3_line_cycles": 2.5,
+    "memory_line_s": 1.5e-9,
+    "socket_bandwidth_bytes_per_s": 80e9,
+    "transfer_exponent": 1.0,
+}
+"""Typical values of streaming kernels, from which the fits start."""
+OTHER_CODE = ("SkylakeSP_Gold-5122", "SkylakeSP_Platinum-8147_2.7GHz", "BroadwellEP_E5-2630v4")
+"""Machines whose rates in the L1 show code without wide vectors, or another clock than the listed one."""
+GENERIC_STREAMS = {"x86_64": "broadwell_server", "x86_64_avx512": "skylake_server", "aarch64": "thunderx2"}
+CLIENTS = ("zen5_client", "haswell", "broadwell", "skylake", "coffee_lake", "rocket_lake")
+"""Types of cores that servers do not have, or whose virtual machines hide the host's."""
 R = TypeVar("R", CoreType, StreamType)
 SOURCE = "sparecores"
 _FACTOR = 5.0
@@ -149,10 +151,6 @@ def errors(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: 
     return found
 
 
-CLIENTS = ("zen5_client", "haswell", "broadwell", "skylake", "coffee_lake", "rocket_lake")
-"""Types of cores that servers do not have, or whose virtual machines hide the host's."""
-
-
 def typical(cores: Mapping[str, CoreType], database: Database, name: str) -> CoreType:
     """Return the medians of the fitted values of all servers' core types of a generic architecture's vendor.
 
@@ -163,16 +161,12 @@ def typical(cores: Mapping[str, CoreType], database: Database, name: str) -> Cor
     if files[name].identified_by:
         alike = [core for other, core in servers.items() if files[other].vendor == files[name].vendor]
     else:
-        alike = [core for other, core in servers.items() if _is_arm(database, other) == (name == "aarch64")]
+        arm = {other for other, file in files.items() if "aarch64" in (other, file.extends)}
+        alike = [core for other, core in servers.items() if (other in arm) == (name == "aarch64")]
     alike = alike or list(cores.values())
     return own.model_copy(
-        update={n: float(np.median([getattr(c, n) for c in alike])) for n in (*LATENCIES, *BANDWIDTHS)}
+        update={field: float(np.median([getattr(core, field) for core in alike])) for field in TYPICAL}
     )
-
-
-def _is_arm(database: Database, name: str) -> bool:
-    file = database.architectures()[name]
-    return name == "aarch64" or file.extends == "aarch64"
 
 
 def core_of(database: Database, name: str) -> CoreType:
@@ -218,11 +212,11 @@ def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Datab
                     )
                     for what, values in errors(tested, core, write_allocate=database.write_allocate(name)).items():
                         found.setdefault(what, []).append(values)
-        sys.stdout.write(f"\nLeft out: {title}\n")
+        print_text(f"Left out: {title}")
         bandwidth = np.concatenate([np.concatenate(found[o]) for o in OPERATIONS])
         for what, values in {**{k: np.concatenate(v) for k, v in found.items()}, "bandwidth": bandwidth}.items():
             middle, most = np.quantile(values, [0.5, 0.9])
-            sys.stdout.write(f"  {what:10} n {len(values):6}  median {middle:.3f}  90 % {most:.3f}\n")
+            print_text(f"  {what:10} n {len(values):6}  median {middle:.3f}  90 % {most:.3f}")
 
 
 def fitted_streams(machines: Sequence[BareMachine], database: Database, name: str) -> StreamType:
@@ -273,48 +267,27 @@ def _line(field: str, value: float, kind: str) -> str:
     return f"{key}: {{value: {text}, {kind}}}"
 
 
-def main() -> int:
+def main(
+    *,
+    write_values: Annotated[
+        bool, typer.Option("--write", help="Write the fitted values to the architectures' files.")
+    ] = False,
+    test: Annotated[bool, typer.Option(help="Cross-validate.")] = True,
+) -> None:
     """Fit, test and on request write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write the fitted values to the architectures' files")
-    parser.add_argument("--no-test", action="store_true", help="do not cross-validate")
-    options = parser.parse_args()
     database = load_database()
     groups = by_type(cloud_machines(), database)
-    if options.write:
+    if write_values:
         cores = {name: _fitted(machines, database, name) for name, machines in groups.items() if name not in GENERIC}
         for name, core in cores.items():
-            write(name, core, FITTED, "fitted", f"source: {SOURCE}")
+            write(name, core, TYPICAL, "fitted", f"source: {SOURCE}")
         for name in sorted(GENERIC):
-            write(
-                name,
-                typical(cores, database, name),
-                FITTED,
-                "fitted",
-                'kind: assumed, note: "median of the known types of cores"',
-            )
+            middle = 'kind: assumed, note: "median of the known types of cores"'
+            write(name, typical(cores, database, name), TYPICAL, "fitted", middle)
         write_streams(database)
-    if not options.no_test:
+    if test:
         cross_validate(groups, database)
-    return 0
 
-
-FITTED = (*LATENCIES, *BANDWIDTHS)
-STREAMS: Mapping[str, float] = {
-    "l2_line_cycles": 1.7,
-    "l3_line_cycles": 2.5,
-    "memory_line_s": 1.5e-9,
-    "socket_bandwidth_bytes_per_s": 80e9,
-    "transfer_exponent": 1.0,
-}
-"""Typical values of streaming kernels, from which the fits start."""
-OTHER_CODE = ("SkylakeSP_Gold-5122", "SkylakeSP_Platinum-8147_2.7GHz", "BroadwellEP_E5-2630v4")
-"""Machines whose rates in the L1 show code without wide vectors, or another clock than the listed one."""
-GENERIC_STREAMS = {
-    "x86_64": "broadwell_server",
-    "x86_64_avx512": "skylake_server",
-    "aarch64": "thunderx2",
-}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

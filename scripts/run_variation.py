@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 import typer
 
 from gpureport.cli.console import print_text
@@ -61,17 +62,20 @@ def synthetic(reports: Sequence[Report], rng: np.random.Generator) -> Report:
 
 
 def _drawn(runs: Sequence[Measurement], rng: np.random.Generator) -> Measurement:
-    times = [{p.point.label: np.log(np.median(p.samples_s)) for p in m.points if p.samples_s} for m in runs]
-    common = [label for label in times[0] if all(label in run for run in times)]
-    chosen = int(rng.integers(len(runs)))
-    deviations = [times[chosen][label] - np.mean([run[label] for run in times]) for label in common]
+    chosen, curves = int(rng.integers(len(runs))), _curves(runs)
     stretch = np.sqrt(len(runs) / (len(runs) - 1)) - 1 if len(runs) > 1 else 0.0
-    factor = float(np.exp(stretch * np.median(deviations))) if common else 1.0
+    factor = float(np.exp(stretch * np.median(curves.iloc[chosen] - curves.mean()))) if curves.size else 1.0
     points = tuple(
         p.model_copy(update={"samples_s": tuple(rng.choice(p.samples_s, len(p.samples_s)))}) if p.samples_s else p
         for p in runs[chosen].points
     )
     return _scaled(runs[chosen].model_copy(update={"points": points}), factor)
+
+
+def _curves(runs: Sequence[Measurement]) -> pd.DataFrame:
+    """Return ln(median time): a row for each run, a column for each point that all runs have."""
+    times = [{p.point.label: np.log(np.median(p.samples_s)) for p in m.points if p.samples_s} for m in runs]
+    return pd.DataFrame(times).dropna(axis="columns")
 
 
 def _scaled(measurement: Measurement, factor: float) -> Measurement:
@@ -98,11 +102,9 @@ def variations(reports: Sequence[Report]) -> dict[str, float]:
     found = {}
     for key in (str(m.key) for m in reports[0].measurements):
         runs = [m for report in reports for m in report.measurements if str(m.key) == key]
-        times = [{p.point.label: np.log(np.median(p.samples_s)) for p in m.points if p.samples_s} for m in runs]
-        common = [label for label in times[0] if all(label in run for run in times)]
-        if common and len(runs) > 1:
-            curves = np.array([[run[label] for label in common] for run in times])
-            found[key] = float(np.std(np.median(curves - curves.mean(axis=0), axis=1), ddof=1))
+        curves = _curves(runs)
+        if curves.size and len(runs) > 1:
+            found[key] = float((curves - curves.mean()).median(axis="columns").std())
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import benchmark as script
-import benchmark_table as tables
 import benchmark_timing as timing
 from gpureport.errors import InputError
 from gpureport.measure.limits import SweepSettings, features
@@ -90,23 +89,23 @@ def outcome(label: str, share: float, **more: Any) -> Any:
 
 def test_shares_are_of_the_best_copy_or_of_published_rates_of_the_device(h200: Device) -> None:
     below, above = (outcome("byte per cell", share) for share in (0.949, 0.951))
-    assert tables.verdict(above, [above], h200) == ("≥ 95% of the best copy", True)
-    assert tables.verdict(below, [below], h200)[1] is False
+    assert script.verdict(above, [above], h200) == ("≥ 95% of the best copy", True)
+    assert script.verdict(below, [below], h200)[1] is False
     faster = replace(above, copy=replace(above.copy, counts=1.1))
-    assert tables.verdict(above, [above, faster], h200)[1] is False
+    assert script.verdict(above, [above, faster], h200)[1] is False
     near, far = (outcome("stream write", rate) for rate in (4670 * 0.981, 4670 * 0.979))
-    assert tables.verdict(near, [near], h200) == ("≥ 98% of 4670 GB/s", True)
-    assert tables.verdict(far, [far], h200)[1] is False
-    assert tables.verdict(far, [far], h200.model_copy(update={"id": "nvidia/other"})) == ("", None)
+    assert script.verdict(near, [near], h200) == ("≥ 98% of 4670 GB/s", True)
+    assert script.verdict(far, [far], h200)[1] is False
+    assert script.verdict(far, [far], h200.model_copy(update={"id": "nvidia/other"})) == ("", None)
 
 
 def test_generations_and_models_are_held_against_one_generation_and_the_copy_beside(h200: Device) -> None:
     two, four = (outcome(f"{n} generations", share) for n, share in ((2, 1.2), (4, 1.44)))
-    assert tables.verdict(two, [two, four], h200)[1] is None
-    assert tables.verdict(four, [two, four], h200) == ("≥ 143% of the best copy", True)
+    assert script.verdict(two, [two, four], h200)[1] is None
+    assert script.verdict(four, [two, four], h200) == ("≥ 143% of the best copy", True)
     for share, met in ((0.349, True), (0.351, False), (0.316, False)):
         one = outcome("half used", share, model=1 / 3)
-        assert tables.verdict(one, [one], h200)[1] is met
+        assert script.verdict(one, [one], h200)[1] is met
 
 
 def test_the_model_has_half_used_structs_at_a_third_of_a_copy(run: Any) -> None:

@@ -41,10 +41,10 @@ def test_fitted_values_replace_only_earlier_ones(tmp_path: Path, monkeypatch: py
     path.write_text("core:\n  l1: 32 KiB\n  # fitted\n  l1_latency: 7 ns\nnotes:\n  - last\n")
     monkeypatch.setattr(script, "data_dir", lambda _: tmp_path)
 
-    script.write("mine", CORE, script.FITTED, "fitted", "source: here")
+    script.write("mine", CORE, script.TYPICAL, "fitted", "source: here")
 
     lines = path.read_text().splitlines()
     assert lines[:3] == ["core:", "  l1: 32 KiB", "  # fitted"]
     assert lines[-2:] == ["notes:", "  - last"]
     assert "  l1_latency: {value: 1 ns, source: here}" in lines
-    assert len(lines) == 5 + len(script.FITTED)
+    assert len(lines) == 5 + len(script.TYPICAL)

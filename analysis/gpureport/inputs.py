@@ -33,6 +33,15 @@ MOST_LEVELS = 100
 """Nested mappings and lists."""
 _MOST_DIGITS = 400
 _MOST_XZ_MEMORY = 1 << 27  # xz -9 needs 65 MiB
+_LOOP = "is a loop of symbolic links; give the file itself"
+_NOT_XZ = "is not one complete file compressed with xz; copy or compress it again"
+_TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
+_HALF = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
+_NO_BRACKET = bytes(set(range(256)) - _STEPS.keys())
 
 Step = str | int
 Steps = tuple[Step, ...]
@@ -80,7 +89,7 @@ def read_yaml(path: Path) -> Yaml:
     Raises:
         FileError: it cannot be read, is too large, or is invalid.
     """
-    return parse_yaml(_read(path, MOST_YAML_BYTES), str(path))
+    return parse_yaml(read_text(path), str(path))
 
 
 def read_text(path: Path) -> str:
@@ -89,7 +98,7 @@ def read_text(path: Path) -> str:
     Raises:
         FileError: it cannot be read, is too large, or is not UTF-8.
     """
-    return _read(path, MOST_YAML_BYTES)
+    return _text(path, _bytes(path, MOST_YAML_BYTES))
 
 
 def read_json(path: Path) -> object:
@@ -99,7 +108,8 @@ def read_json(path: Path) -> object:
         FileError: it cannot be read, is too large, or is invalid, also because of a repeated key or an infinite number.
     """
     file, text = str(path), _HALF.sub(r"\\ufffd", _text(path, json_bytes(path)))
-    if _is_deep(text):
+    brackets = _TEXT.sub(b"", text.encode()).translate(None, _NO_BRACKET)  # parsers recurse
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MOST_LEVELS:
         raise FileError(file, _TOO_DEEP)
     try:
         return json.loads(
@@ -112,44 +122,37 @@ def read_json(path: Path) -> object:
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file; a name in ``.xz`` means that it is compressed.
+    """Return the rows of a CSV file, which is read as :func:`json_bytes` does.
 
     Raises:
         FileError: it cannot be read, is too large, is damaged, or is not UTF-8.
     """
-    return list(csv.DictReader(StringIO(_text(path, _unpacked(path, MOST_JSON_BYTES)))))
+    return list(csv.DictReader(StringIO(_text(path, json_bytes(path)))))
 
 
 def json_bytes(path: Path) -> bytes:
     """Return the contents of a JSON file unchecked; a name in ``.xz`` means that it is compressed.
 
     Raises:
-        FileError: it cannot be read, is too large, or is a damaged xz file.
+        FileError: it cannot be read, is too large, also when decompressed, or is a damaged xz file.
     """
-    return _unpacked(path, MOST_JSON_BYTES)
-
-
-def _unpacked(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file, decompressed if its name ends in ``.xz``; both sizes are limited."""
-    stored = _bytes(path, most_bytes)
+    stored = _bytes(path, MOST_JSON_BYTES)
     if path.suffix != PACKED:
         return stored
     decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_XZ_MEMORY)
     try:
-        content = decompressor.decompress(stored, most_bytes + 1)
+        content = decompressor.decompress(stored, MOST_JSON_BYTES + 1)
     except lzma.LZMAError:
         raise FileError(str(path), _NOT_XZ) from None
-    if len(content) > most_bytes:
-        raise FileError(
-            str(path), f"is larger than {most_bytes >> 10} KiB when decompressed, the largest size that is read"
-        )
+    if len(content) > MOST_JSON_BYTES:
+        most = f"{MOST_JSON_BYTES >> 10} KiB when decompressed"
+        raise FileError(str(path), f"is larger than {most}, the largest size that is read")
     if not decompressor.eof or decompressor.unused_data:
         raise FileError(str(path), _NOT_XZ)
     return content
 
 
 def _bytes(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file."""
     try:
         if not S_ISREG(path.stat().st_mode):
             raise FileError(str(path), f"is {'a folder' if path.is_dir() else 'a device or pipe'}, not a regular file")
@@ -163,13 +166,7 @@ def _bytes(path: Path, most_bytes: int) -> bytes:
     return content
 
 
-def _read(path: Path, most_bytes: int) -> str:
-    """Return the text of a regular file."""
-    return _text(path, _bytes(path, most_bytes))
-
-
 def _text(path: Path, content: bytes) -> str:
-    """Return the text of the *content* of a file."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -177,25 +174,7 @@ def _text(path: Path, content: bytes) -> str:
         raise FileError(str(path), "is not UTF-8 text; give a text file saved as UTF-8", line) from None
 
 
-_LOOP = "is a loop of symbolic links; give the file itself"
-_NOT_XZ = "is not one complete file compressed with xz; copy or compress it again"
-_TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
-_HALF = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-)
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
-_NO_BRACKET = bytes(set(range(256)) - _STEPS.keys())
-
-
-def _is_deep(text: str) -> bool:
-    """Return whether JSON is nested too deeply, without parsing it."""
-    brackets = _TEXT.sub(b"", text.encode()).translate(None, _NO_BRACKET)
-    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MOST_LEVELS
-
-
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return the fields of a JSON object; refuse repeated keys."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]

@@ -306,8 +306,7 @@ def run_fleet(options: FleetRunOptions) -> int:
 def measure_node(options: FleetNodeOptions) -> int:
     """Measure the devices of this node; return 1 if one failed."""
     from gpureport.fleet.node import COMPLETE, FAILED, devices_to_measure, measure_devices
-    from gpureport.measure.presence import find_devices
-    from gpureport.measure.presence import choose
+    from gpureport.measure.presence import choose, find_devices
 
     present = find_devices().devices
     names = options.devices
