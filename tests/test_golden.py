@@ -29,7 +29,7 @@ from gpureport.report.comparison.document import content
 from gpureport.report.curves import curves
 from gpureport.report.render import filled, render_html
 from gpureport.report.run.page_one import headline
-from gpureport.report.run.statements import statements_table
+from gpureport.report.run.published import statements_table
 from gpureport.results.opening import predicted_report
 from gpureport.run.pipeline import run
 from gpureport.workloads import select

@@ -17,8 +17,9 @@ from gpureport.records.provenance import Provenance
 from gpureport.records.report import EntryMatch, Report
 from gpureport.report.curves import FindingPair, curves, reading_units, specified_values
 from gpureport.report.figures.essentials import essentials
-from gpureport.report.run.decisions import _first, amount_of_work, another_device, working_set
-from gpureport.report.run.page_one import headline, page_one
+from gpureport.report.run.caches import working_set
+from gpureport.report.run.page_one import another_device, first_kernels, headline, page_one
+from gpureport.report.run.work import amount_of_work
 from gpureport.results.kept import kept_folders
 from gpureport.spec.models import CpuOccupancy, Device, Memory
 from tests.make_report import make_report
@@ -129,7 +130,7 @@ def work(report: Report, *values: float) -> str:
 
 
 def test_many_kernels_of_the_user_are_counted() -> None:
-    assert _first(("A.", "B.", "C.")) == "A. The chapter “Your kernels” has 2 more."
+    assert first_kernels(("A.", "B.", "C.")) == "A. The chapter “Your kernels” has 2 more."
 
 
 @pytest.mark.parametrize(("groups", "expected"), [({1}, 1), ({16}, 16), ({132}, 64), ({1, 16}, 64), (set(), 64)])
@@ -206,7 +207,7 @@ def test_values_of_a_draft_are_no_specification() -> None:
     draft = MEMORY.model_copy(update={"match": match, "device": device.model_copy(update={"provenance": assumed})})
     page, drafted = (page_one(report, curves(report), (), (device, TOY)) for report in (MEMORY, draft))
 
-    assert any(row.efficiency.endswith("%") for row in page.figures)
-    assert {row.efficiency for row in drafted.figures} == {"—"}
+    assert any(figure.efficiency for figure in page.figures)
+    assert {figure.efficiency for figure in drafted.figures} == {None}
     assert "Efficiency: not given" in drafted.note
-    assert not any("by specification" in each.text for each in drafted.decisions)
+    assert not any("by specification" in text for _, text, _ in drafted.decisions)

@@ -11,10 +11,8 @@ from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
-from gpureport.report.run import answers, kernels
-from gpureport.report.run.blocks import limit_blocks
-from gpureport.report.run.decisions import bottleneck, most_frequent
-from gpureport.report.run.limits import limits, limits_table
+from gpureport.report.run import efficiency, kernels
+from gpureport.report.run.efficiency import bottleneck, limits, limits_table, most_frequent
 from gpureport.report.text.difference import compared, value_text
 from tests.make_report import make_report
 
@@ -139,7 +137,7 @@ def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, widt
     assert limit.share == pytest.approx(share)
     assert limit.predicted_share == pytest.approx(0.8)
     assert limit.passed is passed
-    first, *others = answers.near_limits(report, curves(report))
+    first, *others = efficiency.answers(report, curves(report))
     assert first == f"Efficiency: Read bandwidth (read), {100 * share:.0f} % of the limit set by memory bandwidth."
     assert len(others) == passed
     assert all(text.startswith("More than 5 % faster than the limit: Read bandwidth (read).") for text in others)
@@ -164,7 +162,7 @@ def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: 
     assert ("use vectors: predicted 2.9" in sentence) is explained
     assert ("No single limit of the model explains this rate" in sentence) is not explained
     assert ("gains of changes are therefore uncertain" in sentence) is not explained
-    table = kernels.kernel_blocks(own, curves(own))[0].table
+    table = next(kernels.blocks(own, curves(own))).table
     assert table
     assert ("none; nearest: memory bandwidth" in table.rows[0]) is not explained
 
@@ -175,16 +173,17 @@ def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(shar
     found = curves(report)
     known = limits(found)
 
-    (first, *_) = answers.near_limits(report, found)
+    (first, *_) = efficiency.answers(report, found)
     assert f"{100 * share:.0f} % of the {'' if explained else 'nearest '}limit" in first
     assert ("no single limit of the model explains this speed" in first) is not explained
-    assert most_frequent(known) == ("memory bandwidth" if explained else "no single limit")
-    assert most_frequent(known * 2) == f"{'memory bandwidth' if explained else 'no single limit'} (2 of 2)"
+    assert most_frequent(known) == (["DRAM" if explained else ""], 1, 1)
+    assert most_frequent(known * 2) == (["DRAM" if explained else ""], 2, 2)
     assert limits_table(known, "observed").rows[0][3] == f"{'' if explained else 'none; nearest: '}memory bandwidth"
-    (*_, block) = limit_blocks(report, found, ())
+    (*_, block) = efficiency.blocks(report, found, (), ())
     assert ("less than half of its nearest limit" in block.caption) is not explained
     copy = KeyFigure(Quantity.COPY, "Memory", "B/s", 100.0, limit=True, measured=Estimate(90.0, 89.0, 91.0))
     text = bottleneck(report, found, (copy,), device_bandwidth=4.8e12)
+    assert ("Memory, memory bandwidth" if explained else "Memory, no single limit") in text
     assert ("Memory-bound kernels reach" in text) is explained
 
 

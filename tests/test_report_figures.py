@@ -27,7 +27,7 @@ from gpureport.report.figures.sizes import size_figure
 from gpureport.report.figures.style import ACCENTS, OBSERVED, PREDICTED, decimal_ticks, linear_ticks, readable, spread
 from gpureport.report.figures.theme import sheet, theme
 from gpureport.report.figures.traces import binned
-from gpureport.report.pictures import kind_of, pictures
+from gpureport.report.run.sweeps import kind_of, pictures
 from gpureport.text import shorten
 from tests.drawn_texts import faults
 from tests.make_report import many_variants

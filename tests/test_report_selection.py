@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from gpureport.records.finding import Verdict
 from gpureport.report.curves import CurveRecords, FindingPair, curves, most_distant
-from gpureport.report.pictures import kind_of
-from gpureport.report.run.selection import deviates, selection
+from gpureport.report.run.sweeps import deviates, kind_of, selection
 from tests.make_report import make_report
 
 _FOUND = [curve for curve in curves(make_report()) if kind_of(curve) == "sizes" and curve.pairs]

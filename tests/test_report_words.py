@@ -9,7 +9,7 @@ from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.run import appendix, compiled
-from gpureport.report.run.values import value_at
+from gpureport.report.run.entry import value_at
 from gpureport.report.text import tables
 from gpureport.report.text.words import whole_sentences, with_names
 from gpureport.spec.database import load_database

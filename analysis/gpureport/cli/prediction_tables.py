@@ -13,7 +13,7 @@ from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_table, facts_of, outlook_table
 from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
-from gpureport.report.run.values import fact_name, fact_value
+from gpureport.report.run.entry import fact_name, fact_value
 from gpureport.spec.models import Device
 from gpureport.text import N90
 from gpureport.units import format_bytes, format_interval, format_percent

@@ -123,6 +123,11 @@ class KeyFigure:
         return self.quantity.format(self.of)
 
     @property
+    def levels(self) -> tuple["KeyFigure", ...]:
+        """The figures of all levels that the measured curve does not separate, the nearest first."""
+        return (self.nearer, self) if self.nearer else (self,)
+
+    @property
     def efficiency(self) -> float | None:
         """Measured / limit; ``None`` without one of them."""
         return self.measured.value / self.specification if self.limit and self.specification and self.measured else None
@@ -140,6 +145,11 @@ class KeyFigure:
     def unusual(self) -> Side | None:
         """On which side the measured interval lies outside the range of other devices; ``None``: it does not."""
         return self._outside(min(self.others) / VARIATION, max(self.others) * VARIATION) if self.others else None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the measured value lies outside the prediction or the range of other devices."""
+        return bool(self.unpredicted or self.unusual)
 
     @property
     def rank(self) -> int | None:

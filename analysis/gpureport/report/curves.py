@@ -111,6 +111,11 @@ class CurveRecords:
         values = [point.value for point in self.points]
         return not skipped and len(sizes) >= _FEWEST_OF_FLAT and max(values) <= FLAT * min(values)
 
+    def features(self, *, measured: bool) -> tuple[CurveFeature, ...]:
+        """Return the observed features or those that the specification's prediction has."""
+        record = self.observation if measured else self.specification
+        return record.features if record else ()
+
     @property
     def groups(self) -> tuple[Group, ...]:
         """The curve's values, grouped by feature and level."""
@@ -121,6 +126,12 @@ class CurveRecords:
         """Every predicted and observed point of the curve."""
         records = (self.specification, self.calibrated, self.observation)
         return tuple(chain.from_iterable(record.points for record in records if record))
+
+
+def of_user(report: Report, found: Iterable[CurveRecords]) -> list[CurveRecords]:
+    """Return the curves of kernels of the user."""
+    names = {name for name, info in report.workloads.items() if info.described}
+    return [curve for curve in found if curve.key.workload in names]
 
 
 def reading_units(curve: CurveRecords, units: int) -> int:

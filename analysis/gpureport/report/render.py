@@ -23,13 +23,12 @@ from gpureport.report.figures.charts import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf_problem, pdfs
-from gpureport.report.pictures import kind_of
-from gpureport.report.run import appendix, compiled, conditions, statements, trust, unexpected
-from gpureport.report.run.blocks import first_figure
-from gpureport.report.run.chapters import chapters, selections
-from gpureport.report.run.lists import cliff_table
+from gpureport.report.run import appendix, compiled, conditions, entry, published, trust, unexpected
+from gpureport.report.run.caches import cliff_table
+from gpureport.report.run.chapters import chapters, first_figure, selections
 from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
-from gpureport.report.run.page_one import page_one
+from gpureport.report.run.page_one import measured_text, others_text, page_one, predicted_text, specification_text
+from gpureport.report.run.sweeps import kind_of
 from gpureport.report.text import tables, words
 from gpureport.report.text.captions import legend
 from gpureport.spec.models import Device
@@ -41,6 +40,7 @@ from gpureport.units import (
     format_bytes,
     format_frequency,
     format_interval,
+    format_percent,
     format_ratio,
 )
 
@@ -244,7 +244,8 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         script_hashes=[_hash(script) for script in scripts],
         tables=tables,
         appendix=appendix,
-        statements=statements,
+        entry=entry,
+        published=published,
         compiled=compiled,
         conditions=conditions,
         words=words,
@@ -257,7 +258,12 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         bandwidth=format_bandwidth,
         bytes=format_bytes,
         frequency=format_frequency,
+        percent=format_percent,
         ratio=format_ratio,
+        specification_text=specification_text,
+        predicted_text=predicted_text,
+        measured_text=measured_text,
+        others_text=others_text,
         interval=_interval,
         number=_number,
         breakable=_breakable,

@@ -10,7 +10,6 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.trust import examples
-from gpureport.report.run.values import value_at
 from gpureport.report.text.captions import clock_readings
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
@@ -176,19 +175,3 @@ def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:
 def _labels(points: Sequence[MeasuredPoint]) -> str:
     first, last = points[0].point.label, points[-1].point.label
     return first if len(points) == 1 else f"{first} … {last} ({len(points)})"
-
-
-def sources_table(report: Report) -> Table:
-    """List the entry's values with their sources, as numbers of :func:`citations`."""
-    numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
-    rows = tuple(
-        (path, value_at(report.device, path), origin.kind, numbers.get(origin.source, ""), origin.note)
-        for path, origin in sorted(report.device.provenance.items())
-    )
-    return Table(("parameter", "value", "kind", "source", "note"), rows, frozenset({"value", "source"}))
-
-
-def citations(report: Report) -> list[str]:
-    """Return the distinct sources of the entry's values, in the order of the table."""
-    provenance = report.device.provenance
-    return [source for source in dict.fromkeys(provenance[path].source for path in sorted(provenance)) if source]

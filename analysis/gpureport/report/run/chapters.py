@@ -1,38 +1,27 @@
-"""The chapters of the document: in each, the answer comes first, then a compact table and figures."""
+"""The chapters of the document: in each, the answer comes first, then compact tables and figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords
+from gpureport.report.curves import CurveRecords, of_user
+from gpureport.report.figures.essentials import essentials, essentials_figure
+from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
-from gpureport.report.run import answers, trust, unexpected, whole_device
-from gpureport.report.run import kernels as own_kernels
-from gpureport.report.run.blocks import (
-    as_predicted,
-    cliff_blocks,
-    clock_blocks,
-    expected_blocks,
-    limit_blocks,
-    peak_blocks,
-    shape_blocks,
-    taper_blocks,
-    trust_blocks,
-    unexpected_blocks,
-)
-from gpureport.report.run.cache_blocks import cache_blocks
-from gpureport.report.run.decisions import work_group_size
+from gpureport.report.run import caches, efficiency, groups, kernels, trust, unexpected, whole_device, work
 from gpureport.report.run.numbers import Kinds
-from gpureport.report.run.residency_blocks import residency_blocks
-from gpureport.report.run.selection import Selection, selection
-from gpureport.report.run.sweep_blocks import Block, chapter_blocks
-from gpureport.report.text.words import advice_sentence, family_name
+from gpureport.report.run.sweeps import Block, Selection, chapter_blocks, curve_pictures, selection
+from gpureport.report.text.captions import essentials_caption
+from gpureport.report.text.words import family_name
+
+_FEW = 2  # the most kernels of the user that page one draws
 
 
 @dataclass(frozen=True)
-class TopicChapter:
-    """One topic."""
+class Chapter:
+    """One topic: sentences, then figures and tables."""
 
     anchor: str
     title: str
@@ -46,7 +35,7 @@ def chapters(
     kinds: Kinds,
     chosen: Mapping[str, Selection],
     advice: Sequence[FamilyAdvice],
-) -> tuple[TopicChapter, ...]:
+) -> tuple[Chapter, ...]:
     """Draw all chapters that have contents.
 
     Args:
@@ -56,42 +45,54 @@ def chapters(
         chosen: the curves that are drawn, of :func:`selections`.
         advice: on work-group shapes.
     """
-    drawn = {name: chapter_blocks(report, name, curves) for name, curves in chosen.items()}
-    expected = expected_blocks(report, [members for members in kinds.values() if as_predicted(members)])
-    size = work_group_size(report)
-    shapes = [*([size] if size else []), *(advice_sentence(family_name(report, a.family), a) for a in advice)]
-    own = own_kernels.answers(report, found)[: own_kernels.MOST_TOLD]
-    caches, work = answers.caches(report, found), answers.work(report, found)
-    limits = (*peak_blocks(report), *limit_blocks(report, found, drawn["limits"]), *expected)
-    trusted = (*trust_blocks(report, found), *drawn["trust"], *clock_blocks(report))
+    drawn = {name: tuple(chapter_blocks(report, name, curves)) for name, curves in chosen.items()}
+    own = kernels.answers(report, found)[: kernels.MOST_TOLD]
+    limits = efficiency.blocks(report, found, drawn["limits"], kinds.values())
+    with_ratios = _essentials(report, found) is not None
+    trusted = (*trust.blocks(report, with_ratios=with_ratios), *drawn["trust"], *trust.clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
-        ("own", "Your kernels", own, own_kernels.kernel_blocks(report, found)),
+        ("own", "Your kernels", own, kernels.blocks(report, found)),
         (
             "caches",
             "Cliffs: usable cache capacity",
-            caches,
-            (*cliff_blocks(report, found), *cache_blocks(report), *drawn["caches"]),
+            caches.answers(report, found),
+            (*caches.blocks(report, found), *drawn["caches"]),
         ),
-        ("work", "Tapers: work needed for full throughput", work, (*taper_blocks(report, found), *drawn["work"])),
+        (
+            "work",
+            "Tapers: work needed for full throughput",
+            work.answers(report, found),
+            (*work.blocks(report, found), *drawn["work"]),
+        ),
         (
             "groups",
             "Work-group shapes",
-            shapes,
-            (*shape_blocks(report, advice), *residency_blocks(report), *drawn["groups"]),
+            groups.answers(report, advice),
+            (*groups.blocks(report, advice), *drawn["groups"]),
         ),
-        ("limits", "Efficiency and bottlenecks", answers.near_limits(report, found), limits),
+        ("limits", "Efficiency and bottlenecks", efficiency.answers(report, found), limits),
         (
             "device",
             "The whole device: transfers, power and energy",
             whole_device.answers(report),
             (*whole_device.blocks(report, found), *drawn["device"]),
         ),
-        ("unexpected", "Unexpected results", unexpected.answers(report), unexpected_blocks(report, found)),
+        ("unexpected", "Unexpected results", unexpected.answers(report), unexpected.blocks(report, found)),
         ("trust", reliability, trust.answers(report), trusted),
     )
-    every = (TopicChapter(name, title, tuple(texts), tuple(blocks)) for name, title, texts, blocks in planned)
+    every = (
+        Chapter(name, title, tuple(texts), tuple(block for block in blocks if not block.is_empty))
+        for name, title, texts, blocks in planned
+    )
     return tuple(chapter for chapter in every if chapter.answers or chapter.blocks)
+
+
+def selections(kinds: Kinds) -> dict[str, Selection]:
+    """Return the curves that each chapter draws, by its anchor."""
+    empty = dict.fromkeys(("caches", "work", "groups", "limits", "device", "trust"), Selection())
+    found = grouped((_chapter_of(curve), curve) for members in kinds.values() for curve in members)
+    return {**empty, **{name: selection(curves) for name, curves in found.items()}}
 
 
 def _chapter_of(curve: CurveRecords) -> str:
@@ -105,8 +106,17 @@ def _chapter_of(curve: CurveRecords) -> str:
     ]
 
 
-def selections(kinds: Kinds) -> dict[str, Selection]:
-    """Return the curves that each chapter draws, by its anchor."""
-    empty = dict.fromkeys(("caches", "work", "groups", "limits", "device", "trust"), Selection())
-    found = grouped((_chapter_of(curve), curve) for members in kinds.values() for curve in members)
-    return {**empty, **{name: selection(curves) for name, curves in found.items()}}
+def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
+    """Return the figure of page one: the curves of a few kernels of the user, the essential ones, or all ratios.
+
+    None if there is nothing to draw.
+    """
+    own = [curve for curve in of_user(report, found) if not curve.is_work_group]
+    if 0 < len(own) <= _FEW and (drawn_own := curve_pictures(report, own)):
+        return drawn_own[0]
+    return _essentials(report, found) or trust.ratio_picture(report)
+
+
+def _essentials(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
+    drawn = essentials(found, partial(family_name, report), report.device)
+    return Picture(partial(essentials_figure, drawn), essentials_caption(drawn, report)) if drawn else None

@@ -19,21 +19,15 @@ from gpureport.observe.disturbance import (
 from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
+from gpureport.report.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.text import listed, sentence
 from gpureport.units import UNKNOWN, format_count, format_frequency, format_percent
 
 AFFECTED = 0.25
 """Share of a point's samples that may be disturbed before its median counts as affected; half would change it."""
 
-_REMEDIES = {
-    Cause.SLOWDOWN: "check the cooling and the power supply",
-    Cause.STEAL: "measure on a machine that no other virtual machine uses",
-}
 _RARE = 0.1
 """A cause in a smaller share of the affected workloads is not named."""
-_NAMED = 4  # the most workloads that are listed; the appendix has all
-_REMEDY = "measure again while nothing else uses the device"
 
 
 @dataclass(frozen=True)
@@ -96,18 +90,19 @@ def _readings(report: Report) -> list[Reading]:
 
 
 def load_sentences(report: Report) -> str:
-    """Name the affected workloads, the causes and the remedy; empty if there are none."""
+    """Name the affected workloads, the causes and the remedies; empty if there are none."""
     affected = [workload for workload in disturbed(report) if workload.affected]
     if not affected:
         return ""
-    share = sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected)
     counts = Counter(cause for workload in affected for cause in workload.causes)
-    causes = [cause for cause, number in counts.items() if number >= _RARE * len(affected)]
-    count = f"{len(affected)} of {sum(not info.skipped for info in report.workloads.values())} workloads"
-    names = f": {listed([each.name for each in affected])}" if len(affected) <= _NAMED else ""
-    what = sentence(f"{listed(causes)} during {format_percent(share)} of the samples of {count}{names}")
-    remedies = dict.fromkeys(_REMEDIES.get(cause, _REMEDY) for cause in causes)
-    return f"{what} Their true speeds may be higher than the measured ones. {sentence(listed(list(remedies)))}"
+    return text(
+        "disturbed_measurements",
+        affected=[each.name for each in affected],
+        causes=[cause for cause, number in counts.items() if number >= _RARE * len(affected)],
+        share=sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected),
+        workloads=sum(not info.skipped for info in report.workloads.values()),
+        Cause=Cause,
+    )
 
 
 def other_load(report: Report) -> str:
@@ -115,40 +110,21 @@ def other_load(report: Report) -> str:
     if report.machine is None or not report.observations:
         return ""
     readings = _readings(report)
-    highest = list(_highest(readings, cpu=report.machine.opencl.is_cpu))
-    if not highest:
-        return "Other load was not recorded."
-    if load_sentences(report):  # which count the samples
-        return sentence(listed(highest))
-    return f"{sentence(listed(highest))} {_samples(disturbed(report))}"
-
-
-def _highest(readings: Sequence[Reading], *, cpu: bool) -> Iterator[str]:
-    """Yield the highest share of each kind of other load over the seconds of the measurements."""
     times, seconds = [reading.at_s for reading in readings], _seconds(readings)
-    used = "other processes used at most"
-    by_kind: tuple[tuple[str, str, list[float | None]], ...]
-    if cpu:
-        by_kind = (
-            (used, "of the cores in any second", [others_cpu(window) for window in seconds]),
-            ("other virtual machines at most", "", [steal(window) for window in seconds]),
-        )
+    if report.machine.opencl.is_cpu:
+        by_kind = {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
     else:
-        found = [others_utilisation(readings, times, window) for window in seconds]
-        by_kind = ((used, "of the device in any second", [share and share[0] for share in found]),)
-    for before, after, shares in by_kind:
-        known = [share for share in shares if share is not None]
-        if known:
-            yield f"{before} {format_percent(max(known))} {after}".strip()
-
-
-def _samples(found: Sequence[Disturbed]) -> str:
-    """Count disturbed and discarded samples."""
-    hit, discarded = sum(each.disturbed for each in found), sum(each.discarded for each in found)
-    if not hit and not discarded:
-        return "No sample was disturbed."
-    repeated = f"{format_count(discarded)} {'more ' if hit else ''}were discarded and repeated"
-    return f"{format_count(hit)} samples were disturbed; {repeated}." if hit else f"Disturbed samples: {repeated}."
+        used = (others_utilisation(readings, times, window) for window in seconds)
+        by_kind = {"device": [share and share[0] for share in used]}
+    shares = {kind: [share for share in shares if share is not None] for kind, shares in by_kind.items()}
+    found = disturbed(report)
+    return text(
+        "other_load",
+        highest=[(kind, max(known)) for kind, known in shares.items() if known],
+        counted_elsewhere=any(each.affected for each in found),
+        disturbed=sum(each.disturbed for each in found),
+        discarded=sum(each.discarded for each in found),
+    )
 
 
 def _seconds(readings: Sequence[Reading]) -> list[Sequence[Reading]]:
@@ -223,7 +199,7 @@ def _switches(first: Reading, last: Reading) -> float | None:
     return (last.context_switches - first.context_switches) / (last.at_s - first.at_s)
 
 
-def _row(what: str, values: Sequence[float | None], text: Callable[[float], str]) -> tuple[str, ...]:
+def _row(what: str, values: Sequence[float | None], write: Callable[[float], str]) -> tuple[str, ...]:
     known = [value for value in values if value is not None]
-    numbers = [text(value) for value in (median(known), min(known), max(known))] if known else [UNKNOWN] * 3
+    numbers = [write(value) for value in (median(known), min(known), max(known))] if known else [UNKNOWN] * 3
     return what, *numbers, str(len(known)), str(len(values) - len(known))

@@ -9,15 +9,11 @@ from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.curves import CurveRecords, Group
 from gpureport.report.grouping import grouped
-from gpureport.report.pictures import kind_of
 from gpureport.report.prediction.forecast import feature_table
-from gpureport.report.run.sweep_blocks import Block, family_anchor, other_curves
+from gpureport.report.run.sweeps import CLIFFS, SEARCHES, Block, family_anchor, kind_of, other_curves
 from gpureport.report.text.captions import section_title
 from gpureport.report.text.tables import Table, occupancy_table
 from gpureport.report.text.words import explanations, family_name, with_names
-
-CLIFFS, SEARCHES = "cliffs-by-kernel", "searches"
-"""Anchors of the last parts: the cliffs of all kernels, and the searches for work-group shapes."""
 
 Kinds = Mapping[str, tuple[CurveRecords, ...]]
 """Sweeps of one kind, by the anchor of their section."""

@@ -1,9 +1,10 @@
-"""How reliable predictions are: sources and coverage of their intervals, and the arithmetic of examples."""
+"""How reliable predictions are: errors, sources and coverage of intervals, and the arithmetic of examples."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
+from gpureport.findings.accuracy import error_statistics, time_errors
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import (
     MEDIAN_TO_SIGMA,
@@ -13,25 +14,120 @@ from gpureport.predict.uncertainty.sensitivity import (
     SIGMA_MODEL,
     ranked,
 )
-from gpureport.records.keys import SweepKey
+from gpureport.records.finding import AGREEMENT, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
-from gpureport.report.run.values import fact_name, fact_value
+from gpureport.report.curves import specified
+from gpureport.report.figures.clocks import clock_figure, clock_readings, trace_spans
+from gpureport.report.figures.overview import overview_figure, overview_rows
+from gpureport.report.figures.picture import Picture
+from gpureport.report.run.entry import fact_name, fact_value
+from gpureport.report.run.sweeps import Block
+from gpureport.report.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import kernel_name
-from gpureport.text import listed
+from gpureport.report.text.words import kernel_name, seen_in
 from gpureport.units import format_percent, format_time
 
 _MOST = 10  # rows, names
+_FEWEST_CLOCKS = 10
 _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
-_PREDICTION = {"specification": "prediction from the specification", "calibrated": "calibrated prediction"}
+_PREDICTIONS = ("specification", "calibrated")
 _share = partial(format_percent, spec=".2g")
+
+
+def page_one_text(report: Report) -> str:
+    """Report the errors of predicted times, the features that agree, and the entry's values that are not independent.
+
+    Calibration excludes microbenchmarks, so errors of the specification's predictions are also given without them.
+    """
+    specified_, calibrated = (_of(report, kind) for kind in _PREDICTIONS)
+    keys = {prediction.key for prediction in calibrated}
+    of_all, of_same, of_calibrated = (
+        error_statistics(list(time_errors(predictions, report.observations)))
+        for predictions in (specified_, [p for p in specified_ if p.key in keys], calibrated)
+    )
+    verdicts = Counter(pair.main.verdict for pair in specified(report))
+    measured_on = [origin.measured_on for origin in report.device.provenance.values() if origin.measured_on]
+    return text(
+        "trust",
+        report=report,
+        of_all=of_all,
+        of_calibrated=of_calibrated,
+        of_same=of_same if of_all and of_same and of_same.n < of_all.n else None,
+        coverage=_coverage(report)[:1],
+        verdicts=verdicts,
+        compared=sum(count for verdict, count in verdicts.items() if verdict.outcome != "no counterpart"),
+        agrees=verdicts[Verdict.AGREES],
+        within=verdicts[Verdict.WITHIN],
+        off=sum(count for verdict, count in verdicts.items() if verdict.outcome == "off"),
+        undetermined=verdicts[Verdict.UNDETERMINED],
+        agreement=AGREEMENT,
+        measured_on=len(measured_on),
+        here=sum(report.match.entry in entries for entries in measured_on),
+    )
+
+
+def answers(report: Report) -> tuple[str, ...]:
+    """Report the evidence for and against the predictions and measurements."""
+    compared = {found.workload for found in report.evidence if found.agrees is not None}
+    cautions = [observation.key for observation in report.observations if observation.warnings]
+    return paragraphs(
+        "reliability",
+        report=report,
+        coverage=_coverage(report),
+        kinds=Counter(origin.kind for origin in report.device.provenance.values()),
+        compared=compared,
+        agreeing=compared - {found.workload for found in report.evidence if found.agrees is False},
+        cautions=[str(key) for key in cautions],
+        families=Counter(key.family for key in cautions) if len(cautions) > _MOST else {},
+    )
+
+
+def _coverage(report: Report) -> list[tuple[str, int, int]]:
+    """Return each kind of prediction, and how many measured points are inside its intervals and in all."""
+    observed = {observation.key: observation for observation in report.observations}
+    found = []
+    for kind in _PREDICTIONS:
+        inside = total = 0
+        for prediction in _of(report, kind):
+            spreads = {p.point.label: p for p in prediction.points if p.spread > 1}
+            for point in observed[prediction.key].points if prediction.key in observed else ():
+                expected = spreads.get(point.point.label)
+                if expected:
+                    total += 1
+                    inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
+        if total:
+            found.append((kind, inside, total))
+    return found
+
+
+def blocks(report: Report, *, with_ratios: bool) -> Iterator[Block]:
+    """Yield all values as ratios, unless page one has them, and the inputs with the largest effect."""
+    if with_ratios and (ratios := ratio_picture(report)):
+        yield Block.of("overview", (ratios,), numbers=("numbers",))
+    facts = sensitivity_table(report)
+    calibrated = any(prediction.kind == "calibrated" for prediction in report.predictions)
+    yield Block.of("facts", table=facts, numbers=("uncertainties",), calibrated=calibrated)
+
+
+def ratio_picture(report: Report) -> Picture | None:
+    """Draw all values as ratios to their predictions."""
+    rows, seen = overview_rows(specified(report)), seen_in(report)
+    return Picture(partial(overview_figure, rows, seen), text("ratios", seen=seen)) if rows else None
+
+
+def clock_blocks(report: Report) -> Iterator[Block]:
+    """Yield the clock during the run, to be read with the traces of frames; nothing without traces or readings."""
+    readings, spans = clock_readings(report), trace_spans(report)
+    if len(readings) >= _FEWEST_CLOCKS and spans:
+        caption = "Core clock, read while the run measured; grey: while frames were traced."
+        yield Block.of("clocks", (Picture(partial(clock_figure, readings, spans), caption),))
 
 
 def sensitivity_table(report: Report) -> Table:
     """List the inputs with the largest effect on predictions, from the specification and calibrated."""
-    specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in _PREDICTION)
+    specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in _PREDICTIONS)
     columns: tuple[str, ...] = ("input", "value", "kind", "std. dev.", "effect", "share")
     if calibrated:
         columns += _CALIBRATED
@@ -70,86 +166,6 @@ def rules_table() -> Table:
     half = f"half of published times are within {within} of predicted (gpureport validate)"
     rows.append(("the model itself", _share(SIGMA_MODEL), "", half))
     return Table(("input", "published", "assumed", "basis"), tuple(rows), frozenset({"published", "assumed"}))
-
-
-def sensitivity_caption(table: Table) -> str:
-    """Explain the columns of :func:`sensitivity_table`."""
-    calibrated = " Cal.: mean share over the sweeps with a calibrated prediction. Kind “here”: measured by this run."
-    return (
-        "Std. dev.: assumed standard deviation of the input. Effect: change of a predicted time if the input changes "
-        "by this much (median over the sweeps in which it causes at least 1 % of the variance). Share: contribution to "
-        "the variance of the predictions, as a mean over all sweeps."
-        f"{calibrated if table.columns[-1] == _CALIBRATED[-1] else ''}"
-    )
-
-
-def answers(report: Report) -> Iterator[str]:
-    """Yield the evidence for and against the predictions and measurements."""
-    shares = "; ".join(coverage(report))
-    if shares:
-        yield (
-            f"{shares}. The target is 95 %. A lower share means that the model lacks an effect, or that its intervals "
-            "are too narrow."
-        )
-    if report.observations and not report.publication:
-        yield "Predictions are those made for the run; “gpureport validate REPORT” predicts with the current model."
-    kinds = Counter(origin.kind for origin in report.device.provenance.values())
-    if kinds:
-        counts = ", ".join(f"{count} {_KINDS[kind]}" for kind, count in kinds.most_common())
-        yield f"Sources of the {kinds.total()} values that the predictions use: {counts}."
-    compared = {found.workload for found in report.evidence if found.agrees is not None}
-    wrong = {found.workload for found in report.evidence if found.agrees is False}
-    if compared:
-        agree = f"for {len(compared - wrong)} of {len(compared)} variants it moves the bytes that the model assumes"
-        others = f"The other {len(report.workloads) - len(compared)} variants could not be compared."
-        yield f"Compiled code: {agree}, or a range of bytes that contains them. {others}"
-    cautions = [observation.key for observation in report.observations if observation.warnings]
-    if cautions:
-        count = f"{len(cautions)} of {len(report.observations)} sweeps {'has' if len(cautions) == 1 else 'have'}"
-        yield f"{count} a caution in the appendix with all numbers: {_sweeps(cautions)}."
-
-
-def _sweeps(keys: Sequence[SweepKey]) -> str:
-    """List sweeps; if there are many, their number in each family."""
-    if len(keys) <= _MOST:
-        return listed([str(key) for key in keys])
-    return listed([f"{count} of {family}" for family, count in Counter(key.family for key in keys).items()])
-
-
-def own_values(report: Report) -> Iterator[str]:
-    """Yield how many values of the entry were measured on such a device, and how many on others only."""
-    measured = [origin.measured_on for origin in report.device.provenance.values() if origin.measured_on]
-    if measured:
-        here = sum(report.match.entry in entries for entries in measured)
-        where = f"{here} were measured on such a device, {len(measured) - here} on other devices only"
-        yield f"Of the {len(report.device.provenance)} values of the entry, {where}."
-
-
-_KINDS = {
-    "spec": "documented",
-    "queried": "reported by the driver",
-    "measured": "measured",
-    "derived": "derived from others",
-    "assumed": "assumed",
-}
-
-
-def coverage(report: Report) -> Iterator[str]:
-    """Yield the share of measured points within the intervals of each kind of prediction."""
-    observed = {observation.key: observation for observation in report.observations}
-    for kind, name in _PREDICTION.items():
-        inside = total = 0
-        for prediction in _of(report, kind):
-            spreads = {p.point.label: p for p in prediction.points if p.spread > 1}
-            for point in observed[prediction.key].points if prediction.key in observed else ():
-                expected = spreads.get(point.point.label)
-                if expected:
-                    total += 1
-                    inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
-        if total:
-            points = "published" if report.publication else "measured"
-            share = f"{format_percent(inside / total)} of {total} {points} points"
-            yield f"{share} are within the 95 % interval of the {name}"
 
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:

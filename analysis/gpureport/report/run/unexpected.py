@@ -2,61 +2,100 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.explain.trials import mentioned
-from gpureport.records.finding import Explanation
+from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import Report
-from gpureport.report.curves import most_distant, specified
-from gpureport.report.grouping import grouped
-from gpureport.report.text.difference import compared
+from gpureport.report.curves import CurveRecords, most_distant, specified, verdicts
+from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.samples import MOST_PANELS, deviating_points, sample_figure
+from gpureport.report.grouping import grouped, in_figures
+from gpureport.report.run.sweeps import Block
+from gpureport.report.sentences import paragraphs
+from gpureport.report.text.captions import sample_caption
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import feature_text, kernel_name
-from gpureport.text import shortlist
-from gpureport.units import UNKNOWN, format_percent, format_range, off_by
-
-CAPTION = (
-    "Curves with a feature that is not as predicted from the specification, and with times more than 5 % off. A "
-    "hypothesis is another assumption about how the device works. It explains a curve if it at least halves the error: "
-    "the root mean square of ln (time / predicted time), as a factor or in percent."
+from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head
+from gpureport.text import shorten, shortlist
+from gpureport.units import (
+    UNKNOWN,
+    abbreviated,
+    format_interval,
+    format_percent,
+    format_range,
+    format_ratio,
+    off_by,
 )
-"""Of :func:`summary`."""
-METHOD = (
-    "The model predicts a curve again under each hypothesis, without fitting parameters: first up to twelve points, "
-    "then all points under the four closest hypotheses. A hypothesis explains a curve if it at least halves the error "
-    "in 95 % of the bootstrap samples. If no single hypothesis does, pairs are tested. Hypotheses never change "
-    "predictions."
-)
-"""Of the tests, for the appendix."""
+
+_LONGEST_FEATURE = 120
+_OUTCOMES = ("explained", "ambiguous", "unexplained")
 
 
-def answers(report: Report) -> Iterator[str]:
-    """Yield the number of explained curves, the most frequent explanation, and the largest deviation."""
-    if report.explanations:
-        yield tally(report.explanations)
-        fitted = Counter(each.hypothesis for each in report.explanations if each.outcome == "explained")
-        most = max(fitted.values(), default=0)
-        first, *tied = [name for name, count in fitted.items() if count == most] or [None]
-        if most > 1 and not tied:
-            statement = dict(statements(report.explanations)).get(first or "", first)
-            yield f"The most frequent explanation: {statement} ({most} of {len(report.explanations)} tested curves)."
-    astray = [pair for pair in specified(report) if not pair.main.verdict.as_predicted]
-    if astray:
-        largest, first = most_distant(astray, key=lambda pair: pair)
-        worst = largest.main
-        how = compared(worst) if worst.ratio else str(worst.verdict)
-        yield f"{first}: {kernel_name(report, worst.key)}, {feature_text(worst)}: {how}."
-    elif specified(report):
-        yield "Every value is within a factor of 1.2 of its prediction, or within the 95 % interval."
+def answers(report: Report) -> tuple[str, ...]:
+    """Report the number of explained curves, the most frequent explanation, and the largest deviation."""
+    tested, compared = report.explanations, specified(report)
+    fitted = Counter(each.hypothesis for each in tested if each.outcome == "explained" and each.hypothesis)
+    (first, most), (_, second) = [*fitted.most_common(2), ("", 0), ("", 0)][:2]
+    astray = [pair for pair in compared if not pair.main.verdict.as_predicted]
+    largest, name = most_distant(astray, key=lambda pair: pair) if astray else (None, "")
+    return paragraphs(
+        "unexpected",
+        report=report,
+        outcomes=[sum(each.outcome == outcome for each in tested) for outcome in _OUTCOMES],
+        explanation=dict(tested_hypotheses(tested)).get(first, first) if most > max(1, second) else "",
+        most=most,
+        compared=bool(compared),
+        largest=largest and largest.main,
+        largest_text=name,
+    )
 
 
-def summary(explanations: Iterable[Explanation]) -> Table:
+def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
+    """Yield the tables of explanations and of the largest deviations, and the samples of deviating points."""
+    yield Block.of("fitting", table=explained_table(report.explanations), numbers=("hypotheses",))
+    yield Block.of("deviations", table=deviations_table(report), numbers=("numbers",))
+    sampled = deviating_points(found)
+    figures = tuple(
+        Picture(partial(sample_figure, part), sample_caption(sampled) if not number else "More of them, as above.")
+        for number, part in enumerate(in_figures(sampled, MOST_PANELS))
+    )
+    if figures:
+        yield Block.of("samples", figures)
+
+
+def deviations_table(report: Report) -> Table:
+    """List the features that deviate most from their predictions, the most urgent first."""
+    columns = ("kernel", "feature", "predicted", observed_head(report), "ratio", "verdict", "agree")
+    rows = tuple(
+        (
+            kernel_name(report, f.key),
+            shorten(feature_text(f), _LONGEST_FEATURE),
+            format_interval(f.predicted, f.predicted_low, f.predicted_high, abbreviated(f.unit), "predicted"),
+            _observed(f),
+            format_ratio(f.ratio),
+            f"{f.verdict.mark} {f.verdict}",
+            agreeing(row.verdicts),
+        )
+        for row in verdicts(report)
+        if not (f := row.worst.main).verdict.as_predicted
+    )
+    return Table(columns, rows, frozenset({*columns[2:5], "agree"}))
+
+
+def _observed(finding: Finding) -> str:
+    """Write an observed value with its interval; fitted values also get the best sample."""
+    unit = abbreviated(finding.unit)
+    value = format_interval(finding.observed, finding.ci_low, finding.ci_high, unit)
+    return "; ".join(filter(None, (value, best_sample(finding, unit))))
+
+
+def explained_table(explanations: Iterable[Explanation]) -> Table:
     """List the explanations with their curves, the most frequent first."""
     tested = tuple(explanations)
     sweeps = Counter(each.key.workload for each in tested)
-    order = ("explained", "ambiguous", "unexplained")
     rows = grouped(
-        ((order.index(each.outcome), explanation_text(each) or "none of the tested hypotheses"), each)
+        ((_OUTCOMES.index(each.outcome), explanation_text(each) or "none of the tested hypotheses"), each)
         for each in tested
     )
     cells = []
@@ -73,7 +112,7 @@ def summary(explanations: Iterable[Explanation]) -> Table:
 
 def explanation_text(explanation: Explanation) -> str:
     """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
-    known = dict(statements((explanation,)))
+    known = dict(tested_hypotheses((explanation,)))
     first, second = (
         ", and ".join(known.get(name, name) for name in single_names(names))
         for names in (explanation.hypothesis, explanation.next_best)
@@ -87,24 +126,14 @@ def explanation_text(explanation: Explanation) -> str:
             return ""
 
 
-def tally(explanations: Sequence[Explanation]) -> str:
-    """Report the number of curves on which hypotheses were tested, and the number that these explain."""
-    counts = Counter(explanation.outcome for explanation in explanations)
-    explained, ambiguous, not_explained = counts["explained"], counts["ambiguous"], counts["unexplained"]
-    kinds = ((explained, "by hypotheses"), (ambiguous, "by either of two"), (not_explained, "by none"))
-    counted = "; ".join(f"{how}: {count}" for count, how in kinds if count)
-    curves = "one curve that deviates" if len(explanations) == 1 else f"{len(explanations)} curves that deviate"
-    return f"Hypotheses were tested on {curves} in features and in times. Explained {counted}."
-
-
-def statements(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
+def tested_hypotheses(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
     """Return name and statement of each hypothesis in *explanations*, in the order of the tests."""
     fields = (name for each in explanations for name in (each.hypothesis, each.next_best))
     named = {name for names in fields for name in single_names(names)}
     return tuple((hypothesis.name, hypothesis.statement) for hypothesis in HYPOTHESES if hypothesis.name in named)
 
 
-def table(explanations: Iterable[Explanation]) -> Table:
+def explanations_table(explanations: Iterable[Explanation]) -> Table:
     """List the curves that are not as predicted, the largest error first, with the two closest hypotheses."""
     columns = ("curve", "error", "explanation", "remaining error", "confidence", "next", "its error")
     rows = (_row(explanation) for explanation in sorted(explanations, key=lambda each: -each.base_error))

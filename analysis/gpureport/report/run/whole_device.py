@@ -1,17 +1,18 @@
 """The chapter on the whole device: transfers, power and energy."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from gpureport.findings.whole_device import link_problem, link_under_load, path_between_devices, predicted_energy_j
-from gpureport.records.energy import IDLE, Energy, PowerLoad
+from gpureport.records.energy import IDLE, PowerLoad
 from gpureport.records.features import Position
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.energy import power_figure
 from gpureport.report.figures.picture import Picture
-from gpureport.report.run.sweep_blocks import Block
+from gpureport.report.run.sweeps import Block
+from gpureport.report.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN, format_frequency, format_interval, format_percent, format_ratio, format_value
 
@@ -21,136 +22,78 @@ _WAYS = {
     "mapped": "mapped buffer (host time)",
     "devices": "one context (host time)",
 }
-_DIRECTIONS = {
+DIRECTIONS = {
     "to_device": "host to device",
     "to_host": "device to host",
     "both_ways": "both directions",
     "to_peer": "device to second device",
     "from_peer": "second device to device",
 }
-_CAPTION = (
-    "Large transfers: median rate of the largest sizes. n90: smallest transfer with 90 % of this rate. 4 B: time of "
-    "the smallest transfer for the host, from the call to the arrival of the data."
-)
-_ENERGY_CAPTION = (
-    "Each kernel ran back to back for half a second or more. °C: highest temperature. Throttle: why the clock was not "
-    "higher. Power includes idle power; its scope is that of the "
-    "sensor. Predicted: half of the listed power limit / the listed rate. No documented model gives the share of the "
-    "limit that a kernel draws; it is assumed to lie between a quarter and all of it."
-)
 
 
 def answers(report: Report) -> tuple[str, ...]:
     """Return the sentences on transfers, link and power."""
-    texts = [*_transfers(report), *_link(report)]
-    if report.energy is not None:
-        texts += _power(report, report.energy)
-    return tuple(texts)
-
-
-def _link(report: Report) -> list[str]:
-    if not any(each.key.family == "transfer" for each in report.predictions):
-        return []
-    link, there = report.device.host_link, link_under_load(report)
-    if link.kind == "shared":
-        return ["Device and host share their memory, so that a transfer is a copy by one core of the host."]
-    seen = f"; it ran as {there} while data were transferred" if there else ""
-    assumed = " (assumed: the entry lists none)" if report.device.link is None else ""
-    others = filter(None, (link_problem(report), path_between_devices(report)))
-    return [f"The link to the host is {link}{assumed}{seen}.", *others]
-
-
-def _transfers(report: Report) -> list[str]:
     rates = {
-        name: next((f for f in _findings(report, "pinned", name) if f.position == "plateau" and f.observed), None)
-        for name in ("to_device", "to_host")
+        finding.key.sweep: finding
+        for finding in reversed(report.findings)
+        if finding.key.workload == "transfer/pinned" and finding.basis == "specification"
+        if finding.position == "plateau" and finding.observed
     }
-    texts = [
-        f"{format_value(found.observed, found.unit)} {_DIRECTIONS[name]} (predicted: "
-        f"{format_value(found.predicted, found.unit)})"
-        for name, found in rates.items()
-        if found
-    ]
-    return [f"Pinned memory is transferred at {' and '.join(texts)}."] if texts else []
+    energy = report.energy
+    loads = [load for load in energy.loads if load.name != IDLE and load.power_w] if energy else []
+    return paragraphs(
+        "whole_device",
+        rates=[(name, rates[sweep]) for sweep, name in DIRECTIONS.items() if sweep in rates and sweep != "both_ways"],
+        link=report.device.host_link if any(each.key.family == "transfer" for each in report.predictions) else None,
+        assumed=report.device.link is None,
+        under_load=link_under_load(report),
+        problems=list(filter(None, (link_problem(report), path_between_devices(report)))),
+        missing=energy.missing if energy else "",
+        idle=energy.load(IDLE) if energy else None,
+        most=max(loads, key=lambda load: load.power_w or 0.0, default=None),
+        limit=_power_limit_w(report),
+    )
 
 
-def _findings(report: Report, variant: str, sweep: str) -> list[Finding]:
-    return [
-        finding
-        for finding in report.findings
-        if (finding.key.family, finding.key.variant, finding.key.sweep) == ("transfer", variant, sweep)
-        and finding.basis == "specification"
-    ]
+def _power_limit_w(report: Report) -> float | None:
+    return (report.energy and report.energy.limit_w) or report.device.board_power_w
 
 
-def _power(report: Report, energy: Energy) -> list[str]:
-    if energy.missing:
-        return [energy.missing]
-    idle, loads = energy.load(IDLE), [load for load in energy.loads if load.name != IDLE and load.power_w]
-    limit = energy.limit_w or report.device.board_power_w
-    texts = []
-    if idle:
-        texts.append(f"The idle device draws {format_value(idle.power_w, 'W')} while a program has it open.")
-    if loads:
-        most = max(loads, key=lambda load: load.power_w or 0.0)
-        share = f", {format_percent((most.power_w or 0.0) / limit)} of the limit" if limit else ""
-        texts.append(f"Of the measured kernels, {most.name} draws the most: {format_value(most.power_w, 'W')}{share}.")
-    return texts
-
-
-def blocks(report: Report, found: Sequence[CurveRecords]) -> list[Block]:
-    """Return the tables of transfers and of energy, and the trace of power and clocks."""
-    transfers, energy = transfer_table(found), energy_table(report)
+def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
+    """Yield the tables of transfers and of energy, and the trace of power and clocks."""
     caption = "Power and core clock while the kernels ran, with the name of each load at its begin."
     traced = report.energy and any(load.readings for load in report.energy.loads)
     figures = (Picture(partial(power_figure, report.energy), caption),) if report.energy and traced else ()
-    made = (
-        Block("transfers", "Transfers", table=transfers, caption=_CAPTION),
-        Block("energy", "Power and energy", figures, energy, _ENERGY_CAPTION),
-    )
-    return [block for block in made if block.table and block.table.rows]
+    yield Block.of("transfers", table=transfer_table(found))
+    yield Block.of("energy", figures, energy_table(report))
 
 
 def transfer_table(found: Sequence[CurveRecords]) -> Table:
     """List specification, prediction and measurement of the transfers of each kind of memory."""
     curves = {(c.key.variant, c.key.sweep): c for c in found if c.key.family == "transfer"}
-    rows = []
-    for (variant, sweep), curve in curves.items():
-        if variant != "latency":
-            rows.append(
-                (f"{_DIRECTIONS[sweep]}, {_WAYS[variant]}", *_large(curve), *_n90(curve), *_smallest(curves, curve))
-            )
-    columns = (
-        "transfer",
-        "predicted",
-        "measured",
-        "ratio",
-        "n90 predicted",
-        "n90 measured",
-        "4 B predicted",
-        "4 B measured",
+    rows = (
+        (
+            f"{DIRECTIONS[sweep]}, {_WAYS[variant]}",
+            *_cells(curve, "plateau"),
+            *_cells(curve, "n90")[:2],
+            *_smallest(curves, curve),
+        )
+        for (variant, sweep), curve in curves.items()
+        if variant != "latency"
     )
+    seen = ("predicted", "measured")
+    columns = ("transfer", *seen, "ratio", *(f"n90 {how}" for how in seen), *(f"4 B {how}" for how in seen))
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 
-def _large(curve: CurveRecords) -> tuple[str, str, str]:
-    pair = next((pair.main for pair in curve.pairs if pair.main.position == "plateau"), None)
-    if pair is None:
-        return _predicted(curve, "plateau"), UNKNOWN, UNKNOWN
-    return _pair(pair)
-
-
-def _n90(curve: CurveRecords) -> tuple[str, str]:
-    pair = next((pair.main for pair in curve.pairs if pair.main.position == "n90"), None)
+def _cells(curve: CurveRecords, position: Position) -> tuple[str, str, str]:
+    """Write a value of a curve: predicted, measured, and their ratio; only predicted if nothing was compared."""
+    pair = next((pair.main for pair in curve.pairs if pair.main.position == position), None)
     if pair is not None:
-        return _pair(pair)[:2]
-    return _predicted(curve, "n90"), UNKNOWN
-
-
-def _predicted(curve: CurveRecords, position: Position) -> str:
-    features = curve.specification.features if curve.specification else ()
-    found = next((f for f in features if f.position == position), None)
-    return format_interval(found.value, found.ci_low, found.ci_high, found.unit, "predicted") if found else UNKNOWN
+        return _pair(pair)
+    found = next((f for f in curve.features(measured=False) if f.position == position), None)
+    text = format_interval(found.value, found.ci_low, found.ci_high, found.unit, "predicted") if found else UNKNOWN
+    return text, UNKNOWN, UNKNOWN
 
 
 def _pair(finding: Finding) -> tuple[str, str, str]:
@@ -183,22 +126,10 @@ def _smallest(curves: dict[tuple[str, str], CurveRecords], curve: CurveRecords) 
 def energy_table(report: Report) -> Table:
     """List power, clocks and energy of each load."""
     energy = report.energy
-    columns = (
-        "load",
-        "power",
-        "of the limit",
-        "core clock",
-        "°C",
-        "rate",
-        "energy",
-        "predicted",
-        "throttle",
-    )
-    if energy is None:
-        return Table(columns, ())
-    limit = energy.limit_w or report.device.board_power_w
-    rows = tuple(_load_row(report, load, limit) for load in energy.loads)
-    return Table(columns, rows, frozenset(columns[1:-1]))
+    columns = ("load", "power", "of the limit", "core clock", "°C", "rate", "energy", "predicted", "throttle")
+    limit = _power_limit_w(report)
+    rows = (_load_row(report, load, limit) for load in (energy.loads if energy else ()))
+    return Table(columns, tuple(rows), frozenset(columns[1:-1]))
 
 
 def _load_row(report: Report, load: PowerLoad, limit: float | None) -> tuple[str, ...]:

@@ -1,21 +1,24 @@
 """Observed values compared with predictions, in words that state only differences that their intervals show."""
 
+from collections.abc import Iterable
+from functools import partial
 from math import sqrt
 
 from gpureport.findings.verdicts import grade
+from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict
-from gpureport.units import format_ratio, format_value, interval_parts
+from gpureport.units import UNKNOWN, format_range, format_ratio, format_value, interval_parts
 
 _AS_PREDICTED = "as predicted"
 _SAME = 0.005
 _FACTOR, _WIDE = 2.0, 1.5
 
 
-def value_text(finding: Finding) -> str:
+def value_text(seen: Finding | CurveFeature) -> str:
     """Write an observed value with the digits that its interval supports, three at most."""
-    plain = format_value(finding.observed, finding.unit)
-    supported, _ = interval_parts(finding.observed, finding.ci_low, finding.ci_high, finding.unit)
-    return min(supported, plain, key=len)
+    value = seen.value if isinstance(seen, CurveFeature) else seen.observed
+    supported, _ = interval_parts(value, seen.ci_low, seen.ci_high, seen.unit)
+    return min(supported, format_value(value, seen.unit), key=len)
 
 
 def compared(finding: Finding) -> str:
@@ -65,3 +68,15 @@ def width(finding: Finding) -> float:
 def _spread(finding: Finding) -> float:
     low, high = finding.predicted_low, finding.predicted_high
     return sqrt(high / low) if low and high else 1.0
+
+
+def known_range(values: Iterable[float | None], unit: str = "") -> str:
+    """Write the least and the greatest of the known *values*."""
+    return format_range([value for value in values if value], partial(format_value, unit=unit))
+
+
+def largest_deviation(mains: Iterable[Finding]) -> str:
+    """Name the variant that is farthest from its prediction, of those that are not as predicted."""
+    off = [f for f in mains if f.ratio and not f.verdict.as_predicted]
+    worst = max(off, key=lambda f: max(f.ratio or 1.0, 1 / (f.ratio or 1.0)), default=None)
+    return f"{worst.key.variant}: {format_ratio(worst.ratio)} times the prediction" if worst else UNKNOWN

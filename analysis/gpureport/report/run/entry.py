@@ -1,14 +1,15 @@
-"""Values of a device by the dotted path that its provenance uses, as text."""
+"""Values of a device's entry: as text, by the dotted path that its provenance uses, and their sources."""
 
 from collections.abc import Mapping
 from numbers import Real
 
 from pydantic import BaseModel
 
+from gpureport.records.report import Report
+from gpureport.report.text.tables import Table
 from gpureport.spec.models import UNITS, Device, Transition
-from gpureport.units import format_ratio, format_value
+from gpureport.units import UNKNOWN, format_ratio, format_value
 
-_UNKNOWN = "—"
 _ALIASES = {"rates": "rates_per_cycle", "latencies": "latency_cycles"}
 
 
@@ -18,7 +19,7 @@ def value_at(device: Device, path: str) -> str:
     Paths contain field names without units and names of caches. They start at the device or at its architecture.
     """
     text = _written(*_followed(device, path))
-    return _written(*_followed(device.architecture, path)) if text == _UNKNOWN else text
+    return _written(*_followed(device.architecture, path)) if text == UNKNOWN else text
 
 
 def fact_name(fact: str) -> str:
@@ -68,4 +69,20 @@ def _written(node: object, unit: str) -> str:
         return ", ".join(f"{key}: {_written(value, unit)}" for key, value in node.items())
     if isinstance(node, tuple) and node:
         return ", ".join(_written(value, unit) for value in node)
-    return node if isinstance(node, str) else _UNKNOWN
+    return node if isinstance(node, str) else UNKNOWN
+
+
+def sources_table(report: Report) -> Table:
+    """List the entry's values with their sources, as numbers of :func:`citations`."""
+    numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
+    rows = tuple(
+        (path, value_at(report.device, path), origin.kind, numbers.get(origin.source, ""), origin.note)
+        for path, origin in sorted(report.device.provenance.items())
+    )
+    return Table(("parameter", "value", "kind", "source", "note"), rows, frozenset({"value", "source"}))
+
+
+def citations(report: Report) -> list[str]:
+    """Return the distinct sources of the entry's values, in the order of the table."""
+    provenance = report.device.provenance
+    return [source for source in dict.fromkeys(provenance[path].source for path in sorted(provenance)) if source]

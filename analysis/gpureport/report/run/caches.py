@@ -1,0 +1,302 @@
+"""The chapter on cliffs: how much of each cache kernels can use."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpureport.findings.usable_cache import UsablePart, usable_part
+from gpureport.observe.idle import IDLE, work_per_item
+from gpureport.predict.calibration.cache_details import cache_details
+from gpureport.records.features import CurveFeature
+from gpureport.records.finding import AGREEMENT, Finding
+from gpureport.records.levels import Level
+from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords, is_certain, level_of, reading_units, specified_values
+from gpureport.report.grouping import grouped
+from gpureport.report.prediction import forecast
+from gpureport.report.run.sweeps import CLIFFS, Block
+from gpureport.report.sentences import paragraphs, text
+from gpureport.report.text.difference import known_range, largest_deviation
+from gpureport.report.text.tables import Table
+from gpureport.report.text.words import agreeing, observed_head, seen_in
+from gpureport.spec.models import Cache
+from gpureport.units import UNKNOWN, format_bytes, format_interval, format_ratio, format_value
+
+_PRIVATE, _SHARED, _LATENCY = "memory/read_private", "memory/read", "memory/latency"
+_EARLIER = 1.1
+"""An onset below another one by this factor is reported."""
+_MOST = 0.6
+"""Part of the listed capacity from which on it is not worth mentioning."""
+
+
+@dataclass(frozen=True)
+class ReadCliff:
+    """The cliff of a cache as its readers see it.
+
+    Attributes:
+        cache: with the cliff.
+        onset: of the fall of read bandwidth or the rise of latency.
+        readers: number of compute units that read; ``None``: all.
+        is_of_latency: whether it is a rise of latency, because no sweep of bandwidth covers the cache.
+        beyond: bandwidth or latency beyond the cliff / before it; ``None``: unknown.
+        midpoint: halfway between both on a logarithmic axis.
+        latency_onset: where the latency of dependent loads rises, if clearly before bandwidth falls.
+        earliest: the curve that leaves the cache first, and its onset there, if clearly before plain reads do.
+    """
+
+    cache: Cache
+    onset: CurveFeature
+    is_of_latency: bool
+    readers: int | None
+    beyond: float | None
+    midpoint: CurveFeature | None
+    latency_onset: CurveFeature | None = None
+    earliest: tuple[CurveRecords, CurveFeature] | None = None
+
+    @property
+    def at_capacity(self) -> bool:
+        """Whether the onset is above the capacity only because it was interpolated between two sizes."""
+        return self.cache.capacity_bytes < self.onset.value <= AGREEMENT * self.cache.capacity_bytes
+
+
+def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
+    """Say below which working set each cache serves the reads, and how far bandwidth falls beyond."""
+    measured, usable = bool(report.observations), usable_cache(report)
+    caches = report.device.caches[:-1] if usable else report.device.caches
+    cliffs = [(cache, _read_cliff(cache, found, report.device.compute_units, measured=measured)) for cache in caches]
+    missing = ((cache, _not_observed(cache, found)) for cache, cliff in cliffs if cliff is None)
+    return text(
+        "working_set",
+        measured=measured,
+        cliffs=[cliff for _, cliff in cliffs if cliff],
+        missing=[(cache, size) for cache, size in missing if size],
+        cache=report.device.caches[-1] if usable else None,
+        usable=usable,
+        leaving=_onsets(report.device.caches[-1], found, measured=True) if usable else [],
+        unexplained=list(_unexplained_onsets(found, with_shared=not usable)),
+    )
+
+
+def usable_cache(report: Report) -> UsablePart | None:
+    """Return how much of a CPU's last cache one thread can use, if that is little."""
+    found = usable_part(report.device, report.observations)
+    return found if found and found.size_bytes < _MOST * report.device.caches[-1].capacity_bytes else None
+
+
+def _read_cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, measured: bool) -> ReadCliff | None:
+    level = Level(name=cache.name)
+    bandwidth = [curve for curve in _sizes(found, _read_by(cache)) if _covers(curve, level)]
+    for curve in bandwidth or _sizes(found, _LATENCY):
+        features = {(f.position, f.level): f for f in curve.features(measured=measured)}
+        onset, midpoint, upper = (features.get((name, level)) for name in ("onset", "midpoint", "plateau"))
+        if onset and is_certain(onset):
+            plateaus = [feature.value for (position, _), feature in features.items() if position == "plateau"]
+            readers = reading_units(curve, units)
+            cliff = ReadCliff(
+                cache=cache,
+                onset=onset,
+                is_of_latency=curve.key.workload == _LATENCY,
+                readers=readers if readers < units else None,
+                beyond=_next_plateau(upper, plateaus) if upper and midpoint else None,
+                midpoint=midpoint,
+            )
+            return _with_earlier(cliff, found, measured=measured) if cache.scope == "device" else cliff
+    return None
+
+
+def _next_plateau(upper: CurveFeature, plateaus: Iterable[float]) -> float | None:
+    """Return the next slower plateau / the *upper* one."""
+    if upper.unit == "s":
+        slower = min((value for value in plateaus if value > upper.value), default=None)
+    else:
+        slower = max((value for value in plateaus if value < upper.value), default=None)
+    return slower and slower / upper.value
+
+
+def _with_earlier(cliff: ReadCliff, found: Sequence[CurveRecords], *, measured: bool) -> ReadCliff:
+    """Add what slows down clearly before plain reads do at the end of a shared cache."""
+    near = [Level(name=cliff.cache.name, near=near) for near in (True, False)]
+    rises = (
+        feature
+        for curve in _sizes(found, _LATENCY)
+        for feature in curve.features(measured=measured)
+        if feature.position == "onset" and feature.level in near
+    )
+    rise = min(rises, key=lambda onset: onset.value, default=None)
+    first = next(iter(_onsets(cliff.cache, found, measured=measured)), None)
+    latest = cliff.onset.value / _EARLIER
+    return replace(
+        cliff,
+        latency_onset=rise if rise and is_certain(rise) and rise.value < latest else None,
+        earliest=first if first and first[1].value < latest else None,
+    )
+
+
+def _onsets(cache: Cache, found: Iterable[CurveRecords], *, measured: bool) -> list[tuple[CurveRecords, CurveFeature]]:
+    """Return the curves whose rates fall at the end of *cache*, with their onsets, ascending; no uncertain ones."""
+    onsets = [
+        (curve, feature)
+        for curve in found
+        if curve.axis.quantity == "working_set" and curve.metric.kind == "rate"
+        for feature in curve.features(measured=measured)
+        if (feature.position, feature.level) == ("onset", Level(name=cache.name)) and is_certain(feature)
+    ]
+    return sorted(onsets, key=lambda onset: (onset[1].value, onset[0].key.workload))
+
+
+def _read_by(cache: Cache) -> str:
+    """Return the workload that measures the bandwidth of *cache*."""
+    return _PRIVATE if cache.scope == "compute_unit" else _SHARED
+
+
+def _sizes(found: Iterable[CurveRecords], workload: str) -> list[CurveRecords]:
+    return [curve for curve in found if curve.key.workload == workload and curve.axis.quantity == "working_set"]
+
+
+def _covers(curve: CurveRecords, level: Level) -> bool:
+    """Return whether the cliff of *level* was predicted or observed in a curve."""
+    onsets: tuple[CurveFeature | Finding, ...]
+    onsets = (*curve.features(measured=False), *specified_values([curve], "onset"))
+    return any((feature.position, feature.level) == ("onset", level) for feature in onsets)
+
+
+def _not_observed(cache: Cache, found: Sequence[CurveRecords]) -> float | None:
+    """Return the predicted onset of a cliff that the cache's bandwidth does not show."""
+    onsets = specified_values(_sizes(found, _read_by(cache)), "onset")
+    missing = (f.predicted for f in onsets if f.level == Level(name=cache.name) and f.observed is None)
+    return next(missing, None)
+
+
+def _unexplained_onsets(found: Sequence[CurveRecords], *, with_shared: bool) -> Iterator[tuple[Finding, bool]]:
+    """Yield the working sets at which bandwidth falls although no cache ends there, and whether they are per unit.
+
+    Without those of reads of shared data, if the usable part of the last cache explains them.
+    """
+    for workload in (_PRIVATE, _SHARED) if with_shared else (_PRIVATE,):
+        for onset in specified_values(_sizes(found, workload), "onset"):
+            if onset.level.is_unexplained and onset.observed:
+                yield onset, workload == _PRIVATE
+
+
+def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
+    """Report the usable capacity of each cache, its range over kernels, and transitions that no cache explains."""
+    curves = [curve for curve in found if curve.axis.quantity == "working_set"]
+    cliffs = [(curve, cliff) for curve in curves for cliff in specified_values([curve], "midpoint")]
+    causes = grouped(
+        (_likely_cause(report, curve, cliff), cliff)
+        for curve, cliff in cliffs
+        if cliff.level.is_unexplained and cliff.predicted is None
+    )
+    levels = grouped((cliff.level, cliff) for _, cliff in cliffs)
+    return paragraphs(
+        "caches",
+        report=report,
+        working_set=working_set(report, found),
+        levels=[
+            (level, sorted((f for f in levels[level] if f.observed), key=lambda f: f.observed or 0.0), levels[level])
+            for level in report.device.cache_levels
+            if level in levels
+        ],
+        causes=causes,
+        observed=any(curve.observation for curve in curves),
+    )
+
+
+def _likely_cause(report: Report, curve: CurveRecords, cliff: Finding) -> tuple[Level | None, bool]:
+    """Return the level whose transition range contains an unpredicted *cliff*, and whether work-items may be idle."""
+    level = level_of(cliff, curve, report.device)
+    points = [point.point for point in curve.observation.points] if curve.observation else []
+    return level, level is None and work_per_item(cliff.observed or 0.0, points) < IDLE
+
+
+def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
+    """Yield the tables of cliffs, observed or only predicted, and of the properties of the nearest cache."""
+    table = forecast.cliffs_table(report.predictions) if report.only_predicted else level_table(report, found)
+    yield Block.of("cliffs", table=table, numbers=(CLIFFS,), only_predicted=report.only_predicted, seen=seen_in(report))
+    yield Block.of("cache-details", table=details_table(report))
+
+
+def cliff_table(report: Report, found: Sequence[CurveRecords]) -> Table:
+    """List cliffs with onset and midpoint, from the innermost cache outward; unexplained transitions last."""
+    order = {level: number for number, level in enumerate(report.device.cache_levels)}
+    onsets = {(f.key, f.level): f for f in specified_values(found, "onset") if f.observed}
+    columns = (
+        "level",
+        "kernel",
+        "onset",
+        "midpoint predicted",
+        f"midpoint {observed_head(report)}",
+        "ratio",
+        "verdict",
+    )
+    rows = (
+        (
+            "unexplained transition" if f.level.is_unexplained else str(f.level),
+            f.key.workload,
+            format_value(onset.observed, onset.unit) if (onset := onsets.get((f.key, f.level))) else UNKNOWN,
+            format_interval(f.predicted, f.predicted_low, f.predicted_high, f.unit, "predicted"),
+            format_interval(f.observed, f.ci_low, f.ci_high, f.unit),
+            format_ratio(f.ratio),
+            f"{f.verdict.mark} {f.verdict}",
+        )
+        for f in sorted(
+            specified_values(found, "midpoint"),
+            key=lambda f: (order.get(f.level, len(order)), f.observed is None),
+        )
+    )
+    return Table(columns, tuple(rows), frozenset(columns[2:6]))
+
+
+def level_table(report: Report, found: Sequence[CurveRecords]) -> Table:
+    """List the cliffs of each cache level as ranges over kernels, with the largest deviation."""
+    onsets = grouped((f.level, f) for f in specified_values(found, "onset"))
+    levels = grouped((f.level, f) for f in specified_values(found, "midpoint"))
+    seen = seen_in(report)
+    columns = (
+        "level",
+        "kernels",
+        f"onset {seen}",
+        "midpoint predicted",
+        f"midpoint {seen}",
+        "agree",
+        "largest that is off",
+    )
+    rows = tuple(
+        (
+            str(level),
+            str(len(mains)),
+            known_range([f.observed for f in onsets.get(level, ())], "B"),
+            known_range([f.predicted for f in mains], "B"),
+            known_range([f.observed for f in mains], "B"),
+            agreeing(f.verdict for f in mains),
+            largest_deviation(mains),
+        )
+        for level in report.device.cache_levels
+        if (mains := levels.get(level))
+    )
+    return Table(columns, rows, frozenset({"kernels", *columns[2:6]}))
+
+
+def details_table(report: Report) -> Table:
+    """List properties of the nearest cache, by the entry and as loads show them; only measured ones."""
+    columns = ("property", "entry", "measured")
+    device = report.device
+    if not device.caches:
+        return Table(columns, ())
+    details, cache = cache_details(device, report.observations), device.caches[0]
+    name, stride = cache.name, details.stride_bytes
+    lines = round(cache.lines_within(cache.capacity_bytes, min(stride, device.page_bytes)))
+    yes = {None: "", True: "yes", False: "no"}
+    sector, access = (size and format_bytes(size) for size in (details.sector_bytes, details.access_bytes))
+    rows = (
+        (f"sector of {name}", format_bytes(cache.sector_bytes), sector),
+        ("transfer from memory", format_bytes(device.memory.access_bytes), access),
+        (f"{name} keeps loaded data", "yes", yes[details.keeps_loads]),
+        (f"{name} keeps stored data", yes[device.architecture.write_allocate], yes[details.keeps_stores]),
+        (
+            f"lines in {name} at a stride of {format_bytes(stride)}",
+            f"{lines:,}",
+            f"{details.lines_kept:,}" if details.lines_kept else "",
+        ),
+    )
+    known = tuple((what, entry, measured) for what, entry, measured in rows if measured)
+    return Table(columns, known, frozenset(columns[1:]))

@@ -1,0 +1,79 @@
+"""The chapter on work-groups: their best sizes and shapes, and how many are resident."""
+
+from collections.abc import Iterator, Sequence
+
+from gpureport.findings.advice import WITHIN, FamilyAdvice, one_size
+from gpureport.findings.residency import resident_groups
+from gpureport.records.report import Report
+from gpureport.report.grouping import grouped
+from gpureport.report.run.sweeps import SEARCHES, Block
+from gpureport.report.sentences import text
+from gpureport.report.text.tables import Table
+from gpureport.report.text.words import advice_sentence, family_name, set_of
+from gpureport.units import UNKNOWN, format_bytes, format_range, format_ratio
+
+_FEW = 3  # the most families with losses that are listed
+_MUCH = 0.1
+"""A loss by the wrong shape that is worth a warning."""
+
+
+def work_group_size(report: Report) -> str:
+    """Recommend one work-group size for all kernels, and name the kernels that lose most with it."""
+    seen = [each for each in report.observations if each.key not in report.incomplete]
+    predicted = [each for each in report.predictions if each.kind == "specification"]
+    best = one_size(seen if report.observations else predicted)
+    if best is None:
+        return ""
+    worst = best.worst_shape
+    losing = grouped((key.family, key) for key in best.losing)
+    return text(
+        "work_group_size",
+        report=report,
+        observed=bool(report.observations),
+        best=best,
+        near=len(best.losses) - len(best.losing) - best.unclear,
+        within=WITHIN,
+        families=[(family, keys[0]) for family, keys in losing.items()][:_FEW],
+        worst_shape=worst if worst and worst.loss >= _MUCH else None,
+    )
+
+
+def answers(report: Report, advice: Sequence[FamilyAdvice]) -> tuple[str, ...]:
+    """Recommend one size for all kernels, and shapes for each family."""
+    texts = (advice_sentence(family_name(report, each.family), each) for each in advice)
+    return tuple(filter(None, (work_group_size(report), *texts)))
+
+
+def blocks(report: Report, advice: Sequence[FamilyAdvice]) -> Iterator[Block]:
+    """Yield the tables of recommended shapes and of resident work-groups."""
+    yield Block.of("shapes", table=shape_table(report, advice), numbers=(SEARCHES,))
+    yield Block.of("resident-groups", table=residency_table(report))
+
+
+def shape_table(report: Report, advice: Sequence[FamilyAdvice]) -> Table:
+    """List the recommended shapes of each family, and the cost of the worst choice."""
+    columns = ("family", "searches", "recommended shapes", "best / worst", "largest for")
+    rows = []
+    for family in advice:
+        worst = max(family.variants, key=lambda variant: variant.gain)
+        gains = format_range([variant.gain for variant in family.variants], format_ratio)
+        rows.append((family_name(report, family.family), str(len(family.variants)), set_of(family), gains, worst.name))
+    return Table(columns, tuple(rows), frozenset({"searches", "best / worst"}))
+
+
+def residency_table(report: Report) -> Table:
+    """List the resident work-groups of each kind, as counted and by the rules of occupancy."""
+    columns = ("work-group", "registers", "local memory", "limited by", "predicted groups", "counted groups", "ratio")
+    rows = (
+        (
+            row.label,
+            str(row.rules.registers_per_work_item),
+            format_bytes(row.rules.local_memory_bytes),
+            row.rules.limiter,
+            f"{row.predicted:,}",
+            f"{row.counted:,}" if row.counted else UNKNOWN,
+            f"{row.counted / row.predicted:.3f}" if row.counted and row.predicted else UNKNOWN,
+        )
+        for row in resident_groups(report)
+    )
+    return Table(columns, tuple(rows), frozenset(columns) - {"work-group", "limited by"})

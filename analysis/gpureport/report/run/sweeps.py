@@ -1,0 +1,272 @@
+"""Parts of chapters: figures and tables. Figures of sweeps: in chapters the typical and the most deviating ones."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, Self, TypeVar
+
+from gpureport.findings.advice import shape_of
+from gpureport.records.keys import PointKey, SweepKey
+from gpureport.records.observation import Observation
+from gpureport.records.prediction import Prediction
+from gpureport.records.report import Clock, Report
+from gpureport.report.curves import FLAT, CurveRecords
+from gpureport.report.figures import cases, shapes, sizes, traces
+from gpureport.report.figures.charts import Chart, sweep_charts, trace_charts
+from gpureport.report.figures.picture import Picture
+from gpureport.report.grouping import grouped, in_figures
+from gpureport.report.sentences import paragraphs
+from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption, trace_caption
+from gpureport.report.text.tables import Table
+from gpureport.report.text.words import with_names
+
+R = TypeVar("R", Prediction | None, Observation | None)
+Kind = Literal["sizes", "shapes", "cases", "traces"]
+CLIFFS, SEARCHES = "cliffs-by-kernel", "searches"
+"""Anchors of the last parts of all numbers: the cliffs of all kernels, and the searches for work-group shapes."""
+_FEWEST = 3  # shapes of a curve or a map
+_MOST: dict[Kind, int] = {"sizes": 15, "shapes": 8, "cases": 6, "traces": 4}
+"""The most deviating curves of a chapter, by kind of figure."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Part of a chapter or of the appendix: figures, a table, or only notes."""
+
+    anchor: str
+    title: str
+    figures: tuple[Picture, ...] = ()
+    table: Table | None = None
+    caption: str = ""
+    """Of the table."""
+    notes: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    """Anchors of the numbers in the appendix."""
+
+    @classmethod
+    def of(
+        cls,
+        anchor: str,
+        figures: tuple[Picture, ...] = (),
+        table: Table | None = None,
+        numbers: tuple[str, ...] = (),
+        words: str = "",
+        **facts: object,
+    ) -> Self:
+        """Return a block with the title, the caption of the table and the notes that its macro writes about *facts*.
+
+        The macro is called *words*; by default, like the anchor.
+        """
+        title, *others = paragraphs(words or anchor.replace("-", "_"), **facts)
+        caption = others.pop(0) if table and others else ""
+        return cls(anchor, title, figures, table, caption, tuple(others), numbers)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has neither figures nor rows; blocks without a table may have only notes."""
+        return not self.figures and (self.table is not None and not self.table.rows)
+
+
+def kind_of(curve: CurveRecords) -> Kind:
+    """Return the kind of figure for a curve.
+
+    Searches for work-groups: a curve for one-dimensional shapes, a map for two-dimensional powers of two, or else bars.
+    """
+    if curve.key.sweep == "frames":
+        return "traces"
+    if not curve.is_work_group:
+        return "cases" if curve.axis.quantity == "case" else "sizes"
+    found = [shape_of(point.point) for point in curve.points]
+    known = [shape for shape in found if shape is not None]
+    if len(known) < len(found) or len(set(known)) < _FEWEST or any(len(shape) > 2 for shape in known):
+        return "cases"
+    if all(len(shape) == 1 for shape in known):
+        return "sizes"
+    return "shapes" if all(side & (side - 1) == 0 for shape in known for side in shape) else "cases"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The curves of one chapter; *left_out* is the number of deviating ones that only the appendix shows."""
+
+    typical: tuple[CurveRecords, ...] = ()
+    deviating: tuple[CurveRecords, ...] = ()
+    left_out: int = 0
+
+    @property
+    def shown(self) -> tuple[CurveRecords, ...]:
+        """All curves that the chapter draws."""
+        return (*self.typical, *self.deviating)
+
+
+def selection(curves: Iterable[CurveRecords]) -> Selection:
+    """Select curves: as typical, the one of each family and kind of figure with most compared features that all agree.
+
+    Without observations all curves agree. Flat searches for work-groups and separate cases are never typical. Of each
+    kind, the most severe deviations are drawn.
+    """
+    drawn = tuple(curves)
+    astray = tuple(curve for curve in drawn if deviates(curve))
+    typical = []
+    for (_, kind), members in grouped(((curve.key.family, kind_of(curve)), curve) for curve in drawn).items():
+        agreeing = [curve for curve in members if curve not in astray and not curve.is_flat]
+        if agreeing and kind != "cases":
+            typical.append(max(agreeing, key=_weight))
+    worst = {
+        curve.key
+        for kind, members in grouped((kind_of(curve), curve) for curve in astray).items()
+        for curve in sorted(members, key=lambda curve: min(group.main.urgency for group in curve.groups))[: _MOST[kind]]
+    }
+    deviating = tuple(curve for curve in astray if curve.key in worst)
+    return Selection(tuple(typical), deviating, len(astray) - len(deviating))
+
+
+def deviates(curve: CurveRecords) -> bool:
+    """Whether a feature of the curve is not as predicted."""
+    return any(not group.main.main.verdict.as_predicted for group in curve.groups)
+
+
+def _weight(curve: CurveRecords) -> tuple[bool, int, int]:
+    """Sort key of typical curves: observed, then the number of cliffs and tapers, then that of points."""
+    features = sum(group.main.main.feature != "rate" for group in curve.groups)
+    return curve.observation is not None, features, len(curve.points)
+
+
+def chapter_blocks(report: Report, anchor: str, chosen: Selection) -> Iterator[Block]:
+    """Draw the typical and the deviating curves of a chapter."""
+    traces = [curve for curve in chosen.shown if kind_of(curve) == "traces"]
+    for words, found in (
+        ("typical", [curve for curve in chosen.typical if curve not in traces]),
+        ("deviations", [curve for curve in chosen.deviating if curve not in traces]),
+        ("traces", traces),
+    ):
+        if figures := curve_pictures(report, found):
+            anchors = tuple(dict.fromkeys(family_anchor(curve.key.family) for curve in found))
+            left_out = chosen.left_out if words == "deviations" else 0
+            yield Block.of(f"{anchor}-{words}", figures, numbers=anchors, words=f"{words}_curves", left_out=left_out)
+
+
+def family_anchor(family: str) -> str:
+    """Return the anchor of a family's part of the appendix."""
+    return f"family-{'-'.join(re.findall('[a-z0-9]+', family.lower()))}"
+
+
+def other_curves(report: Report, anchor: str, members: Sequence[CurveRecords], shown: Iterable[CurveRecords]) -> Block:
+    """Draw the sweeps of one kind that no chapter shows, with notes on all of them; agreeing cases are not drawn."""
+    known_skips = {f"{info.family}/{info.variant}": info.skipped for info in report.workloads.values()}
+    skipped = (
+        (c.key.variant, c.measurement.skipped)
+        for c in members
+        if c.measurement and c.measurement.skipped and c.measurement.skipped != known_skips.get(c.key.workload)
+    )
+    conditions = report.publication.conditions if report.publication else {}
+    elsewhere = {curve.key for curve in shown}
+    others = [curve for curve in members if curve.key not in elsewhere and kind_of(curve) != "cases"]
+    flat = [curve for curve in others if curve.is_work_group and curve.is_flat]
+    return Block(
+        anchor=f"curves-{anchor}",
+        title="",
+        figures=curve_pictures(report, [curve for curve in others if curve not in flat]),
+        notes=paragraphs(
+            "other_curves",
+            skipped=with_names(skipped),
+            flat=[curve.key.variant for curve in flat],
+            within=FLAT - 1,
+            published=with_names((c.key.variant, conditions[str(c.key)]) for c in members if str(c.key) in conditions),
+        ),
+    )
+
+
+def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
+    """Draw curves, the same kinds of sweeps together."""
+    clocks = report.machine.clocks if report.machine else ()
+    kinds = grouped((kind_of(curve), curve) for curve in found)
+    return tuple(
+        picture for members in kinds.values() for picture in pictures(members, clocks, panel_titles(report, members))
+    )
+
+
+def pictures(
+    members: Sequence[CurveRecords],
+    clocks: Sequence[Clock] = (),
+    titles: Mapping[SweepKey, Sequence[str]] | None = None,
+) -> tuple[Picture, ...]:
+    """Draw the sweeps of one kind that have points, in one or more figures.
+
+    Args:
+        members: the sweeps.
+        clocks: those of the run, for the captions of traces.
+        titles: for each sweep its titles, the longest first; default: the variant.
+    """
+    kind = kind_of(members[0]) if members else "sizes"
+    named = {curve.key: (titles or {}).get(curve.key, (curve.key.variant,)) for curve in members}
+    if kind == "traces":
+        found = [trace for curve in members for trace in traces.traces(curve, curve.key.variant)]
+        groups = in_figures(found, traces.MOST_PANELS)
+        return tuple(
+            Picture(partial(traces.trace_figure, group), trace_caption(group, clocks), trace_charts(group))
+            for group in groups
+        )
+    drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
+    drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
+    return tuple(
+        replace(_figure(kind, part, named, first=not number), charts=_charts(kind, part, named))
+        for number, part in enumerate(_parts(kind, drawn))
+    )
+
+
+def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[CurveRecords]]:
+    if kind != "cases":
+        return list(in_figures(drawn, sizes.MOST_PANELS if kind == "sizes" else shapes.MOST_PANELS))
+    parts: list[list[CurveRecords]] = []
+    rows = cases.MOST_ROWS
+    for curve in drawn:
+        rows += len(cases.case_labels(curve))
+        if rows > cases.MOST_ROWS:
+            parts.append([])
+            rows = len(cases.case_labels(curve))
+        parts[-1].append(curve)
+    return parts
+
+
+def _figure(
+    kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]], *, first: bool
+) -> Picture:
+    """Draw one figure; only the first map of a section has the full caption."""
+    titles = [named[curve.key] for curve in part]
+    drawn = [replace(curve, measurement=None) for curve in part]  # samples are not drawn, and other processes get less
+    if kind == "cases":
+        return Picture(partial(cases.case_figure, drawn, titles), case_caption(part))
+    if kind == "shapes":
+        return Picture(
+            partial(shapes.shape_figure, drawn, titles),
+            shape_caption(part) if first else f"{', '.join(each[-1] for each in titles)}; shades and marks as above.",
+        )
+    return Picture(partial(sizes.size_figure, drawn, titles), size_caption(part))
+
+
+def _charts(kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]]) -> tuple[Chart, ...]:
+    """Return the data of a figure's charts; maps have none."""
+    return () if kind == "shapes" else sweep_charts(part, [named[c.key][0] for c in part], cases=kind == "cases")
+
+
+def _by_size(curve: CurveRecords) -> CurveRecords:
+    """Return a one-dimensional search with work-group sizes as x instead of indices."""
+    return replace(
+        curve,
+        specification=_moved(curve.specification),
+        calibrated=_moved(curve.calibrated),
+        observation=_moved(curve.observation),
+    )
+
+
+def _moved(record: R) -> R:
+    if record is None:
+        return record
+    points = (p.model_copy(update={"point": _at_its_size(p.point)}) for p in record.points)
+    return record.model_copy(update={"points": tuple(points)})
+
+
+def _at_its_size(point: PointKey) -> PointKey:
+    return point.model_copy(update={"x": float((shape_of(point) or (0,))[0])})
