@@ -20,7 +20,7 @@ import typer
 
 from gpureport.cli.console import print_text
 from gpureport.cli.tables import print_table
-from gpureport.fleet.peers import MINIMUM_EFFECT, Part, effects, significant
+from gpureport.fleet.peers import MINIMUM_EFFECT, Part, effects, significant_parts
 from gpureport.observe.statistics import Floats
 from gpureport.predict import limits_of, predict
 from gpureport.spec.database import load_database
@@ -158,7 +158,7 @@ def outliers(noise: Noise, points: Floats) -> set[int]:
     values = by_part(noise, points)
     devices = np.arange(len(values))
     found = effects(values, devices, np.zeros_like(devices), noise.parts)
-    (flags,) = significant([found.p_values], [found.devices], MINIMUM_EFFECT)
+    (flags,) = significant_parts([found], MINIMUM_EFFECT)
     return set(np.flatnonzero(flags.any(axis=1)).tolist())
 
 

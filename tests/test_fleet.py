@@ -21,15 +21,15 @@ from pypdf import PdfReader
 import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.fleet.analysis import Fleet, _affects, analyse
-from gpureport.fleet.causes import place, reasons, replaced
+from gpureport.fleet.analysis import Difference, Fleet, analyse
+from gpureport.fleet.causes import reasons, replaced
 from gpureport.fleet.exports import junit, prometheus
-from gpureport.fleet.neighbours import others_of
-from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant
-from gpureport.fleet.reading import read_run
+from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
+from gpureport.fleet.reading import others_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.site import _drawn, write_site
+from gpureport.fleet.sentences import affects, place, reason_text, sentence
 from gpureport.fleet.store import FEWEST_PACKED, Store
+from gpureport.fleet.website import _drawn, write_website
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
@@ -135,7 +135,7 @@ def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path:
 
     found = analyse(Store(tmp_path / "store"))
 
-    assert [each.sentence for each in found.outliers] == [each.sentence for each in fleet.outliers]
+    assert list(map(sentence, found.outliers)) == list(map(sentence, fleet.outliers))
     assert found.runs == fleet.runs
 
 
@@ -255,7 +255,7 @@ def test_effects_of_days_and_devices_are_separated() -> None:
     values = rng.normal(0, 0.001, (len(device), 4)) - 0.05 * (device == 5)[:, None] - 0.03 * (day == 2)[:, None]
 
     found = effects(values, device, day, parts)
-    (flags,) = significant([found.p_values], [found.devices], MINIMUM_EFFECT)
+    (flags,) = significant_parts([found], MINIMUM_EFFECT)
 
     assert np.flatnonzero(flags.any(axis=1)).tolist() == [5]
     assert found.devices[5] == pytest.approx(-0.05, abs=0.002)
@@ -338,7 +338,7 @@ def test_recorded_conditions_are_reasons() -> None:
     usual: Row = {
         "clock_hz": 1.98e9,
         "throttle_reasons": "",
-        "others_utilisation": None,
+        "others_utilisation": np.nan,
         "cpu_steal": 0.0,
         "power_limit": "700 W",
         "ecc": "on",
@@ -346,7 +346,7 @@ def test_recorded_conditions_are_reasons() -> None:
         "mig": "off",
         "driver": "1",
         "tool_version": "0.1.0",
-        "temperature": "40 °C",
+        "temperature_c": 40.0,
         "cores": 2,
     }
     own = {
@@ -357,24 +357,25 @@ def test_recorded_conditions_are_reasons() -> None:
         "others_utilisation": 0.4,
         "ecc": "off",
     }
-    own |= {"temperature": "80 °C", "remapped_rows": "3 (1 uncorrectable)"}
+    own |= {"temperature_c": 80.0, "remapped_rows": "3 (1 uncorrectable)"}
 
-    found = " ".join(reasons(-0.05, own, [usual] * 5))
+    runs, others = pd.DataFrame([own]), pd.DataFrame([usual] * 5)
+
+    found = " ".join(map(reason_text, reasons(-0.05, runs, others)))
 
     assert [
         text in found for text in ("9.1 %", "power cap", "40 %", "ECC was off", "80 °C", "3 (1 un", "cores was 1")
     ] == [True] * 7
-    assert list(reasons(-0.05, usual, [usual] * 5)) == []
-    faster = " ".join(reasons(0.05, own, [usual] * 5))
+    assert list(reasons(-0.05, others, others)) == []
+    faster = " ".join(map(reason_text, reasons(0.05, runs, others)))
     assert [text in faster for text in ("power cap", "40 %", "ECC was off")] == [False, False, True]
 
 
 def test_a_replaced_device_is_named(fleet: Fleet) -> None:
-    assert ["GPU-3-other" in outlier.sentence for outlier in fleet.outliers] == [True]
-    known: list[Row] = [{"uuid": "GPU-1"}, {"uuid": "GPU-1"}]
-    assert list(replaced({"uuid": "GPU-1"}, known)) == []
-    assert list(replaced({"uuid": "GPU-2"}, [*known, {"uuid": None}])) == []
-    assert list(replaced({"uuid": None}, known)) == []
+    assert ["GPU-3-other" in sentence(outlier) for outlier in fleet.outliers] == [True]
+    assert list(replaced("GPU-1", pd.Series(["GPU-1", "GPU-1"]))) == []
+    assert list(replaced("GPU-2", pd.Series(["GPU-1", None]))) == []
+    assert list(replaced(None, pd.Series(["GPU-1"]))) == []
 
 
 @pytest.mark.parametrize(
@@ -403,8 +404,8 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
 
     assert found[0].member.node == "bad"
     assert found[0].slower
-    assert all(outlier.basis == "its prediction" for outlier in found)
-    assert "peers" not in found[0].sentence
+    assert all(outlier.devices == 0 for outlier in found)
+    assert "peers" not in sentence(found[0])
 
 
 def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(run: StoredRun, tmp_path: Path) -> None:
@@ -414,12 +415,13 @@ def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(run: Stor
             Store(tmp_path).add(varied(run, f"run{node}on{day}", f"node{node}", day, own))
 
     (change,) = analyse(Store(tmp_path)).changes
-    assert "Since 2026-11-04, 5 of 7 devices" in change.sentence
+    assert "Since 2026-11-04, 5 of 7 devices" in sentence(change)
 
 
 def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> None:
     peers = [SimpleNamespace(key=key, members=range(size)) for key, size in (("a", 2), ("b", 3), ("c", 1))]
-    assert _drawn(SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers="c")])) == [2, 1]  # type: ignore[arg-type]
+    found = _drawn(SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers="c")]))  # type: ignore[arg-type]
+    assert [each.key for each in found] == ["c", "b"]
 
 
 def _with_slow_sweep(run: StoredRun) -> StoredRun:
@@ -452,8 +454,8 @@ def test_no_layer_with_slow_sweeps_is_called_unaffected() -> None:
     layers = {"memory": -0.5, "clock": -0.1, "launch": 0.2}
     sweeps = [(Part("memory/copy/working_set", "memory"), -0.5), (Part("instructions/rate/operation", "clock"), -0.4)]
 
-    assert _affects(layers, sweeps)[1] == "this affects memory, not launch"
-    assert _affects(layers, sweeps[:1])[1] == "this affects memory, not clock or launch"
+    assert affects(Difference("", layers, sweeps, ())) == "this affects memory, not launch"
+    assert affects(Difference("", layers, sweeps[:1], ())) == "this affects memory, not clock or launch"
 
 
 @pytest.mark.parametrize(("width", "found"), [(1.0001, ["node2"]), (1.1, [])])
@@ -504,14 +506,14 @@ def test_a_change_of_all_devices_has_a_date_and_a_cause(
 
     layers = {name: effect for name, effect in change.layers.items() if name != "launch"}  # varies
     assert layers == pytest.approx(dict.fromkeys(layers, -0.05), abs=0.004)
-    assert change.sentence.startswith(f"Since 2026-11-05, all {nodes} devices")
-    assert re.search(r"(4\.[89]|5\.0) % slower.*580\.2.*570\.1", change.sentence)
-    assert "power limit" not in change.sentence
+    assert sentence(change).startswith(f"Since 2026-11-05, all {nodes} devices")
+    assert re.search(r"(4\.[89]|5\.0) % slower.*580\.2.*570\.1", sentence(change))
+    assert "power limit" not in sentence(change)
     assert [outlier.member.node for outlier in found.outliers] == ["node1"]
     assert found.outliers[0].effect == pytest.approx(-0.08, abs=0.006)
     assert found.outliers[0].since == pd.Timestamp(2026, 11, 7, 10)
     assert main(["fleet", "report", "--store", str(store.folder)]) == 0
-    assert change.sentence in " ".join(capsys.readouterr().out.split())
+    assert sentence(change) in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_change_of_some_devices_is_no_change_of_all(run: StoredRun, tmp_path: Path) -> None:
@@ -522,8 +524,8 @@ def test_a_change_of_some_devices_is_no_change_of_all(run: StoredRun, tmp_path: 
 
     (change,) = analyse(Store(tmp_path)).changes
 
-    assert "6 of 8 devices" in change.sentence
-    assert "no recorded condition changed" in change.sentence
+    assert "6 of 8 devices" in sentence(change)
+    assert "no recorded condition changed" in sentence(change)
 
 
 def test_a_change_is_found_if_few_devices_are_measured_on_a_day() -> None:
@@ -550,13 +552,13 @@ def test_a_single_device_is_compared_with_its_earlier_runs(run: StoredRun, tmp_p
     (change,) = analyse(Store(tmp_path / "changed")).changes
 
     assert change.member
-    assert (change.member.node, "2026-11-04" in change.sentence) == ("node", True)
-    assert "driver was 2" in change.sentence
+    assert (change.member.node, "2026-11-04" in sentence(change)) == ("node", True)
+    assert "driver was 2" in sentence(change)
     assert analyse(Store(tmp_path / "once")).changes == ()
 
 
 def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) -> None:
-    page, pdf = write_site(fleet, tmp_path)
+    page, pdf = write_website(fleet, tmp_path)
     pages = {file.name: file.read_text() for file in tmp_path.glob("*.html")}
 
     assert set(pages) >= {"fleet.html", "compare.html", "model-0.html", "device-0-0.html"}
@@ -575,7 +577,7 @@ def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) 
 def test_reports_that_cannot_be_opened_have_no_link(report: str, run: StoredRun, tmp_path: Path) -> None:
     Store(tmp_path).add(varied(run, "run", "node", 1, 0.0, report=report))
 
-    write_site(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
+    write_website(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
 
     page = (tmp_path / "site" / "device-0-0.html").read_text()
     assert not [link for link in re.findall(r'href="([^"#]+)"', page) if "/" in link]
@@ -591,7 +593,7 @@ def test_exports_for_monitoring_and_acceptance(fleet: Fleet) -> None:
     assert {case.get("classname") for case in suite} == {fleet.peers[0].title}
     ((case, failure),) = ((case, case[0]) for case in suite if len(case))
     assert (case.get("name"), failure.get("type")) == (HOSTILE, "slower")
-    assert failure.get("message") == fleet.outliers[0].sentence
+    assert failure.get("message") == sentence(fleet.outliers[0])
     lines = str(failure.text).splitlines()
     assert len(lines) == len(fleet.outliers[0].sweeps)
     assert all(re.fullmatch(r"\S+/\S+/\S+ \(\w+\): \N{MINUS SIGN}\d+(\.\d)? %", line) for line in lines)

@@ -18,9 +18,8 @@ import pytest
 from gpureport.cli import main
 from gpureport.errors import GpuReportError, InputError
 from gpureport.fleet import runs
-from gpureport.fleet.engine.site_of_run import partition_name
+from gpureport.fleet.cluster_file import TEMPLATE, Cluster, NodeSettings, partition_name, read_cluster
 from gpureport.fleet.runs import NodeRun
-from gpureport.fleet.site_file import TEMPLATE, NodeSettings, Site, read_site
 from gpureport.inputs import json_bytes
 from gpureport.records.report import FILE_NAME, load_report, report_file
 
@@ -70,15 +69,15 @@ def gpureport(*arguments: str | Path, **variables: str) -> subprocess.CompletedP
 
 @needs_reframe
 def test_the_template_is_a_site(tmp_path: Path) -> None:
-    site = read_site(write_site(tmp_path / "site", TEMPLATE))
+    site = read_cluster(write_site(tmp_path / "site", TEMPLATE.read_text()))
     assert list(site.named()) == ["this-node"]
-    fields = {line.lstrip("# ").partition(":")[0] for line in TEMPLATE.splitlines() if ":" in line}
-    assert set(Site.model_fields) <= fields
+    fields = {line.lstrip("# ").partition(":")[0] for line in TEMPLATE.read_text().splitlines() if ":" in line}
+    assert set(Cluster.model_fields) <= fields
 
 
 @needs_reframe
 def test_sets_of_names_are_expanded() -> None:
-    site = Site(
+    site = Cluster(
         scheduler="slurm",
         nodes=dict.fromkeys(["gpu[08-10]", "login.example.org"], NodeSettings()),
         options=("--partition=gpu",),
@@ -94,7 +93,7 @@ def test_sets_of_names_are_expanded() -> None:
 def test_a_node_gets_the_text_that_the_site_has() -> None:
     text = "NVIDIA H100 PCIe; echo $HOME"
     nodes = {"a": NodeSettings(environment={"NAME": text})}
-    site = Site(scheduler="local", nodes=nodes, devices=(text,), workloads=("memory",))
+    site = Cluster(scheduler="local", nodes=nodes, devices=(text,), workloads=("memory",))
     assert shlex.split(" ".join(site.arguments("x")))[-5:] == ["--device", text, "--quick", "--workload", "memory"]
     ((name, value),) = site.named()["a"].variables
     assert (name, shlex.split(value)) == ("NAME", [text])
@@ -102,13 +101,13 @@ def test_a_node_gets_the_text_that_the_site_has() -> None:
 
 @needs_reframe
 def test_jobs_over_ssh_end() -> None:
-    site = Site(scheduler="ssh", nodes={"a": NodeSettings()}, options=("-oConnectTimeout=3",), time_limit_minutes=7)
+    site = Cluster(scheduler="ssh", nodes={"a": NodeSettings()}, options=("-oConnectTimeout=3",), time_limit_minutes=7)
     (name, settings), *_ = site.named().items()
     timeouts = [option for option in site.access(name, settings) if "ConnectTimeout" in option]
     assert timeouts[0] == "-oConnectTimeout=3"
     assert site.executable.startswith("timeout ")
     assert " 7m " in site.executable
-    assert Site(scheduler="slurm", nodes={"a": NodeSettings()}).executable == "gpureport"
+    assert Cluster(scheduler="slurm", nodes={"a": NodeSettings()}).executable == "gpureport"
 
 
 @needs_reframe
@@ -135,7 +134,7 @@ def test_jobs_over_ssh_end() -> None:
 )
 def test_a_wrong_site_is_one_sentence(text: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        read_site(write_site(tmp_path / "site", text))
+        read_cluster(write_site(tmp_path / "site", text))
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -270,7 +269,7 @@ def test_a_full_disk_is_named_and_reports_are_kept(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(runs, "disk_usage", lambda _: SimpleNamespace(free=0))
     site = write_site(tmp_path / "site", "scheduler: local\nnodes: [a]\n")
     with pytest.raises(GpuReportError, match="disk is full"):
-        runs.run_nodes(read_site(site), site / "fleet.yaml", ["a"], tmp_path / "runs")
+        runs.run_nodes(read_cluster(site), site / "fleet.yaml", ["a"], tmp_path / "runs")
     assert (tmp_path / "runs/a/0-device" / FILE_NAME).exists()
 
 

@@ -20,7 +20,7 @@ from gpureport.cli.measuring import _summarise
 from gpureport.compare import Run, compare, excerpt
 from gpureport.data import data_dir
 from gpureport.fleet.analysis import analyse
-from gpureport.fleet.site import write_site
+from gpureport.fleet.website import write_website
 from gpureport.kernel_files import load_kernels
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
@@ -157,7 +157,7 @@ def many_machines() -> list[str]:
 def fleet() -> list[str]:
     """The main page, and the pages of a model, of an outlier, and of the comparison."""
     with TemporaryDirectory() as folder, chdir(folder):
-        write_site(analyse(eight_nodes(a_run(Path("run")), Path("store"))), Path("site"), with_pdf=False)
+        write_website(analyse(eight_nodes(a_run(Path("run")), Path("store"))), Path("site"), with_pdf=False)
         pages = {
             name: Path("site", f"{name}.html").read_text() for name in ("fleet", "model-0", "device-0-0", "compare")
         }

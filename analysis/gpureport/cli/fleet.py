@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -216,7 +217,8 @@ def report_fleet(options: FleetReportOptions) -> int:
     """Compare all devices, print the outliers and write documents; return 3 if a device is slower, on request."""
     from gpureport.fleet.analysis import analyse
     from gpureport.fleet.exports import junit, prometheus
-    from gpureport.fleet.site import NAME, conclusion, write_site
+    from gpureport.fleet.sentences import conclusion, reservations, sentence
+    from gpureport.fleet.website import NAME, write_website
     from gpureport.report.render import documents
 
     exports = {options.junit: ("--junit", junit), options.prometheus: ("--prometheus", prometheus)}
@@ -227,18 +229,16 @@ def report_fleet(options: FleetReportOptions) -> int:
     with writing(files, force=options.force, option=names, replaced=filter(None, [options.prometheus])):
         with ProgressBar("comparing the devices"):
             fleet = analyse(opened(options.store), options.minimum_effect / 100)
-        for text in (
-            conclusion(fleet),
-            *(outlier.sentence for outlier in fleet.outliers[:_MOST_SENTENCES]),
-            *fleet.reservations,
-            *(change.sentence for change in fleet.changes[:_MOST_SENTENCES]),
-            *fleet.models[:_MOST_SENTENCES],
-        ):
+        outliers, *others = (
+            [sentence(fact) for fact in facts[:_MOST_SENTENCES]]
+            for facts in (fleet.outliers, fleet.changes, fleet.models)
+        )
+        for text in (conclusion(fleet), *outliers, *reservations(fleet), *chain.from_iterable(others)):
             print_text(text)
         written: list[Path] = []
         if options.output:
             with ProgressBar("writing the report"):
-                written += write_site(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
+                written += write_website(fleet, options.output, with_pdf=not options.no_pdf, paper=options.paper)
         for file, (_, write) in exports.items():
             if file:
                 write_file(file, write(fleet))
@@ -248,28 +248,28 @@ def report_fleet(options: FleetReportOptions) -> int:
 
 
 def write_cluster(options: FleetInitOptions) -> int:
-    """Write a site file to fill in."""
-    from gpureport.fleet.site_file import FILE_NAME, TEMPLATE
+    """Write a file of a cluster to fill in."""
+    from gpureport.fleet.cluster_file import FILE_NAME, TEMPLATE
 
     file = options.folder / FILE_NAME
     with writing([file], force=options.force, option=""):
-        write_file(file, TEMPLATE)
+        write_file(file, TEMPLATE.read_text(encoding="utf-8"))
     print_written([file])
     print_line(f"Fill in the nodes, then run `gpureport fleet run {shlex.quote(str(options.folder))}`.")
     return 0
 
 
 def run_fleet(options: FleetRunOptions) -> int:
-    """Measure the nodes of a site and add the runs to the store, if one is given; return 1 if a node failed."""
+    """Measure the nodes of a cluster and add the runs to the store, if one is given; return 1 if a node failed."""
+    from gpureport.fleet.cluster_file import FILE_NAME, read_cluster
     from gpureport.fleet.runs import require_reframe, run_nodes
-    from gpureport.fleet.site_file import FILE_NAME, read_site
     from gpureport.fleet.store import configured
 
     require_reframe()
     path, store = options.site, options.store
     file = path / FILE_NAME if path.is_dir() else path
-    site = read_site(file)
-    every = list(site.named())
+    cluster = read_cluster(file)
+    every = list(cluster.named())
     if unknown := [name for name in options.nodes if name not in every]:
         raise InputError(f"--node: {file} has no node {unknown[0]!r}; it has {', '.join(every[:10])}")
     nodes = list(options.nodes) or every
@@ -279,7 +279,7 @@ def run_fleet(options: FleetRunOptions) -> int:
     if store and store.exists() and not store.is_dir():
         raise InputError(f"--store: {store} is a file; write the folder of the store")
     note(f"Measuring {len(nodes)} nodes with ReFrame; reports, logs and job scripts are kept in {folder}.")
-    runs = run_nodes(site, file, nodes, folder)
+    runs = run_nodes(cluster, file, nodes, folder)
     rows = [
         (run.node, f"failed: {run.reason}" if run.reason else "measured", str(run.devices), str(run.attempts))
         for run in runs
@@ -305,7 +305,7 @@ def run_fleet(options: FleetRunOptions) -> int:
 
 def measure_node(options: FleetNodeOptions) -> int:
     """Measure the devices of this node; return 1 if one failed."""
-    from gpureport.fleet.node import COMPLETE, FAILED, devices_to_measure, measure_devices
+    from gpureport.fleet.runs import COMPLETE, FAILED, devices_to_measure, measure_devices
     from gpureport.measure.presence import choose, find_devices
 
     present = find_devices().devices

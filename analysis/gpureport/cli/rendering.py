@@ -104,7 +104,7 @@ def _shipped_devices() -> "tuple[Device, ...]":
 
 def _stored(report: Report) -> tuple[Sequence[ComparedValue], ...]:
     """Return the values of other devices in the store that the environment names, if it does."""
-    from gpureport.fleet.neighbours import others_of
+    from gpureport.fleet.reading import others_of
     from gpureport.fleet.store import configured
 
     store = configured()

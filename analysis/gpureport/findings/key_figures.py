@@ -82,6 +82,11 @@ class Origin:
     position: str
     level: Level
 
+    @property
+    def identity(self) -> tuple[SweepKey, str, str]:
+        """Sweep, position and level, as a store has them."""
+        return self.key, self.position, str(self.level)
+
 
 @dataclass(frozen=True)
 class KeyFigure:
@@ -176,7 +181,7 @@ class OtherValue:
 
     key: SweepKey
     position: str
-    level: Level
+    level: str
     observed: float
 
 
@@ -225,9 +230,9 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
 
 def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
     """Return *figures* with the values of other devices, each given by its findings."""
-    values = [{Origin(f.key, f.position, f.level): f.observed for f in findings if f.observed} for findings in others]
+    values = [{(f.key, f.position, str(f.level)): f.observed for f in findings if f.observed} for findings in others]
     return tuple(
-        replace(each, others=tuple(value * each.factor for found in values if (value := found.get(each.origin))))
+        replace(each, others=tuple(v * each.factor for found in values if (v := found.get(each.origin.identity))))
         if each.origin
         else each
         for each in figures

@@ -5,7 +5,7 @@ from math import exp, isnan
 from xml.etree import ElementTree as ET
 
 from gpureport.fleet.analysis import Fleet
-from gpureport.fleet.causes import as_percent
+from gpureport.fleet.sentences import as_percent, sentence
 from gpureport.text import printable
 
 
@@ -13,17 +13,17 @@ def prometheus(fleet: Fleet) -> str:
     """Return gauges in the format that the textfile collector of Prometheus' node exporter reads."""
     speed, outlier, figure = [], [], []
     slow = {(o.peers, o.member) for o in fleet.slower}
-    for number, peers in sorted(enumerate(fleet.peers), key=lambda item: item[1].runs["created_at"].max()):
+    for peers in sorted(fleet.peers, key=lambda each: each.runs["created_at"].max()):
         kind = "quick" if peers.quick else "complete"
-        for member, device in enumerate(peers.members):
+        for device in peers.members:
             labels = {"node": device.node, "device": device.device, "pci_address": device.pci_address, "run": kind}
             outlier.append((labels, float((peers.key, device) in slow)))
             speed += [
-                ({**labels, "layer": layer}, exp(values[member]))
+                ({**labels, "layer": layer}, exp(values[device.number]))
                 for layer, values in peers.layers.items()
-                if peers.compared and not isnan(values[member])
+                if peers.compared and not isnan(values[device.number])
             ]
-            figure += [({**labels, "name": f.name, "unit": f.unit}, f.measured) for f in fleet.figures[number][member]]
+            figure += [({**labels, "name": f.name, "unit": f.unit}, f.measured) for f in device.figures]
     gauges = (
         ("gpureport_slow_device", "1 if the device is significantly slower than its peers or its prediction", outlier),
         ("gpureport_relative_speed", "Speed on the sweeps that a layer limits, relative to the median device", speed),
@@ -61,7 +61,7 @@ def junit(fleet: Fleet) -> str:
             names = {"classname": title.replace(".", "_"), "name": printable(member.label)}  # dots separate packages
             case = ET.SubElement(suite, "testcase", names)
             if outlier := slow.get((peers.key, member)):
-                failure = ET.SubElement(case, "failure", message=printable(outlier.sentence), type="slower")
+                failure = ET.SubElement(case, "failure", message=printable(sentence(outlier)), type="slower")
                 sweeps = (f"{part.sweep} ({part.layer}): {as_percent(effect)}" for part, effect in outlier.sweeps)
                 failure.text = "\n".join(map(printable, sweeps))
     ET.indent(root)

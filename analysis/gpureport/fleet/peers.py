@@ -6,24 +6,29 @@ a slow cache shows in a third of a sweep over sizes only.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, log1p, pi
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.observe.significance import EXCESS_OF_MEDIAN, FALSE_DISCOVERIES, Flags, adjusted, p_values, significant
 from gpureport.observe.statistics import MAD_TO_SIGMA, Floats, steps_to_sigma
+from gpureport.records.ceilings import Kind
 
 Indices = NDArray[np.intp]
-Flags = NDArray[np.bool_]
-
-FALSE_DISCOVERIES = 0.05
-"""Largest expected share of falsely significant parts of sweeps among all significant ones of a fleet."""
 MINIMUM_EFFECT = 0.02
 """Relative difference below which none is significant, by default."""
 FEWEST_PEERS = 3
 """Fewest devices of a model that are compared with one another."""
 
-RUN_TO_RUN = {"memory": 0.003, "L1": 0.002, "clock": 0.004, "L2": 0.006, "launch": 0.012, "link": 0.02}
+RUN_TO_RUN: dict[str, float] = {
+    Kind.COMPUTE: 0.004,
+    "L1": 0.002,
+    "L2": 0.006,
+    Kind.MEMORY: 0.003,
+    Kind.LAUNCH: 0.012,
+    Kind.LINK: 0.02,
+}
 """Standard deviation of a part between runs that is assumed before any is known, by layer.
 
 Rounded up from the upper quartiles of 55 parts of sweeps of four quick runs on one NVIDIA H200 (November 2026); two
@@ -63,7 +68,7 @@ class Part:
         """Assumed standard deviation between runs."""
         if self.sweep.endswith("/frames"):
             return _FRAMES_RUN_TO_RUN
-        if self.sweep.startswith(_STEADY) and self.layer != "launch":
+        if self.sweep.startswith(_STEADY) and self.layer != Kind.LAUNCH:
             return _STEADY_RUN_TO_RUN
         return RUN_TO_RUN.get(self.layer, _OTHER_RUN_TO_RUN)
 
@@ -118,47 +123,27 @@ def effects(
     centre = nanmedian(found)
     devices = found - centre
     errors, dof = _errors(devices, residuals - centre, device, present, assumed)
-    from scipy.stats import t as student
-
-    p_values = 2 * student.sf(np.abs(devices) / errors, dof)
-    return Effects(devices, errors, p_values, period, shifts, residuals - centre, present)
+    return Effects(devices, errors, p_values(devices, errors, dof), period, shifts, residuals - centre, present)
 
 
-def significant(every: Sequence[Floats], estimates: Sequence[Floats], minimum_effect: float) -> list[Flags]:
+def significant_parts(every: Sequence[Effects], minimum_effect: float) -> list[Flags]:
     """Return which effects are significant (devices, parts), for each model.
 
     The parts of a device are combined to one p-value (Simes, 1986). Among all devices of the fleet, the false discovery
     rate is limited to FALSE_DISCOVERIES (Benjamini and Hochberg, 1995). It is limited once more among the parts of each
     device found, at the rate that Benjamini and Bogomolov (2014) give. Without the first step, one bad device with many
-    significant parts would let others appear as outliers.
-
-    Args:
-        every: p-values of each model (devices, parts); NaN: not measured.
-        estimates: effects of each model (devices, parts).
-        minimum_effect: relative difference below which none is significant.
+    significant parts would let others appear as outliers. None is significant below *minimum_effect*.
     """
-    from scipy.stats import false_discovery_control
-
-    adjusted = [_adjusted(p_values) for p_values in every]
-    single = np.concatenate([each.min(axis=1, initial=1.0) for each in adjusted]) if adjusted else np.zeros(0)
-    found = false_discovery_control(single) <= FALSE_DISCOVERIES if len(single) else np.zeros(0, bool)
-    rate = FALSE_DISCOVERIES * (found.mean() if len(found) else 0.0)
-    chosen = np.split(found, np.cumsum([len(each) for each in adjusted])[:-1]) if adjusted else []
+    if not every:
+        return []
+    chances = [adjusted(each.p_values) for each in every]
+    found = adjusted(np.concatenate([each.min(axis=1, initial=1.0) for each in chances])) <= FALSE_DISCOVERIES
+    rate = FALSE_DISCOVERIES * float(found.mean())
+    chosen = np.split(found, np.cumsum([len(each) for each in chances])[:-1])
     return [
-        devices[:, None] & (each <= rate) & (np.abs(np.nan_to_num(effect)) >= log1p(minimum_effect))
-        for devices, each, effect in zip(chosen, adjusted, estimates, strict=True)
+        devices[:, None] & significant(own, each.devices, minimum_effect, rate)
+        for devices, own, each in zip(chosen, chances, every, strict=True)
     ]
-
-
-def _adjusted(p_values: Floats) -> Floats:
-    """Return Benjamini and Hochberg's adjusted p-values of each row; 1 where there is none."""
-    from scipy.stats import false_discovery_control
-
-    found = np.ones_like(p_values)
-    for own, row in zip(found, p_values, strict=True):
-        known = ~np.isnan(row)
-        own[known] = false_discovery_control(row[known])
-    return found
 
 
 def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "dict[str, Floats]":
@@ -179,8 +164,9 @@ def layer_effects(devices: Floats, errors: Floats, parts: Sequence[Part]) -> "di
 
 def layers_of(parts: Sequence[Part]) -> list[str]:
     """Return the layers of *parts*, from the compute units outwards."""
-    order = {"clock": 0, "memory": 2, "launch": 3, "link": 4}
-    return sorted({part.layer for part in parts}, key=lambda layer: (order.get(layer, 1), layer))
+    kinds: list[str] = list(Kind)
+    cache = kinds.index(Kind.CACHE)
+    return sorted({p.layer for p in parts}, key=lambda name: (kinds.index(name) if name in kinds else cache, name))
 
 
 def changes(series: Floats, noise: Floats) -> list[int]:
@@ -221,7 +207,7 @@ def _periods(values: Floats, device: Indices, day: Indices, assumed: Floats, par
         rest -= step[group]
     dof = max(len(rest) - repeated.sum() - groups[-1], 1)
     noise = np.maximum(_spread(rest) * np.sqrt(len(rest) / dof), 1.0)
-    starts = changes(levels * np.sqrt(np.bincount(group)[:, None] * 2 / pi), noise)
+    starts = changes(levels * np.sqrt(np.bincount(group)[:, None] / EXCESS_OF_MEDIAN), noise)
     return np.searchsorted(starts, groups, side="right")
 
 
@@ -272,7 +258,7 @@ def _kept(effect: Floats, rest: Floats, periods: Indices, assumed: Floats) -> Fl
     """Return the effects of periods that are significant, given the *rest* without them, and 0 for the others."""
     counts = _counts(rest, periods)
     noise = np.maximum(np.nan_to_num(_spread(rest)), assumed)
-    error = np.sqrt(pi / 2) * noise / np.sqrt(np.maximum(counts, 1))
+    error = np.sqrt(EXCESS_OF_MEDIAN) * noise / np.sqrt(np.maximum(counts, 1))
     return np.where((counts >= FEWEST_PEERS) & (np.abs(effect) > _LIMIT * error), effect, 0.0)
 
 
@@ -331,7 +317,7 @@ def _errors(
     own = np.maximum(between - within / usual, 0.25 * between)  # of devices, apart from that of runs
     variance = own + within / np.maximum(counts, 1)
     dof = min(_PRIOR_DOF + _MAD_EFFICIENCY * (len(devices) - 1), _MOST_DOF)
-    return np.sqrt(variance * (1 + pi / 2 / len(devices))), dof
+    return np.sqrt(variance * (1 + EXCESS_OF_MEDIAN / len(devices))), dof
 
 
 def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
@@ -352,10 +338,9 @@ def _medians(values: Floats, group: Indices) -> Floats:
 
 def _counts(values: Floats, group: Indices) -> Floats:
     """Return how many rows of each group have a value (groups, columns)."""
-    import pandas as pd
-
-    found = pd.DataFrame(values).groupby(group).count()
-    return found.reindex(range(int(group.max()) + 1), fill_value=0).to_numpy(float)
+    found = np.zeros((int(group.max()) + 1, values.shape[1]))
+    np.add.at(found, group, ~np.isnan(values))
+    return found
 
 
 def _members(group: Indices) -> list[Indices]:

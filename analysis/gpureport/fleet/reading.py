@@ -1,24 +1,33 @@
-"""Rows of a store from a report: its points, features, key figures and conditions."""
+"""Rows of a store from a report: its points, features, key figures and conditions; and back, for page one."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
 from statistics import median
 
 from gpureport.errors import InputError
-from gpureport.findings.key_figures import KeyFigure, key_figures
+from gpureport.findings.key_figures import KeyFigure, OtherValue, key_figures
 from gpureport.fleet.schema import VERSION, Row, StoredRun, Table
+from gpureport.fleet.store import Store
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
-from gpureport.observe.statistics import Estimate
 from gpureport.records.ceilings import layer_of
 from gpureport.records.finding import Finding
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.prediction import PredictedPoint
+from gpureport.records.keys import SweepKey
 from gpureport.records.report import Report, load_report, report_file
+
+_OTHERS = """
+SELECT run, family, variant, sweep, position, level, measured FROM features
+WHERE measured > 0 AND feature = 'rate' AND run IN (
+    SELECT arg_max(run, created_at) FROM runs
+    WHERE model = ? AND device = ? AND compute_units = ? AND quick = ? AND created_at != ?
+    GROUP BY node, pci_address
+)
+"""
 
 
 def read_run(path: Path, node: str) -> StoredRun:
@@ -36,21 +45,34 @@ def read_run(path: Path, node: str) -> StoredRun:
         raise InputError(f"{file}: its run is {report.status}; resume it with --resume, or measure again")
     if not report.observations:
         raise InputError(f"{file}: its run measured nothing; measure again")
-    text = str(file.absolute())
-    return stored_run(report, node, text, hashlib.sha256(data).hexdigest())
-
-
-def stored_run(report: Report, node: str, path: str, sha256: str) -> StoredRun:
-    """Return the rows of a measured *report* of a *node*."""
     points = tuple(_points(report))
     run = _run_id(report, points)
     tables: dict[Table, Iterable[Row]] = {
-        "runs": [_run(report, node, path, sha256)],
+        "runs": [_run(report, node, str(file.absolute()), hashlib.sha256(data).hexdigest())],
         "key_figures": map(_key_figure, key_figures(report)),
         "features": map(_feature, (f for f in report.findings if f.basis == "specification")),
         "points": points,
     }
     return StoredRun(run, {table: tuple({"run": run, **row} for row in rows) for table, rows in tables.items()})
+
+
+def others_of(report: Report, store: Store) -> tuple[tuple[OtherValue, ...], ...]:
+    """Return the rates of the last run of each other device of the same model, measured in the same way.
+
+    Raises:
+        InputError: the store contains no run, or a file cannot be read.
+    """
+    if report.machine is None or report.match.entry is None:
+        return ()
+    present = report.machine.opencl
+    own = [report.match.entry, present.name, present.compute_units, report.settings.quick, utc(report.created_at)]
+    with store.connect() as connection:
+        rows = connection.execute(_OTHERS, own).fetchall()
+    found: dict[str, list[OtherValue]] = {}
+    for run, family, variant, sweep, position, level, measured in rows:
+        key = SweepKey(family=family, variant=variant, sweep=sweep)
+        found.setdefault(run, []).append(OtherValue(key, position, level, measured))
+    return tuple(map(tuple, found.values()))
 
 
 def _run_id(report: Report, points: Iterable[Row]) -> str:
@@ -92,6 +114,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
         "throttle_reasons": ", ".join(sorted(reasons)),
         "power_limit": facts.get("power limit"),
         "temperature": facts.get("temperature"),
+        "temperature_c": _celsius(facts.get("temperature", "")),
         "ecc": facts.get("ECC"),
         "remapped_rows": facts.get("remapped rows") or facts.get("retired pages"),
         "mig": facts.get("MIG"),
@@ -109,21 +132,22 @@ def utc(moment: str) -> datetime:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
 
 
+def _celsius(fact: str) -> float | None:
+    """Return the number of a fact, which the vendor's library reports as display text."""
+    with suppress(ValueError):
+        return float(fact.removesuffix(" °C"))
+    return None
+
+
+def _interval(name: str, value: float | None, low: float | None, high: float | None) -> Row:
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
 def _key_figure(figure: KeyFigure) -> Row:
-    return {
-        "name": figure.name,
-        "unit": figure.unit,
-        "specification": figure.specification,
-        **_estimated("predicted", figure.predicted),
-        **_estimated("measured", figure.measured),
-    }
-
-
-def _estimated(name: str, estimate: Estimate | None) -> Row:
-    if estimate is None:
-        return {}
-    low, high = estimate.ends
-    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
+    row: Row = {"name": figure.name, "unit": figure.unit, "specification": figure.specification}
+    for name, estimate in (("predicted", figure.predicted), ("measured", figure.measured)):
+        row |= _interval(name, estimate.value, *estimate.ends) if estimate else {}
+    return row
 
 
 def _feature(finding: Finding) -> Row:
@@ -133,12 +157,8 @@ def _feature(finding: Finding) -> Row:
         "position": finding.position,
         "level": str(finding.level),
         "unit": finding.unit,
-        "predicted": finding.predicted,
-        "predicted_low": finding.predicted_low,
-        "predicted_high": finding.predicted_high,
-        "measured": finding.observed,
-        "measured_low": finding.ci_low,
-        "measured_high": finding.ci_high,
+        **_interval("predicted", finding.predicted, finding.predicted_low, finding.predicted_high),
+        **_interval("measured", finding.observed, finding.ci_low, finding.ci_high),
     }
 
 
@@ -147,30 +167,22 @@ def _points(report: Report) -> Iterator[Row]:
     predicted = {(p.key, each.point.label): each for p in report.specified for each in p.points}
     caches = frozenset(cache.name for cache in report.device.caches)
     for observation in report.observations:
-        key, names = observation.key, dict(observation.key)
-        for point in observation.points:
-            yield {**names, **_point(observation, point, predicted.get((key, point.point.label)), caches)}
-
-
-def _point(observation: Observation, point: ObservedPoint, found: PredictedPoint | None, caches: frozenset[str]) -> Row:
-    metric = observation.metric
-    row: Row = {
-        "point": point.point.label,
-        "x": point.point.x,
-        "working_set_bytes": point.point.working_set_bytes,
-        "unit": metric.value_unit,
-        "measured": point.value,
-        "measured_low": point.ci_low,
-        "measured_high": point.ci_high,
-    }
-    if found:
-        ratio = point.value / found.value if metric.kind == "rate" else found.value / point.value
-        row |= {
-            "bottleneck": found.bottleneck,
-            "layer": layer_of(observation.key.family, found.bottleneck, found.level.name, caches),
-            "predicted": found.value,
-            "predicted_low": found.value / found.spread,
-            "predicted_high": found.value * found.spread,
-            "log_speed": log(ratio),
-        }
-    return row
+        key, metric = observation.key, observation.metric
+        for observed in observation.points:
+            row: Row = {
+                **dict(key),
+                "point": observed.point.label,
+                "x": observed.point.x,
+                "working_set_bytes": observed.point.working_set_bytes,
+                "unit": metric.value_unit,
+                **_interval("measured", observed.value, observed.ci_low, observed.ci_high),
+            }
+            if found := predicted.get((key, observed.point.label)):
+                ratio = observed.value / found.value if metric.kind == "rate" else found.value / observed.value
+                row |= {
+                    "bottleneck": found.bottleneck,
+                    "layer": layer_of(key.family, found.bottleneck, found.level.name, caches),
+                    **_interval("predicted", found.value, found.value / found.spread, found.value * found.spread),
+                    "log_speed": log(ratio),
+                }
+            yield row

@@ -1,4 +1,4 @@
-"""Runs on the nodes of a site, with ReFrame."""
+"""Runs on the nodes of a cluster, with ReFrame: how they are started, and what each does on its node."""
 
 import json
 import os
@@ -15,15 +15,21 @@ from typing import Any
 
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import move_folder
-from gpureport.fleet.engine.site_of_run import FILE_VARIABLE, NODES_VARIABLE, OUTPUT, partition_name
-from gpureport.fleet.node import FAILED
-from gpureport.fleet.site_file import Site
+from gpureport.fleet.cluster_file import FILE_VARIABLE, NODES_VARIABLE, OUTPUT, Cluster, partition_name
+from gpureport.measure.presence import in_order
 from gpureport.records.report import FILE_NAME as REPORT
+from gpureport.spec.models import PresentDevice
 
 _ENGINE = Path(__file__).parent / "engine"
 _REPORT = "reframe.json"
 _MOST_REASON = 300
 _LEAST_FREE = 100_000  # bytes of a disk that is not full
+COMPLETE = "all devices of this node were measured"
+"""In the last line of output, after success."""
+FAILED = "not measured: "
+"""Begins a line of output for each device that failed."""
+_LOG = "log.txt"
+_MOST_LINE = 500
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,8 @@ def require_reframe() -> None:
         raise InputError("ReFrame is not installed; install it beside gpureport: pip install 'gpureport[fleet]'")
 
 
-def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> list[NodeRun]:
-    """Measure *nodes* of the site in *file*, one job for each; reports go to *folder*, ``NODE/DEVICE/report.json``.
+def run_nodes(cluster: Cluster, file: Path, nodes: Sequence[str], folder: Path) -> list[NodeRun]:
+    """Measure *nodes* of the *cluster* in *file*, one job each; reports go to *folder*, ``NODE/DEVICE/report.json``.
 
     ReFrame prints its progress.
 
@@ -64,12 +70,12 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
     command = [sys.executable, "-P", "-c", "from reframe.frontend.cli import main; main()", "--run"]
     command += ["--config-file", str(_ENGINE / "settings.py"), "--checkpath", str(_ENGINE / "check.py")]
     command += ["--prefix", "reframe", "--report-file", _REPORT, "--keep-stage-files"]
-    command += ["--max-retries", str(site.retries)]
-    if site.jobs == 1:  # ReFrame's own limits hold for each partition, which is a node
+    command += ["--max-retries", str(cluster.retries)]
+    if cluster.jobs == 1:  # ReFrame's own limits hold for each partition, which is a node
         command += ["--exec-policy", "serial"]
     if not sys.stderr.isatty():
         command.append("--nocolor")
-    given = {FILE_VARIABLE: str(file.absolute()), NODES_VARIABLE: ",".join(nodes)}
+    given = {FILE_VARIABLE: str(file.absolute()), NODES_VARIABLE: json.dumps(list(nodes))}
     exit_code = _reframe(command, folder, os.environ | given)
     for number, node in enumerate(nodes):
         for device in sorted(folder.glob(f"reframe/stage/*/{partition_name(node, number)}/*/*/{OUTPUT}/*/")):
@@ -82,7 +88,7 @@ def run_nodes(site: Site, file: Path, nodes: Sequence[str], folder: Path) -> lis
         full = disk_usage(folder).free < _LEAST_FREE
         why = "the disk is full; free some space, then run again" if full else f"see {folder / 'reframe.log'}"
         raise GpuReportError(f"{folder}: ReFrame ended without results (exit code {exit_code}); {why}") from None
-    return list(_collected(results, nodes, folder, site.pending_limit_minutes))
+    return list(_collected(results, nodes, folder, cluster.pending_limit_minutes))
 
 
 def _reframe(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
@@ -161,3 +167,60 @@ def _lines(case: Case, name: str) -> list[str]:
         return Path(case["stagedir"], case[name]).read_text(errors="replace").splitlines()
     except (OSError, TypeError):
         return []
+
+
+@dataclass(frozen=True)
+class DeviceRun:
+    """The measurement of one device.
+
+    Attributes:
+        device: which.
+        folder: of its report and log.
+        exit_code: of ``gpureport measure``; negative: ended by a signal.
+        last_line: of its log.
+    """
+
+    device: PresentDevice
+    folder: Path
+    exit_code: int
+    last_line: str
+
+
+def devices_to_measure(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
+    """Return all GPUs and accelerators, by index; the best CPU if there are none.
+
+    Raises:
+        InputError: all devices are simulators.
+    """
+    real = in_order(devices)
+    others = [device for device in real if not device.is_cpu]
+    return sorted(others, key=lambda device: device.index) or real[:1]
+
+
+def measure_devices(
+    devices: Sequence[tuple[PresentDevice, Path]], settings: Sequence[str], *, parallel: bool
+) -> Iterator[DeviceRun]:
+    """Measure *devices* into their folders, in sequence or in *parallel*; yield each when it has ended.
+
+    A report that an earlier job left incomplete is continued; others are measured with these *settings*, options of
+    ``gpureport measure``.
+    """
+    for together in [devices] if parallel else [[each] for each in devices]:
+        started = [(device, folder, _started(device, folder, settings)) for device, folder in together]
+        for device, folder, process in started:
+            yield DeviceRun(device, folder, process.wait(), _last_line(folder / _LOG))
+
+
+def _started(device: PresentDevice, folder: Path, settings: Sequence[str]) -> subprocess.Popen[bytes]:
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / REPORT
+    new = ["--device", str(device.index), "--output", str(report), *settings]
+    how = ["--resume", str(report)] if report.exists() else new
+    with (folder / _LOG).open("ab") as log:
+        command = [sys.executable, "-P", "-m", "gpureport", "measure", *how]
+        return subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603 - this program
+
+
+def _last_line(file: Path) -> str:
+    lines = file.read_text(errors="replace").splitlines()
+    return next((line.strip()[:_MOST_LINE] for line in reversed(lines) if line.strip()), "")

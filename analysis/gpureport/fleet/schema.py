@@ -30,6 +30,16 @@ _SWEEP = {
     "variant": Column("text", "variant of the family, such as read"),
     "sweep": Column("text", "sweep of the variant, such as working_set"),
 }
+
+
+def _interval(name: str, meaning: str) -> dict[str, Column]:
+    return {
+        name: Column("number", meaning),
+        f"{name}_low": Column("number", "lower end of its 95 % interval"),
+        f"{name}_high": Column("number", "upper end of its 95 % interval"),
+    }
+
+
 TABLES: dict[Table, dict[str, Column]] = {
     "runs": {
         "run": _RUN,
@@ -50,6 +60,7 @@ TABLES: dict[Table, dict[str, Column]] = {
         "throttle_reasons": Column("text", "reasons for a lower clock while kernels ran, separated by commas"),
         "power_limit": Column("text", "power limit"),
         "temperature": Column("text", "temperature after the run"),
+        "temperature_c": Column("number", "the same in degrees Celsius"),
         "ecc": Column("text", "error correction of the memory"),
         "remapped_rows": Column("text", "memory rows that were replaced after errors; older GPUs: retired pages"),
         "mig": Column("text", "partition of the device (MIG)"),
@@ -66,12 +77,8 @@ TABLES: dict[Table, dict[str, Column]] = {
         "name": Column("text", "name of the key figure, such as Memory read"),
         "unit": Column("text", "unit of all values"),
         "specification": Column("number", "limit or latency of the device's entry, if it has one"),
-        "predicted": Column("number", "predicted value"),
-        "predicted_low": Column("number", "lower end of its 95 % interval"),
-        "predicted_high": Column("number", "upper end of its 95 % interval"),
-        "measured": Column("number", "measured value"),
-        "measured_low": Column("number", "lower end of its 95 % interval"),
-        "measured_high": Column("number", "upper end of its 95 % interval"),
+        **_interval("predicted", "predicted value"),
+        **_interval("measured", "measured value"),
     },
     "features": {
         "run": _RUN,
@@ -80,12 +87,8 @@ TABLES: dict[Table, dict[str, Column]] = {
         "position": Column("text", "position within the feature, such as onset"),
         "level": Column("text", "level that ends at a cliff, or that has the rate"),
         "unit": Column("text", "unit of all values"),
-        "predicted": Column("number", "value predicted from the specification"),
-        "predicted_low": Column("number", "lower end of its 95 % interval"),
-        "predicted_high": Column("number", "upper end of its 95 % interval"),
-        "measured": Column("number", "measured value"),
-        "measured_low": Column("number", "lower end of its 95 % interval"),
-        "measured_high": Column("number", "upper end of its 95 % interval"),
+        **_interval("predicted", "value predicted from the specification"),
+        **_interval("measured", "measured value"),
     },
     "points": {
         "run": _RUN,
@@ -96,12 +99,8 @@ TABLES: dict[Table, dict[str, Column]] = {
         "unit": Column("text", "unit of the values"),
         "bottleneck": Column("text", "predicted bottleneck"),
         "layer": Column("text", "what limits the point, such as memory, L2, clock, launch or link (to the host)"),
-        "predicted": Column("number", "value predicted from the specification"),
-        "predicted_low": Column("number", "lower end of its 95 % interval"),
-        "predicted_high": Column("number", "upper end of its 95 % interval"),
-        "measured": Column("number", "measured median"),
-        "measured_low": Column("number", "lower end of its 95 % interval"),
-        "measured_high": Column("number", "upper end of its 95 % interval"),
+        **_interval("predicted", "value predicted from the specification"),
+        **_interval("measured", "measured median"),
         "log_speed": Column("number", "ln(measured speed / predicted speed), also where low values are fast"),
     },
 }

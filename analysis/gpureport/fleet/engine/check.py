@@ -6,10 +6,10 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import sanity_function
 
-from gpureport.fleet.engine.site_of_run import OUTPUT, site_of_run
-from gpureport.fleet.node import COMPLETE
+from gpureport.fleet.cluster_file import OUTPUT, cluster_of_run
+from gpureport.fleet.runs import COMPLETE
 
-_SITE = site_of_run()
+_CLUSTER = cluster_of_run()
 
 
 @rfm.simple_test
@@ -19,11 +19,11 @@ class Devices(rfm.RunOnlyRegressionTest):  # type: ignore[misc] # without types
     descr = "devices of a node"
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
-    executable = _SITE.executable
-    executable_opts = _SITE.arguments(OUTPUT)
-    time_limit = f"{_SITE.time_limit_minutes}m"
-    max_pending_time = f"{_SITE.pending_limit_minutes}m"
-    local = _SITE.scheduler == "local"  # so that the limit of local jobs applies
+    executable = _CLUSTER.executable
+    executable_opts = _CLUSTER.arguments(OUTPUT)
+    time_limit = f"{_CLUSTER.time_limit_minutes}m"
+    max_pending_time = f"{_CLUSTER.pending_limit_minutes}m"
+    local = _CLUSTER.scheduler == "local"  # so that the limit of local jobs applies
 
     @sanity_function  # type: ignore[untyped-decorator] # without types
     def measured(self) -> Any:

@@ -1,24 +1,26 @@
 """ReFrame's settings: a partition for each node, so that each gets one job."""
 
+import json
+import os
 from typing import Any
 
-from gpureport.fleet.engine.site_of_run import nodes_of_run, partition_name, site_of_run
-from gpureport.fleet.site_file import NodeSettings
+from gpureport.fleet.cluster_file import NODES_VARIABLE, NodeSettings, cluster_of_run, partition_name
 
-_SITE = site_of_run()
+_CLUSTER = cluster_of_run()
+_NODES = json.loads(os.environ[NODES_VARIABLE])
 
 
 def _partition(number: int, node: str, settings: NodeSettings) -> dict[str, Any]:
     return {
         "name": partition_name(node, number),
         "descr": node,
-        "scheduler": _SITE.scheduler,
+        "scheduler": _CLUSTER.scheduler,
         "launcher": "local",
-        "access": _SITE.access(node, settings),
-        "sched_options": {"ssh_hosts": [node]} if _SITE.scheduler == "ssh" else {},
+        "access": _CLUSTER.access(node, settings),
+        "sched_options": {"ssh_hosts": [node]} if _CLUSTER.scheduler == "ssh" else {},
         "environs": ["default"],
         "env_vars": settings.variables,
-        "prepare_cmds": list(_SITE.prepare),
+        "prepare_cmds": list(_CLUSTER.prepare),
         "max_jobs": 1,
     }
 
@@ -28,10 +30,8 @@ site_configuration = {
         {
             "name": "fleet",
             "hostnames": [".*"],
-            "max_local_jobs": _SITE.jobs,
-            "partitions": [
-                _partition(number, node, settings) for number, (node, settings) in enumerate(nodes_of_run().items())
-            ],
+            "max_local_jobs": _CLUSTER.jobs,
+            "partitions": [_partition(number, node, _CLUSTER.named()[node]) for number, node in enumerate(_NODES)],
         }
     ],
     "environments": [{"name": "default"}],

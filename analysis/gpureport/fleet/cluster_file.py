@@ -1,5 +1,6 @@
-"""The file that describes the nodes of a fleet and how jobs get to them."""
+"""The file that describes the nodes of a cluster and how jobs get to them."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -9,11 +10,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.spec.reading import read_file
 from gpureport.text import quoted
 
 FILE_NAME = "fleet.yaml"
+TEMPLATE = data_dir("templates") / FILE_NAME
+FILE_VARIABLE, NODES_VARIABLE = "GPUREPORT_FLEET_FILE", "GPUREPORT_FLEET_NODES"
+"""Environment variables that tell ReFrame's settings and check the file, and the nodes to measure."""
+OUTPUT = "measured"
+"""Folder of a job's reports."""
 
 Scheduler = Literal["local", "ssh", "slurm", "squeue", "flux", "pbs", "torque", "sge", "oar", "lsf"]
 
@@ -30,7 +37,7 @@ _NODE_OPTIONS: dict[Scheduler, str] = {
 """How a job asks for a node."""
 
 _SSH = ("-oConnectTimeout=20", "-oServerAliveInterval=30")
-"""Default options that end the connection to a node that does not answer; options of the site replace them."""
+"""Default options that end the connection to a node that does not answer; options of the file replace them."""
 
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1000)]
@@ -87,7 +94,7 @@ def expanded(nodes: Iterable[str]) -> dict[str, str]:
     return found
 
 
-class Site(BaseModel):
+class Cluster(BaseModel):
     """The contents of ``fleet.yaml``.
 
     Attributes:
@@ -182,7 +189,7 @@ class Site(BaseModel):
         return list(map(shlex.quote, ["fleet", "node", "--output", folder, *devices, *flags, *workloads]))
 
 
-def read_site(path: Path) -> Site:
+def read_cluster(path: Path) -> Cluster:
     """Read ``fleet.yaml``, or that of a folder.
 
     Raises:
@@ -192,30 +199,16 @@ def read_site(path: Path) -> Site:
     if not file.exists():
         folder = path.parent if path.suffix else path
         raise InputError(f"{file}: there is no such file; `gpureport fleet init {folder}` writes one")
-    return read_file(file, Site).get()
+    return read_file(file, Cluster).get()
 
 
-TEMPLATE = """\
-# The nodes of a fleet. `gpureport fleet run` measures their devices, one job for each node.
-# Fill in the first two fields; the others have the values shown.
+def cluster_of_run() -> Cluster:
+    """Return the cluster that the environment of ReFrame names."""
+    return read_cluster(Path(os.environ[FILE_VARIABLE]))
 
-scheduler: local          # local, ssh, slurm, squeue (Slurm without accounting), flux, pbs, torque, sge, oar, lsf
-nodes:                    # names as the scheduler uses them; gpu[01-16] is a set
-  - this-node
-# nodes:                  # or with what differs on a node
-#   gpu01: {}
-#   gpu02: {options: [--partition=new], environment: {CUDA_VISIBLE_DEVICES: "0"}}
 
-# options: []             # of every job, such as [--partition=gpu, --exclusive, --gpus-per-node=8]
-# node_option: ""         # how a job asks for a node, such as "--nodelist={node}"; empty: the scheduler's usual one
-# prepare: []             # shell commands on the node, such as [module load cuda]
-# command: gpureport      # on the node, such as /shared/gpureport/.venv/bin/gpureport
-# devices: []             # such as [H100]; empty: all GPUs and accelerators, or else the CPU
-# parallel: false         # true: all devices of a node at the same time, which changes launch costs
-# quick: true             # false: all workloads
-# workloads: []           # such as [memory, launch]; empty: all, or those of a quick run
-# time_limit_minutes: 30
-# pending_limit_minutes: 60
-# retries: 1              # of a node that failed
-# jobs: 64                # at a time, with the local scheduler; 1: one after another, with all schedulers
-"""
+def partition_name(node: str, number: int) -> str:
+    """Return the name of the ReFrame partition for the *number*-th *node*: its name, if ReFrame permits it."""
+    if re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]*", node):
+        return node
+    return f"n{number}-" + re.sub(r"[^a-zA-Z0-9_-]", "_", node)

@@ -1,0 +1,319 @@
+"""The documents of a fleet: a PDF, and a static website with pages for the fleet, each model and each device."""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+
+from gpureport import __version__
+from gpureport.files import remove_files, write_file
+from gpureport.fleet.analysis import Figure, Fleet, Member, Outlier, Peers
+from gpureport.fleet.figures import MOST_LINES, Strip, Trend, percents, strip_figure, trend_figure
+from gpureport.fleet.peers import nanmedian
+from gpureport.fleet.sentences import as_percent, basis_of, conclusion, reservations, sentence
+from gpureport.inputs import is_there
+from gpureport.observe.statistics import MAD_TO_SIGMA
+from gpureport.records.report import report_stem
+from gpureport.report import Paper
+from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
+from gpureport.report.figures.picture import Picture
+from gpureport.report.grouping import grouped
+from gpureport.report.render import Content, rendered, write_filled
+from gpureport.report.text.tables import Table
+from gpureport.text import counted
+from gpureport.units import format_frequency, format_percent, format_value
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from markupsafe import Markup
+
+NAME = "fleet"
+"""Stem of the main page and of the PDF."""
+_TITLE = "Fleet report"
+_MOST_SENTENCES, _MOST_CHANGES = 10, 6
+_MOST_ROWS = 40  # of a heat map
+_MOST_MODELS = 2  # that the PDF draws
+_MOST_COMPARED = 2000  # devices to choose from
+_PAGE = re.compile(r"(model-\d+|device-\d+-\d+)\.html")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table whose rows begin with a link, empty for none."""
+
+    columns: tuple[str, ...]
+    linked: tuple[tuple[str, tuple[str, ...]], ...]
+    numeric: frozenset[str] = frozenset()
+    links: bool = True
+
+
+def write_website(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper: Paper = "a4") -> list[Path]:
+    """Write the pages to *folder*.
+
+    Returns:
+        The main page, and the PDF if one was made.
+
+    Raises:
+        GpuReportError: a file cannot be written, or the PDF cannot be made.
+    """
+    remove_files(*(file for file in folder.glob("*.html") if _PAGE.fullmatch(file.name)))  # of devices that are gone
+    written = write_filled("fleet.html.j2", content(fleet), folder, with_pdf=with_pdf, paper=paper, name=NAME)
+    pages = dict(_pages(fleet, folder))
+    for name, text in zip(pages, rendered("fleet_page.html.j2", list(pages.values())), strict=True):
+        write_file(folder / name, text)
+    return written
+
+
+def content(fleet: Fleet) -> Content:
+    """Collect the contents of the main page and the PDF."""
+    drawn = _drawn(fleet)
+    starts = [time for each in fleet.peers for time in each.runs["created_at"]]
+    return {
+        "fleet": fleet,
+        "version": __version__,
+        "title": _TITLE,
+        "counted": f"{counted(fleet.runs, 'run')} of {counted(fleet.devices, 'device')}",
+        "period": " to ".join(dict.fromkeys(f"{end(starts):%-d %B %Y}" for end in (min, max))),
+        "conclusion": conclusion(fleet),
+        "reservation": " ".join(reservations(fleet)),
+        "shown": list(map(sentence, fleet.outliers[:_MOST_SENTENCES])),
+        "hidden": max(len(fleet.outliers) - _MOST_SENTENCES, 0),
+        "changes": [sentence(fact) for facts in (fleet.changes, fleet.models) for fact in facts[:_MOST_CHANGES]],
+        "bases": {basis_of(each) for each in fleet.peers},
+        "heat": [*(picture for peers in drawn for picture in _heat(fleet, peers)), *_predicted_heat(fleet)],
+        "strips": [_strips(fleet, peers) for peers in drawn if peers.compared],
+        "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
+        "models": [(_page_of(each), f"{each.title}: {counted(len(each.members), 'device')}") for each in fleet.peers],
+        "devices": _devices(fleet, fleet.peers),
+    }
+
+
+def _drawn(fleet: Fleet) -> list[Peers]:
+    """Return the models to draw: those with most outliers, then with most devices."""
+    outliers = Counter(outlier.peers for outlier in fleet.outliers)
+    return sorted(fleet.peers, key=lambda each: (-outliers[each.key], -len(each.members)))[:_MOST_MODELS]
+
+
+def _odd(fleet: Fleet, peers: Peers) -> dict[int, Outlier]:
+    """Return the outliers of a model by the number of the device, the most affected first."""
+    return {outlier.member.number: outlier for outlier in fleet.outliers if outlier.peers == peers.key}
+
+
+def _heat(fleet: Fleet, peers: Peers) -> Iterator[Picture]:
+    """Draw devices by key figures."""
+    cells = {m.number: {each.name: each.ratio for each in m.figures} for m in peers.members if m.figures}
+    if not peers.compared or not cells:
+        return
+    odd = _odd(fleet, peers)
+    rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
+    shown = [m for m in (*odd, *rest) if m in cells][:_MOST_ROWS]
+    counts = np.bincount(peers.runs["member"])
+    rows = [
+        HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), (cells[m],))
+        for m in shown
+    ]
+    left = len(cells) - len(rows)
+    caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "
+    caption += "Blue: faster; orange: slower."
+    caption += f" {left} devices with smaller differences are not shown." if left else ""
+    yield _heat_map(rows, "speed relative to the median device", caption)
+
+
+def _predicted_heat(fleet: Fleet) -> Iterator[Picture]:
+    """Draw the devices without peers by key figures, relative to their predictions."""
+    rows = [
+        HeatRow(member.label, counted(int(peers.of(member).sum()), "run"), (cells,), heading=peers.title)
+        for peers in fleet.peers
+        if not peers.compared
+        for member in peers.members
+        if (cells := {each.name: each.predicted_ratio for each in member.figures if each.predicted_ratio})
+    ][:_MOST_ROWS]
+    if rows:
+        caption = "Key figures of devices without peers. Blue: faster than predicted; orange: slower."
+        yield _heat_map(rows, "speed relative to the prediction", caption)
+
+
+def _heat_map(rows: Sequence[HeatRow], heading: str, caption: str) -> Picture:
+    names = tuple(sorted({name for row in rows for name in row.cells[0]}))
+    return Picture(partial(heat_figure, rows, [HeatBlock(heading, names, tallest_in=1.55)], reach_of(rows)), caption)
+
+
+def _strips(fleet: Fleet, peers: Peers) -> Picture:
+    names = {member: peers.members[member].label for member in _odd(fleet, peers)}
+    strips = [Strip(layer, percents(values), names) for layer, values in peers.layers.items()]
+    caption = f"{peers.title}: speed of each device on the sweeps that a layer limits. Orange: outliers."
+    return Picture(partial(strip_figure, strips), caption)
+
+
+def _trends(fleet: Fleet, peers: Peers, members: Sequence[Member] = ()) -> Iterator[Picture]:
+    """Draw the speeds of a model over time, with outliers or *members* as lines."""
+    if peers.runs["day"].max() == 0:
+        return
+    single = peers.members if len(peers.members) == 1 else ()
+    shown = members or single or [peers.members[number] for number in list(_odd(fleet, peers))[:MOST_LINES]]
+    lines = tuple((member.label, tuple(np.flatnonzero(peers.of(member)).tolist())) for member in shown)
+    times = tuple(time.to_pydatetime() for time in peers.runs["created_at"])
+    trends = [
+        Trend(layer, times, percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]])), lines)
+        for layer in peers.layers
+    ]
+    caption = f"{peers.title}: speed by layer, relative to the median run."
+    caption += "" if trends and trends[0].single else " Line: median of the day; area: nine in ten runs."
+    yield Picture(partial(trend_figure, trends), caption)
+
+
+def _devices(fleet: Fleet, models: Iterable[Peers]) -> Listing:
+    """List the devices of models."""
+    rows = []
+    for peers in models:
+        odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
+        for member, last in zip(peers.members, peers.last["created_at"], strict=True):
+            outlier = odd.get(member.number)
+            normal = "like its peers" if peers.compared else "as predicted"
+            state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
+            effect = as_percent(outlier.effect) if outlier else ""
+            cells = (member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}")
+            rows.append((_page_of(peers, member), cells))
+    columns = ("device", "model", "state", "difference", "runs", "last run")
+    return Listing(columns, tuple(rows), frozenset({"difference", "runs"}))
+
+
+def _page_of(peers: Peers, member: Member | None = None) -> str:
+    """Return the name of the page of a model, or of one of its devices."""
+    return f"device-{peers.number}-{member.number}.html" if member else f"model-{peers.number}.html"
+
+
+def _pages(fleet: Fleet, folder: Path) -> Iterator[tuple[str, Content]]:
+    """Yield the names and contents of the pages of models and devices, and of the comparison."""
+    facts = "Key figures of the last run of each device."
+    yield "compare.html", _page("Compare two devices", facts, choices=_choices(fleet))
+    for peers in fleet.peers:
+        yield _page_of(peers), _model(fleet, peers)
+        odd = _odd(fleet, peers)
+        for member in peers.members:
+            yield _page_of(peers, member), _device(fleet, peers, member, odd.get(member.number), folder)
+
+
+def _page(title: str, facts: str, **others: object) -> Content:
+    """Return the contents of a page; those that are not given are empty."""
+    empty: Content = dict.fromkeys(("above", "sentences", "pictures", "tables"), ())
+    return {"part": "page", "title": title, "facts": facts, "choices": None, **empty, **others}
+
+
+def _model(fleet: Fleet, peers: Peers) -> Content:
+    normal = f"No device differs significantly from its {basis_of(peers)}."
+    sentences = list(map(sentence, _odd(fleet, peers).values())) or [normal]
+    first, *others = peers.members
+    figures = _model_figures(peers) if others else _device_figures(first.figures, compared=False)
+    sentences += [sentence(each) for each in fleet.changes if each.peers == peers.key]
+    return _page(
+        peers.title,
+        f"{peers.model}: {counted(len(peers.members), 'device')}, {counted(len(peers.runs), 'run')}.",
+        sentences=sentences[:_MOST_SENTENCES],
+        pictures=[_strips(fleet, peers)] if peers.compared else [],
+        tables=[("Key figures", figures), ("Devices", _devices(fleet, [peers]))],
+    )
+
+
+def _model_figures(peers: Peers) -> Table:
+    """Return the median, spread and prediction of each key figure of a model."""
+    by_name = grouped((figure.name, figure) for member in peers.members for figure in member.figures)
+    rows = []
+    for name, own in by_name.items():
+        unit, usual = own[0].unit, own[0].usual
+        spread = MAD_TO_SIGMA * median(abs(each.measured / usual - 1) for each in own)
+        ends = (format_value(end(each.measured for each in own), unit) for end in (min, max))
+        predicted = [each.predicted for each in own if each.predicted]
+        text = format_value(median(predicted), unit) if predicted else ""
+        rows.append((name, format_value(usual, unit), format_percent(spread, ".2g"), " to ".join(ends), text))
+    columns = ("key figure", "median", "spread", "range", "predicted")
+    return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def _device(fleet: Fleet, peers: Peers, member: Member, outlier: Outlier | None, folder: Path) -> Content:
+    basis = counted(len(peers.members) - 1, "peer") if peers.compared else "its prediction"
+    first = sentence(outlier) if outlier else f"No significant difference from {basis}."
+    changes = [sentence(each) for each in fleet.changes if (each.peers, each.member) == (peers.key, member)]
+    runs = peers.runs[peers.of(member)]
+    return _page(
+        member.label,
+        f"{member.device}, {counted(len(runs), 'run')}. {member.pci_address} {runs['uuid'].iloc[-1] or ''}",
+        above=[(_page_of(peers), peers.title)],
+        sentences=[first, *changes],
+        pictures=list(_trends(fleet, peers, [member])) if (outlier or changes) and len(runs) > 1 else [],
+        tables=list(_device_tables(peers, member, outlier, _runs(runs, folder))),
+    )
+
+
+def _device_tables(
+    peers: Peers, member: Member, outlier: Outlier | None, runs: Listing
+) -> Iterator[tuple[str, Table | Listing]]:
+    if peers.compared:
+        effects = ((name, values[member.number]) for name, values in peers.layers.items())
+        rows = tuple((name, as_percent(effect)) for name, effect in effects if not np.isnan(effect))
+        columns = ("layer", "speed relative to peers")
+        yield "Layers", Table(columns, rows, frozenset(columns[1:]))
+    if outlier:
+        sweeps = tuple((part.sweep, part.layer, as_percent(effect)) for part, effect in outlier.sweeps)
+        yield "Significant sweeps", Table(("sweep", "layer", "difference"), sweeps, frozenset({"difference"}))
+    if member.figures:
+        yield "Key figures", _device_figures(member.figures, compared=peers.compared)
+    yield "Runs", runs
+
+
+def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
+    """Return the key figures of a device next to those of its model, if it has peers, and to the predicted ones."""
+    rows = []
+    for each in figures:
+        measured, usual = (format_value(value, each.unit) for value in (each.measured, each.usual))
+        peers = (usual, f"{each.ratio:.3f}") if compared else ()
+        ratio = each.predicted_ratio
+        predicted = (format_value(each.predicted, each.unit), f"{ratio:.3f}") if ratio else ("", "")
+        rows.append((each.name, measured, *peers, *predicted))
+    peers = ("median of the model", "speed / median") if compared else ()
+    columns = ("key figure", "measured", *peers, "predicted", "speed / predicted")
+    return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def _runs(runs: "pd.DataFrame", folder: Path) -> Listing:
+    """List the runs of a device, with links to the HTML reports next to their report.json."""
+    rows = []
+    for run in runs.to_dict("records"):
+        clock = format_frequency(run["clock_hz"]) if run["clock_hz"] > 0 else ""
+        driver, limits, report = (run[name] or "" for name in ("driver", "throttle_reasons", "report"))
+        cells = (f"{run['created_at']:%Y-%m-%d %H:%M}", driver, clock, limits, report)
+        rows.append((_report_link(report, folder), cells))
+    return Listing(("start", "driver", "clock", "limited by", "report"), tuple(rows), frozenset({"clock"}))
+
+
+def _report_link(report: str, folder: Path) -> str:
+    """Return the address of the HTML report next to a ``report.json``, relative to *folder*; empty if there is none."""
+    path = Path(report)
+    html = path.parent / f"{report_stem(path)}.html"
+    return quote(os.path.relpath(html, folder.absolute())) if report and is_there(html) else ""
+
+
+def _choices(fleet: Fleet) -> "Markup":
+    """Return the key figures of devices as an element that the page's script reads."""
+    from markupsafe import Markup
+
+    devices = [
+        {
+            "name": f"{device.label} ({peers.title})",
+            "figures": {f.name: (f.measured, format_value(f.measured, f.unit), f.unit == "s") for f in device.figures},
+        }
+        for peers in fleet.peers
+        for device in peers.members
+        if device.figures
+    ][:_MOST_COMPARED]
+    text = json.dumps(devices, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return Markup('<script type="application/json" id="figures">' + text + "</script>")  # noqa: S704 - its texts are escaped
