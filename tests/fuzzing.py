@@ -33,7 +33,7 @@ from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
 from gpureport.results import published
 from gpureport.results.opening import open_record, predicted_report
-from gpureport.results.published.report import published_report
+from gpureport.results.published_report import published_report
 from gpureport.results.replay import report_result
 from gpureport.spec import database as files
 from gpureport.spec.check import check_folder

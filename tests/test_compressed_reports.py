@@ -11,7 +11,7 @@ import gpureport
 from gpureport.cli import main
 from gpureport.fleet.store import Store
 from gpureport.records.report import load_report, save_report, stored
-from gpureport.results.kept import same_model
+from gpureport.results.opening import same_model
 from tests.fake_run import empty_report
 from tests.make_report import make_report
 

@@ -10,7 +10,7 @@ from gpureport.findings.accuracy import error_statistics, time_error, time_error
 from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Quantity, Side, key_figures, with_others
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.report import Report, save_report
-from gpureport.results.kept import same_model
+from gpureport.results.opening import same_model
 from gpureport.spec.database import load_database
 from tests.kept import CPU, kept
 from tests.make_report import make_report

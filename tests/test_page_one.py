@@ -20,7 +20,7 @@ from gpureport.report.figures.essentials import essentials
 from gpureport.report.run.caches import working_set
 from gpureport.report.run.page_one import another_device, first_kernels, headline, page_one
 from gpureport.report.run.work import amount_of_work
-from gpureport.results.kept import kept_folders
+from gpureport.results.opening import kept_folders
 from gpureport.spec.models import CpuOccupancy, Device, Memory
 from tests.make_report import make_report
 from tests.toy import TOY
@@ -141,7 +141,7 @@ def test_few_units_read_if_all_points_have_as_many_groups(groups: set[int], expe
 
 
 def test_an_installation_without_kept_reports_has_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpureport.results.kept.data_dir", lambda _: Path("nothing").read_text())
+    monkeypatch.setattr("gpureport.results.opening.data_dir", lambda _: Path("nothing").read_text())
     assert kept_folders() == ()
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.records.report import load_report, save_report
-from gpureport.results.published import load
-from gpureport.results.replay import published_result, report_result
+from gpureport.results.published import load, published_result
+from gpureport.results.replay import report_result
 from gpureport.validate.residuals import residuals
 from gpureport.workloads import all_workloads
 from tests.kept import PUBLISHED, database, record

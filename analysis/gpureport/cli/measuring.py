@@ -64,7 +64,7 @@ def measure(options: RunOptions) -> int:
             name = report_stem(path)
             written = write_documents(report, path.parent, no_pdf=options.no_pdf, paper=options.paper, name=name)
     if options.timings:
-        print_timings(report.timings, time.monotonic() - began if with_documents else None)
+        print_timings(report, time.monotonic() - began if with_documents else None)
     print_written([*new, *written])
     return max(map(_close, reports, paths))
 
@@ -268,7 +268,7 @@ def _summarise(report: Report, path: Path) -> None:
         note(f"gpureport: {nothing}")
     print_findings(report.findings)
     print_unexpected(report.explanations)
-    print_energy(report.energy)
+    print_energy(report)
     for answer in answers(report, curves(report)):
         note(answer)
     print_advice(report.advice)

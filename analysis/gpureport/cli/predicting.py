@@ -13,12 +13,12 @@ from gpureport.cli.prediction_tables import print_contrasts, print_everything, p
 from gpureport.cli.summary import print_advice
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_with_deviations
-from gpureport.predict.advice import specified_advice
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
-from gpureport.records.report import described_families, workload_info
+from gpureport.records.report import Report, described_families, workload_info
+from gpureport.report.prediction.document import prediction_report
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.spec.models import Device
 
@@ -50,14 +50,14 @@ def predict_devices(options: PredictOptions) -> int:
             for number, (device, own) in enumerate(zip(devices, predicted, strict=True))
         ]
         beside = [_beside(first, predicted[0], *other) for other in zip(others, predicted[1:], strict=True)]
+        shown = () if options.as_json and not options.pdf else (first, *others)
+        reports = [prediction_report(side.device, workloads, side.predictions, quick=options.quick) for side in shown]
         if options.as_json:
             print_json(_json(first, beside))
         else:
-            _print(first, beside, everything=options.everything)
-            if not beside:
-                print_advice(specified_advice(workloads, devices[0], limits_of(devices[0], quick=options.quick)))
+            _print(reports, first, beside, everything=options.everything)
         if options.pdf:
-            _write(options, folder, workloads, first, beside)
+            _write(options, folder, reports[0], first, beside)
     return 0
 
 
@@ -111,14 +111,18 @@ def _beside(
     return DeviceComparison(other, contrasts(devices, predicted, theirs), not_comparable(devices, predicted, theirs))
 
 
-def _print(first: DevicePredictions, beside: Sequence[DeviceComparison], *, everything: bool) -> None:
+def _print(
+    reports: Sequence[Report], first: DevicePredictions, beside: Sequence[DeviceComparison], *, everything: bool
+) -> None:
     if beside:
         print_contrasts(first, beside)
-    for side in (first, *(other.predicted for other in beside)):
+    for report in reports:
         if everything:
-            print_everything(side.device, side.predictions)
+            print_everything(report)
         elif not beside:
-            print_prediction(side.device, side.predictions)
+            print_prediction(report)
+    if not beside:
+        print_advice(reports[0].advice)
 
 
 def _json(first: DevicePredictions, beside: Sequence[DeviceComparison]) -> dict[str, object]:
@@ -156,18 +160,16 @@ def _files(folder: Path) -> tuple[Path, ...]:
 def _write(
     options: PredictOptions,
     folder: Path,
-    workloads: "Sequence[Workload]",
+    report: Report,
     first: DevicePredictions,
     beside: Sequence[DeviceComparison],
 ) -> None:
     """Write HTML and PDF of one device or of several side by side, and print their paths on stderr."""
     from gpureport.cli.rendering import write_documents, written
     from gpureport.report.prediction.devices import write_devices
-    from gpureport.report.prediction.document import prediction_report
 
     if beside:
         files = written(lambda: write_devices(first, beside, folder, options.paper))
     else:
-        report = prediction_report(first.device, workloads, first.predictions, quick=options.quick)
         files = write_documents(report, folder, no_pdf=False, paper=options.paper)
     note("Written: " + ", ".join(map(str, files)))

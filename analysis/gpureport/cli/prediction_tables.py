@@ -7,39 +7,39 @@ from gpureport.cli.console import print_line, print_text
 from gpureport.cli.summary import feature_name, heading, short_unit
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.predict.contrast import INTERVAL, capacity_difference
-from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.prediction import Prediction
+from gpureport.records.report import Report
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_table, facts_of, outlook_table
 from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
-from gpureport.report.run.entry import fact_name, fact_value
+from gpureport.report.run.trust import sensitivity_table
 from gpureport.spec.models import Device
 from gpureport.text import N90
 from gpureport.units import format_bytes, format_interval, format_percent
 
-_FEW_FACTS, _MOST_FACTS = 5, 12
+_FEW_FACTS = 5
+_SENSITIVITIES = "What the predictions depend on"
 _LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 
 
-def print_prediction(device: Device, predictions: Sequence[Prediction]) -> None:
-    """Print ceilings, cliffs, a row for each workload, and the most influential values of the entry."""
-    _print_device(device)
-    print_document_table(
-        "Specification predictions: cliffs (capacity transitions), as working sets", cliffs_table(predictions)
-    )
+def print_prediction(report: Report) -> None:
+    """Print ceilings, cliffs, a row for each workload, the most influential values of the entry."""
+    _print_device(report.device)
+    title = "Specification predictions: cliffs (capacity transitions), as working sets"
+    print_document_table(title, cliffs_table(report.predictions))
     title = f"Specification predictions: best of each workload ({N90})"
-    print_document_table(title, outlook_table(predictions), optional=["occupancy"])
-    _print_sensitivities(device, predictions, _FEW_FACTS)
+    print_document_table(title, outlook_table(report.predictions), optional=["occupancy"])
+    print_document_table(_SENSITIVITIES, sensitivity_table(report), most=_FEW_FACTS)
     print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
 
 
-def print_everything(device: Device, predictions: Sequence[Prediction]) -> None:
+def print_everything(report: Report) -> None:
     """Print every feature of every sweep, and the occupancy of every work-group size."""
-    _print_device(device)
-    _print_features(predictions)
-    _print_sensitivities(device, predictions, _MOST_FACTS)
-    _print_occupancy(predictions)
+    _print_device(report.device)
+    _print_features(report.predictions)
+    print_document_table(_SENSITIVITIES, sensitivity_table(report))
+    _print_occupancy(report.predictions)
 
 
 def print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
@@ -92,23 +92,6 @@ def _print_features(predictions: Sequence[Prediction]) -> None:
         ]
     title = f"Specification predictions, with 95 % intervals ({N90})"
     print_table(title, ("feature", "predicted"), rows, right=(1,))
-
-
-def _print_sensitivities(device: Device, predictions: Sequence[Prediction], most: int) -> None:
-    """Print the values of the entry whose uncertainty affects the predictions most."""
-    rows = [
-        (
-            fact_name(found.fact),
-            fact_value(device, found.fact),
-            found.kind,
-            format_percent(found.uncertainty, ".2g"),
-            format_percent(found.effect, ".2g"),
-            f"{found.share:.0%}",
-        )
-        for found in ranked(predictions)[:most]
-    ]
-    columns = ("property of the device", "value", "source", "uncertainty", "effect on times", "share of variance")
-    print_table("What the predictions depend on", columns, rows, right=(1, 3, 4, 5))
 
 
 def _print_occupancy(predictions: Sequence[Prediction]) -> None:

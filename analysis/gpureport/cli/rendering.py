@@ -14,7 +14,15 @@ from gpureport.files import real_path
 from gpureport.findings.key_figures import ComparedValue
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
-from gpureport.results.opening import is_record, open_report, records_of, refuse_repeated, short_name
+from gpureport.results.opening import (
+    is_record,
+    kept_folders,
+    open_report,
+    records_of,
+    refuse_repeated,
+    same_model,
+    short_name,
+)
 
 if TYPE_CHECKING:
     from gpureport.spec.models import Device
@@ -80,7 +88,6 @@ def write_documents(
 ) -> list[Path]:
     """Write HTML and PDF; no PDF with *no_pdf*, or without Pango, which is then *noted*."""
     from gpureport.report.render import write_report
-    from gpureport.results.kept import kept_folders, same_model
 
     def write() -> list[Path]:
         others = (*same_model(report, kept_folders()), *_stored(report))

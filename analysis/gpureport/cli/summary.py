@@ -1,23 +1,23 @@
 """The tables at the end of a run."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpureport.cli.console import note
-from gpureport.cli.tables import Row, print_table
-from gpureport.records.energy import Energy
+from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.finding import Advice, Explanation, Finding
 from gpureport.records.levels import DEVICE
-from gpureport.records.report import Timing
+from gpureport.records.report import Report, Timing
+from gpureport.report.run.appendix import timings_table
 from gpureport.report.run.unexpected import fitting, remaining_error
+from gpureport.report.run.whole_device import energy_table
 from gpureport.report.text.words import feature_text
 from gpureport.text import N90
-from gpureport.units import format_bytes, format_interval, format_ratio, format_value, off_by
+from gpureport.units import format_bytes, format_interval, format_ratio, format_time, format_value, off_by
 
 _WORKLESS = ("B", "B/s", "s", "Hz")
-_MOST, _LONGEST = 8, 10  # curves or changes; workloads in the table of times
+_MOST = 8  # curves, changes
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
@@ -76,32 +76,21 @@ def short_unit(unit: str) -> str:
 def print_unexpected(explanations: Sequence[Explanation]) -> None:
     """Print the curves with the largest errors, each with the hypothesis that fits it best."""
     farthest = sorted(explanations, key=lambda each: -each.base_error)[:_MOST]
-    print_table(
-        f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each",
-        ("curve", "error", "hypothesis", "remaining error"),
-        [(str(e.key), off_by(e.base_error), fitting(e), remaining_error(e)) for e in farthest],
-        right=(1, 3),
-    )
+    title = f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each"
+    rows = [(str(e.key), off_by(e.base_error), fitting(e), remaining_error(e)) for e in farthest]
+    print_table(title, ("curve", "error", "hypothesis", "remaining error"), rows, right=(1, 3))
 
 
-def print_energy(energy: Energy | None) -> None:
+def print_energy(report: Report) -> None:
     """Print power and energy of each load, or why there are none; nothing if they were not part of the run."""
+    energy = report.energy
     if energy is None:
         return
     if energy.missing:
         note(f"Power: {energy.missing}")
         return
-    rows = [
-        (
-            load.name,
-            load.skipped or format_value(load.power_w, "W"),
-            format_value(load.rate, f"{load.unit}/s") if load.rate else "",
-            format_value(load.energy_per_work_j, f"J/{load.unit}") if load.energy_per_work_j else "",
-        )
-        for load in energy.loads
-    ]
     title = f"Power of the {energy.scope} while kernels ran ({energy.sensor})"
-    print_table(title, ("load", "power", "rate", "energy"), rows, right=(1, 2, 3))
+    print_document_table(title, energy_table(report), ("throttle", "°C", "core clock", "predicted", "of the limit"))
 
 
 def print_advice(advice: Sequence[Advice]) -> None:
@@ -111,20 +100,9 @@ def print_advice(advice: Sequence[Advice]) -> None:
     print_table("Changes that would make kernels faster", ("kernel", "change", "predicted gain"), rows, right=(2,))
 
 
-def print_timings(timings: Sequence[Timing], rendering_s: float | None = None) -> None:
-    """Print the seconds of each stage, and the slowest workloads; *rendering_s* is the time for HTML and PDF."""
-    stages: dict[str, float] = defaultdict(float)
-    workloads: dict[str, dict[str, float]] = defaultdict(dict)
-    for timing in timings:
-        stages[timing.stage] += timing.seconds
-        if timing.workload:
-            workloads[timing.workload][timing.stage] = timing.seconds
-    if rendering_s is not None:
-        stages["render"] = rendering_s
-    rows: list[Row] = [(stage, f"{seconds:.1f} s", "") for stage, seconds in stages.items()]
-    rows += [("total", f"{sum(stages.values()):.1f} s", ""), ("Slowest workloads",)]
-    for name in sorted(workloads, key=lambda name: -sum(workloads[name].values()))[:_LONGEST]:
-        own = workloads[name]
-        by_stage = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in own.items())
-        rows.append((name, f"{sum(own.values()):.1f} s", by_stage))
-    print_table("Time by stage", ("stage or workload", "time", "by stage"), rows, right=(1,))
+def print_timings(report: Report, rendering_s: float | None) -> None:
+    """Print the time of each stage, and the longest steps; *rendering_s* is the time for HTML and PDF."""
+    rendering = (Timing(stage="render", seconds=rendering_s),) if rendering_s is not None else ()
+    timings = (*report.timings, *rendering)
+    total = format_time(sum(timing.seconds for timing in timings))
+    print_document_table(f"Time by stage: {total}", timings_table(report.model_copy(update={"timings": timings})))

@@ -39,16 +39,11 @@ def print_table(
     print_line("")
 
 
-def print_document_table(title: str, table: Table, optional: Sequence[str] = ()) -> None:
-    """Print a table of a document; narrow terminals leave out the *optional* columns first."""
+def print_document_table(title: str, table: Table, optional: Sequence[str] = (), most: int | None = None) -> None:
+    """Print a table of a document, or its *most* first rows; narrow terminals leave out *optional* columns first."""
     right = [number for number, name in enumerate(table.columns) if name in table.numeric]
-    print_table(
-        title,
-        table.columns,
-        table.rows,
-        right,
-        [table.columns.index(each) for each in optional if each in table.columns],
-    )
+    first = [table.columns.index(each) for each in optional if each in table.columns]
+    print_table(title, table.columns, table.rows[:most], right, first)
 
 
 def table_lines(

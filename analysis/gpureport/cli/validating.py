@@ -21,7 +21,8 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
 from gpureport.records.report import FILE_NAME, reports_below
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
-from gpureport.results.replay import Result, published_result, report_result
+from gpureport.results.published import published_result
+from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
 from gpureport.spec.draft import GENERIC
 from gpureport.spec.first_day import first_day
@@ -80,9 +81,9 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
             bar.advance(result.name, number / len(results))
             origin = independence(result.device, database)
             found += residuals(result, origin, features=not options.times, workloads=names)
-            for sweep, reason in result.skipped.items():
-                if not names or sweep.rpartition("/")[0] in names:
-                    note(f"{file}: left out {sweep}: {reason}")
+            for key, reason in result.skipped.items():
+                if not names or key.workload in names:
+                    note(f"{file}: left out {key}: {reason}")
             if options.first_day and _has_first_day(result, database):
                 early = _result(file, first_day(database, result.device.architecture.id), kernels)
                 found += residuals(early, FIRST_DAY, features=not options.times, workloads=names)
@@ -144,31 +145,31 @@ def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Resu
 def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:
     """Print the errors by device class and by result; on request those of each feature, or the largest only."""
     own, found = [c for c in found if c.curve.described], [c for c in found if not c.curve.described]
-    times = [c for c in found if c.what == "times"]
+    times, own_times = ([c for c in each if c.what == "times"] for each in (found, own))
     ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
     if options.every_feature:
         print_features(found)
         by_family = sorted(ordered, key=lambda c: (c.curve.result, c.curve.key.family))
-        print_aggregates(
-            "Errors by result", "feature", by_family, _result_title, lambda c: f"{c.curve.key.family}: {feature_row(c)}"
-        )
+        print_aggregates("Errors by result", "feature", by_family, _result_title, _family_row)
     if options.worst:
         print_worst(found, options.worst)
         print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
     else:
-        print_aggregates("Times by result", "result", times, lambda c: c.curve.device_class, _result_title, origin=True)
-        print_aggregates(
-            "Times of the points that also have a calibrated prediction",
-            "result",
-            where_calibrated(times),
-            lambda c: c.curve.device_class,
-            _result_title,
-        )
-        print_aggregates("Errors by device class", "feature", ordered, lambda c: c.curve.device_class, feature_row)
-    times = [c for c in own if c.what == "times"]
-    print_aggregates("Times by kernel of the user", "kernel", times, _result_title, lambda c: c.curve.key.workload)
+        print_aggregates("Times by result", "result", times, _device_class, _result_title, origin=True)
+        title = "Times of the points that also have a calibrated prediction"
+        print_aggregates(title, "result", where_calibrated(times), _device_class, _result_title)
+        print_aggregates("Errors by device class", "feature", ordered, _device_class, feature_row)
+    print_aggregates("Times by kernel of the user", "kernel", own_times, _result_title, lambda c: c.curve.key.workload)
     print_aggregates("Errors of kernels of the user", "feature", own, _result_title, feature_row)
     print_legend(origin=not options.worst)
+
+
+def _family_row(residual: Residual) -> str:
+    return f"{residual.curve.key.family}: {feature_row(residual)}"
+
+
+def _device_class(residual: Residual) -> str:
+    return residual.curve.device_class
 
 
 def _print_first_day(found: Sequence[Residual]) -> None:

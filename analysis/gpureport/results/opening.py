@@ -5,9 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.inputs import PACKED, is_there
+from gpureport.inputs import PACKED, is_there, json_bytes
+from gpureport.records.finding import Finding
 from gpureport.records.report import (
     FILE_NAME,
     Report,
@@ -20,7 +22,7 @@ from gpureport.results import published
 from gpureport.spec.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from gpureport.compare import Run
     from gpureport.spec.models import Device
@@ -164,7 +166,7 @@ def open_report(path: Path, database: "Callable[[], Database]") -> Report:
     """
     if not is_record(path):
         return measured_report(path)
-    from gpureport.results.published.report import published_report
+    from gpureport.results.published_report import published_report
 
     opened = database()
     record = open_record(path, opened)
@@ -195,3 +197,43 @@ def open_record(path: Path, database: Database) -> published.Published:
         what = f"{device!r} is not in the database; `gpureport devices --known` lists the devices"
         raise InputError(f"{path}: device: {what}")
     return record
+
+
+def kept_folders() -> tuple[Path, ...]:
+    """Return the folder of the project's kept reports; none in an installation without it."""
+    try:
+        return (data_dir("reports"),)
+    except FileNotFoundError:
+        return ()
+
+
+def same_model(report: Report, folders: "Iterable[Path]") -> tuple[tuple[Finding, ...], ...]:
+    """Return the findings of each other report below *folders* of the same model, measured in the same way.
+
+    Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
+    contain the entry's id are read completely; files with errors are left out.
+    """
+    if report.machine is None or report.match.entry is None:
+        return ()
+    files = (file for folder in folders for file in reports_below(folder))
+    return tuple(found.findings for found in _of_entry(files, report.match.entry) if _is_other(found, report))
+
+
+def _of_entry(files: "Iterable[Path]", entry: str) -> "Iterator[Report]":
+    for file in files:
+        with suppress(InputError):
+            if f'"{entry}"'.encode() in json_bytes(file):
+                yield load_report(file)
+
+
+def _is_other(found: Report, report: Report) -> bool:
+    """Return whether *found* is a complete report of another run on a device of the model."""
+    if found.machine is None or report.machine is None or found.created_at == report.created_at:
+        return False
+    theirs, ours = found.machine.opencl, report.machine.opencl
+    return (
+        found.status == "complete"
+        and found.match.entry == report.match.entry
+        and (theirs.name, theirs.compute_units) == (ours.name, ours.compute_units)
+        and found.settings.quick == report.settings.quick
+    )

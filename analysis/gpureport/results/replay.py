@@ -6,14 +6,34 @@ from dataclasses import dataclass, field
 from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, compiled_resources
+from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.report import Machine, Publication, Report
-from gpureport.results import published
-from gpureport.results.series import Series
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Parameters, Sweep, Workload
+
+
+@dataclass(frozen=True)
+class Series:
+    """One measured sweep, and how to predict it.
+
+    Attributes:
+        workload: that was measured, or the equivalent of the published kernel.
+        sweep: all points to predict, among them the measured ones.
+        measurement: the raw samples; of published points the medians, as one sample each.
+        published_resources: registers and local memory of each point, for the specification prediction.
+        compiled: the same as reported by the compiler, for the calibrated prediction.
+        conditions: of the measurement, as text.
+    """
+
+    workload: Workload
+    sweep: Sweep
+    measurement: Measurement
+    published_resources: tuple[Resources | None, ...] = ()
+    compiled: tuple[Resources | None, ...] = ()
+    conditions: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,7 +51,7 @@ class Result:
     name: str
     device: Device
     series: tuple[Series, ...]
-    skipped: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[SweepKey, str] = field(default_factory=dict)
     published: bool = False
 
 
@@ -40,18 +60,13 @@ def identity(parameters: Parameters) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(parameters.items()))
 
 
-def published_result(record: published.Published, database: Database) -> Result:
-    """Return the result of a published record."""
-    return Result(record.id, database.device(record.fields.device), record.series, published=True)
-
-
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
     """Return the result of a stored report for the current *database* and *workloads*; see :func:`device_of`."""
     known = {workload.name: workload for workload in workloads}
     predicted = {str(p.key): [point.point.parameters for point in p.points] for p in report.predictions}
     device = device_of(report, database)
     series: list[Series] = []
-    skipped: dict[str, str] = {}
+    skipped: dict[SweepKey, str] = {}
     for measurement in report.measurements:
         if not any(point.samples_s for point in measurement.points):
             continue
@@ -59,14 +74,14 @@ def report_result(report: Report, name: str, database: Database, workloads: Iter
         if workload is None:
             info = report.workloads.get(key.workload)
             described = "it is a kernel of the user; add --kernel with its description"
-            skipped[str(key)] = described if info and info.described else "this version has no such workload"
+            skipped[key] = described if info and info.described else "this version has no such workload"
             continue
         try:
             series.append(_series(device, workload, measurement, predicted.get(str(key), []), report.publication))
         except KeyError as error:
-            skipped[str(key)] = f"its points lack the parameter {error}, which this version requires"
+            skipped[key] = f"its points lack the parameter {error}, which this version requires"
         except (ValueError, ArithmeticError) as error:
-            skipped[str(key)] = f"a parameter of its points is invalid in this version ({error})"
+            skipped[key] = f"a parameter of its points is invalid in this version ({error})"
     return Result(name, device, tuple(series), skipped, published=report.publication is not None)
 
 

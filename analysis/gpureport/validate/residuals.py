@@ -15,10 +15,10 @@ from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric, PointKey, SweepKey
+from gpureport.records.levels import DEVICE
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.results.replay import Result, identity
-from gpureport.results.series import Series
+from gpureport.results.replay import Result, Series, identity
 from gpureport.spec.models import Device
 from gpureport.validate.independence import Independence
 
@@ -249,7 +249,7 @@ def _features(curve: PredictedCurve, prediction: Prediction, observation: Observ
         yield Residual(
             curve=curve,
             what=what,
-            label=f"{either.level} {either.position}",
+            label=either.position if either.level == DEVICE else f"{either.level} {either.position}",
             unit=either.unit,
             predicted=match.predicted.value if match.predicted else None,
             observed=observed.value if observed else None,

@@ -12,8 +12,8 @@ from gpureport.records.finding import Explanation, Finding
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Publication, Report, workload_info
-from gpureport.results.published.record import Published
-from gpureport.results.series import Series
+from gpureport.results.published import Published
+from gpureport.results.replay import Series
 from gpureport.spec.models import Device
 
 

@@ -1,19 +1,87 @@
-"""Reading of published records; every error is one sentence with its line."""
+"""Published results: compact YAML records, converted to the records of measurements.
+
+A record (``reports/published/<name>.yaml``) cites its source and contains series; a series is one curve of a workload
+of this project, as medians. The model is compared with them by the same code as with our own measurements.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, FiniteFloat
 
 from gpureport.errors import InputError
 from gpureport.predict.occupancy import Resources
 from gpureport.records.keys import Axis, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.quantities import BOUNDS
-from gpureport.results.published.record import Published, Quantity, RecordFields, SeriesFields, StatementFields
-from gpureport.results.series import Series
+from gpureport.records.quantities import BOUNDS, Name
+from gpureport.results.replay import Result, Series
+from gpureport.spec.database import Database
 from gpureport.spec.reading import Document, read_file
+from gpureport.spec.values import Strict
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
+
+Quantity = Literal["working_set", "work_items", "work_group", "case"]
+_MOST = 1 << 40
+Parameter = Annotated[int, Field(ge=1, le=_MOST)]
+Value = Annotated[FiniteFloat, Field(le=_MOST)]
+
+
+class SeriesFields(Strict):
+    """One series in the file."""
+
+    workload: str
+    sweep: Name
+    axis: Quantity
+    label: Name = ""
+    conditions: str = ""
+    fixed: dict[str, Parameter] = Field(default_factory=dict)
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...] = Field(min_length=1, max_length=1000)
+
+
+class StatementFields(Strict):
+    """One published statement in the file."""
+
+    says: str = Field(min_length=1)
+    where: str = Field(min_length=1)
+    about: tuple[str, ...] = ()
+    compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
+    at: dict[str, Parameter] = Field(default_factory=dict)
+    remark: str = ""
+
+
+class RecordFields(Strict):
+    """The fields of a file."""
+
+    title: Name
+    citation: str
+    url: str = Field(pattern="^https://")
+    device: str = Field(pattern="^[a-z]+/[a-z0-9_]+$")
+    date: Annotated[str, BeforeValidator(str)] = Field(default="", pattern=r"^\d{4}(-\d{2}){0,2}$")
+    notes: tuple[str, ...] = ()
+    statements: tuple[StatementFields, ...] = Field(default=(), max_length=100)
+    isolated: bool = False
+    read_between: bool = False
+    series: tuple[SeriesFields, ...] = Field(min_length=1, max_length=100)
+
+
+@dataclass(frozen=True)
+class Published:
+    """Published results of one device.
+
+    Attributes:
+        id: name of the file, without suffix.
+        fields: of the file.
+        series: the curves; sweep keys are unique.
+    """
+
+    id: str
+    fields: RecordFields
+    series: tuple[Series, ...]
+
 
 LABELS: dict[Quantity, str] = {
     "working_set": "working set",
@@ -213,3 +281,8 @@ class _Reader:
 
     def _error(self, field: str, message: str) -> InputError:
         return _error(self.document, f"series.{self.number}.{field}", message)
+
+
+def published_result(record: Published, database: Database) -> Result:
+    """Return the result of a published record."""
+    return Result(record.id, database.device(record.fields.device), record.series, published=True)
