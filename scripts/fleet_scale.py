@@ -23,8 +23,6 @@ from typing import Annotated
 import numpy as np
 import typer
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 from fleet_faults import DATA, drawn, load_noise
 from gpureport.cli.tables import print_table
 from gpureport.data import data_dir

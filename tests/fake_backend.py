@@ -80,12 +80,16 @@ class FakeBackend:
     def device(self) -> PresentDevice:
         return PRESENT
 
+    @property
+    def compiles_at_launch(self) -> bool:
+        return self.device.is_cpu
+
     def now(self) -> float:
         return self.clock_s
 
     def build(self, source: str, options: str) -> ProgramId:
         if options == self.refused_options:
-            raise BuildError(f"{source} does not build on Fake Device: use of undeclared identifier 'x'")
+            raise BuildError(source, "Fake Device", "use of undeclared identifier 'x'")
         self.built.append(options)
         program = ProgramId(next(self._ids))
         self._options[program] = options

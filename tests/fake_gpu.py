@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpureport.measure.backends.protocol import BufferId, BuildError, LaunchId, ProgramId
+from gpureport.errors import DeviceError
+from gpureport.measure.backends.protocol import BufferId, LaunchId, ProgramId
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer
 from tests.fake_backend import PRESENT, FakeBackend
@@ -67,7 +68,7 @@ class FakeGpu(FakeBackend):
 
     def build(self, source: str, options: str) -> ProgramId:
         if "memory" not in source and "launch" not in source and "transfer" not in source:
-            raise BuildError(f"{source} is not simulated")
+            raise DeviceError(f"{source} is not simulated")
         return super().build(source, options)
 
     def allocate(self, buffer: Buffer) -> BufferId:

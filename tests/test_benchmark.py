@@ -81,7 +81,7 @@ def outcome(label: str, share: float, **more: Any) -> Any:
     def timed(of: Workload, counts: float, rate: float) -> Any:
         key = timing.Point(of, None, 0)
         key.key = type("Key", (), {"work": 1e6, "label": "some"})
-        key.samples_s = [1e6 * counts / rate * factor for factor in (1.5, 1, 0.5)]
+        key.samples = [(1e6 * counts / rate * factor, 0.0) for factor in (1.5, 1, 0.5)]
         return timing.Timed(key, counts)
 
     return timing.Outcome(each, "", timed(kernel, each.counts, share * 1e9), timed(copy, 1, 1e9), **more)

@@ -32,6 +32,7 @@ class Point:
         failed: whether one of its kernels did not build or could not be launched.
         late: whether it is skipped because a sample would take too long.
         s_per_work: first estimate of the seconds per unit of work; ``None`` before its pilot run.
+        samples: seconds of one dispatch, and when the sample was taken, in seconds since the sweep began.
         counted: what the kernel counted, if it does.
     """
 
@@ -48,10 +49,14 @@ class Point:
     failed: bool = False
     late: bool = False
     s_per_work: float | None = None
-    samples_s: list[float] = field(default_factory=list)
-    taken_at_s: list[float] = field(default_factory=list)
+    samples: list[tuple[float, float]] = field(default_factory=list)
     skipped: str | None = None
     counted: int | None = None
+
+    @property
+    def samples_s(self) -> list[float]:
+        """Seconds of one dispatch in each sample."""
+        return [seconds for seconds, _ in self.samples]
 
     def skip(self, error: DeviceError) -> None:
         """Skip the point because of a device error."""
@@ -63,7 +68,7 @@ class Point:
         return MeasuredPoint(
             point=self.key,
             samples_s=tuple(self.samples_s),
-            taken_at_s=tuple(self.taken_at_s),
+            taken_at_s=tuple(at for _, at in self.samples),
             dispatches_per_sample=self.dispatches,
             method="event" if self.dispatches == 1 else "batch",
             skipped=self.skipped,

@@ -19,7 +19,7 @@ import numpy as np
 from gpureport.errors import DeviceError, GpuReportError
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
-from gpureport.measure.backends.protocol import Backend
+from gpureport.measure.backends.protocol import Backend, BuildError
 from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.energy import Load, measure_energy
 from gpureport.measure.kernels import compile_sweep
@@ -90,8 +90,8 @@ class DriverProcess:
             problem = kernel_problem(backend)
         except IndexError:
             raise DeviceError("its driver no longer lists it") from None
-        except DeviceError as error:
-            raise DeviceError(str(error).replace(f" on {candidate.device.name}", "")) from error
+        except BuildError as error:
+            raise DeviceError(f"{error.source} does not build: {error.reason}") from error
         if problem:
             raise DeviceError(problem)
         self.use(backend, began_s)

@@ -59,9 +59,9 @@ def _work_group(parameters: Parameters) -> tuple[int, ...]:
 def _compile(backend: Backend, workload: Workload, parameters: Parameters, options: str) -> Compilation | None:
     """Return the facts about a point's first kernel.
 
-    On a CPU it runs once, untimed: PoCL has its code only then. Kernels of users do not: they may take minutes.
+    It runs once, untimed, if its code exists only then. Kernels of users do not: they may take minutes.
     """
-    launched = backend.device.is_cpu and not workload.described
+    launched = backend.compiles_at_launch and not workload.described
     try:
         program = backend.build(workload.source, options)
         job = workload.job(parameters, np.random.default_rng(0))

@@ -17,15 +17,8 @@ from gpureport.spec.host import read_host
 from gpureport.spec.models import PresentDevice
 
 _PACKAGES = (
-    "gpureport",
-    "numpy",
-    "scipy",
-    "pyopencl",
-    "pocl-binary-distribution",
-    "nvidia-ml-py",
-    "pydantic",
-    "ruptures",
-    "weasyprint",
+    *("gpureport", "numpy", "scipy", "pyopencl", "pocl-binary-distribution", "nvidia-ml-py"),
+    *("pydantic", "ruptures", "weasyprint"),
 )
 _CPU_INFO = Path("/proc/cpuinfo")
 

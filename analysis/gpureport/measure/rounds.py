@@ -224,8 +224,7 @@ class Rounds:
         self._backend.rest(max(0.0, min(_LONGEST_REST_S, share_s - kept * seconds)))
         begun = self._backend.now() - self._start
         trace = self._bench.trace(point, kept)
-        timed = [(begun + at, seconds) for at, seconds in trace if seconds > 0]  # 0: shorter than the timer's tick
-        point.samples_s, point.taken_at_s = [seconds for _, seconds in timed], [at for at, _ in timed]
+        point.samples = [(seconds, begun + at) for at, seconds in trace if seconds > 0]  # 0: below the timer's tick
         if kept < frames:
             point.skipped = f"only {kept} of {frames} frames were recorded, because the time budget was used up"
 
@@ -236,15 +235,15 @@ class Rounds:
         """
         self._take_rounds(points, rng)
         disturbed = self._discard_disturbed(points)
-        drifting = [point for point in points if drifts(np.array(point.samples_s), np.array(point.taken_at_s))]
+        drifting = [point for point in points if drifts(*np.array(point.samples).reshape(-1, 2).T)]
         for point in drifting:
-            point.drifted += len(point.samples_s)
-            point.samples_s, point.taken_at_s = [], []
+            point.drifted += len(point.samples)
+            point.samples = []
         again = [point for point in points if point in disturbed or point in drifting]
         self._allowed_s += _AGAIN * self._settings.budget_s if again else 0.0
         self._take_rounds(again, rng)
         for point in points:
-            if not (point.samples_s or point.skipped):
+            if not (point.samples or point.skipped):
                 point.skipped = "each dispatch was shorter than a tick of the device's timer"
 
     def _discard_disturbed(self, points: Sequence[Point]) -> list[Point]:
@@ -254,12 +253,12 @@ class Rounds:
         for point in points if found else ():
             kept = [
                 (seconds, at)
-                for seconds, at in zip(point.samples_s, point.taken_at_s, strict=True)
+                for seconds, at in point.samples
                 if not overlapping(self._start + at, self._start + at + seconds * point.dispatches, found)
             ]
-            if len(kept) < len(point.samples_s):
-                point.discarded += len(point.samples_s) - len(kept)
-                point.samples_s, point.taken_at_s = [seconds for seconds, _ in kept], [at for _, at in kept]
+            if len(kept) < len(point.samples):
+                point.discarded += len(point.samples) - len(kept)
+                point.samples = kept
                 changed.append(point)
         return changed
 
@@ -280,8 +279,7 @@ class Rounds:
         with self._charging(_UNEXPECTED_S + _UNEXPECTED * point.cost_s):
             seconds = self._try(point)
         if seconds > 0:
-            point.samples_s.append(seconds)
-            point.taken_at_s.append(taken_at)
+            point.samples.append((seconds, taken_at))
 
     def _try(self, point: Point) -> float:
         """Return seconds of one dispatch; 0 after a device error, which skips the point."""

@@ -107,7 +107,7 @@ def measure_sweep(
     without = (*((parameters, reason) for parameters, reason in reasons if reason), *sweep.absent)
     absent = [MeasuredPoint(point=workload.point(p, sweep), skipped=reason) for p, reason in without]
     reasons_of = (*(point.skipped for point in points), *(point.skipped for point in absent))
-    refused = all(point.skipped and not point.samples_s for point in points)
+    refused = all(point.skipped and not point.samples for point in points)
     return _blank(workload, sweep).model_copy(
         update={
             "points": (*(point.record() for point in points), *absent),

@@ -13,7 +13,9 @@ from gpureport.records.measurement import Reading
 _PERIOD_S = 0.2  # a reading of NVML takes 1.4 ms
 _PERIOD_CPU_S = 0.5  # a reading takes time from the cores that run the kernels
 _JOIN_S = 2.0
-_LEAVE_DEVICE_IDLE = frozenset({"now", "device", "build", "prepare", "compilation", "free", "rest"})
+_LEAVE_DEVICE_IDLE = frozenset(
+    {"now", "device", "compiles_at_launch", "build", "prepare", "compilation", "free", "rest"}
+)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from gpureport.measure.backends.protocol import (
     LaunchId,
     ProgramId,
 )
-from gpureport.measure.backends.runtimes import RuntimeDevice
+from gpureport.measure.backends.runtimes import POCL, RuntimeDevice
 from gpureport.records.measurement import Compilation
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Place, Transfer
@@ -48,7 +48,6 @@ warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # the log of eac
 _T = TypeVar("_T")
 _Array = NDArray[np.uint8]
 _BUILDERS = 8  # threads: more do not compile faster on 16 cores
-_POCL = "Portable Computing Language"
 _REPORTING = {"nvidia": "-cl-nv-verbose", "portable": "-w"}
 """Build options by a part of the platform's name: NVIDIA's compiler lists registers in its log. PoCL prints the number
 of warnings to standard error itself, unless there are none."""
@@ -171,7 +170,7 @@ class OpenCLBackend:
             devices = _devices()
         self._device = devices[candidate.position]
         self._peers = _peers(self._device, devices)
-        is_pocl = self._device.platform.name == _POCL
+        is_pocl = self._device.platform.name == POCL
         self._libraries = KernelLibraries() if is_pocl and device.is_cpu else None
         if is_pocl and candidate.runtime.of_wheel:
             provide_linker()
@@ -190,15 +189,16 @@ class OpenCLBackend:
     def device(self) -> PresentDevice:
         return self._present
 
+    @property
+    def compiles_at_launch(self) -> bool:
+        return self._present.is_cpu
+
     def now(self) -> float:
         return time.monotonic()
 
     def build_ahead(self, requests: Iterable[tuple[str, str]]) -> None:
-        """Start builds in threads: the driver's compiler runs without Python's global lock.
-
-        CPUs are skipped: their kernels are compiled at the first launch.
-        """
-        if self._present.is_cpu:
+        """Start builds in threads: the driver's compiler runs without Python's global lock."""
+        if self.compiles_at_launch:
             return
         builders = ThreadPoolExecutor(_BUILDERS)
         for key in dict.fromkeys(requests):
@@ -235,7 +235,7 @@ class OpenCLBackend:
         reported = _known(lambda: program.get_build_info(self._device, cl.program_build_info.LOG))  # type: ignore[no-untyped-call]
         log = tidy(str(reported or failure or ""), name)
         if failure is not None:
-            raise BuildError(f"{name} does not build on {self._present.name}: {first_error(log)}") from failure
+            raise BuildError(name, self._present.name, first_error(log)) from failure
         identity = ProgramId(next(self._ids))
         self._programs[identity] = _Program(program, options, log)
         return identity

@@ -22,7 +22,14 @@ _T = TypeVar("_T")
 
 
 class BuildError(DeviceError):
-    """A kernel did not build."""
+    """A kernel did not build: its file, the device, and the compiler's reason."""
+
+    def __init__(self, source: str, device: str, reason: str) -> None:
+        super().__init__(source, device, reason)
+        self.source, self.device, self.reason = source, device, reason
+
+    def __str__(self) -> str:
+        return f"{self.source} does not build on {self.device}: {self.reason}"
 
 
 class AllocationError(DeviceError):
@@ -39,6 +46,10 @@ class Backend(Protocol):
     @property
     def device(self) -> PresentDevice:
         """The open device."""
+
+    @property
+    def compiles_at_launch(self) -> bool:
+        """Whether the machine code of a kernel exists only after its first launch with a work-group size."""
 
     @property
     def launch_cost_s(self) -> float:

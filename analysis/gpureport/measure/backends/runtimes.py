@@ -20,6 +20,8 @@ from gpureport.spec.models import PresentDevice
 ANSWER_LIMIT_S = 30.0
 """Time limit for an answer of a runtime, seconds: loading a large driver and compiling take up to five."""
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+POCL = "Portable Computing Language"
+"""PoCL's name as a platform; its version is that of the driver."""
 _KINDS = ("gpu", "accelerator", "cpu")
 _SIMULATORS = ("oclgrind", "simulat", "emulat")
 """Parts of the names of simulated devices: Oclgrind, FPGA emulators."""
@@ -176,5 +178,5 @@ def preference(device: PresentDevice) -> tuple[float, ...]:
     kind = _KINDS.index(device.kind)
     if not device.is_cpu:
         return kind, -device.compute_units * (device.clock_hz or 1.0)
-    version = re.match(r"PoCL (\d+)\.(\d+)", device.runtime)
+    version = re.match(r"(\d+)\.(\d+)", device.driver) if POCL in device.platform else None
     return kind, *((-float(part) for part in version.groups()) if version else (0.0, 0.0)), -device.compute_units
