@@ -46,25 +46,12 @@ class Row:
 
 
 _BOARD = {"width": 65_536, "height": 65_536}
-_GENERATIONS = "several generations per pass"
+_CELLS = {"gpu": 0.95, "cpu": 0.85}
+_SEVERAL = "several generations per pass"
 
 ROWS = (
-    Row(
-        "Game of Life, one byte per cell",
-        "game_of_life/bytes_strips",
-        "grid_size",
-        2,
-        _BOARD,
-        shares={"gpu": 0.95, "cpu": 0.85},
-    ),
-    Row(
-        "Game of Life, one bit per cell",
-        "game_of_life/packed_strips",
-        "grid_size",
-        0.25,
-        _BOARD,
-        shares={"gpu": 0.95, "cpu": 0.85},
-    ),
+    Row("Game of Life, one byte per cell", "game_of_life/bytes_strips", "grid_size", 2, _BOARD, shares=_CELLS),
+    Row("Game of Life, one bit per cell", "game_of_life/packed_strips", "grid_size", 0.25, _BOARD, shares=_CELLS),
     *(
         Row(
             f"Game of Life, one bit per cell, {n} generations per pass",
@@ -73,7 +60,7 @@ ROWS = (
             0.25,
             _BOARD,
             shares={"gpu": 1 / 0.7},
-            best_of=_GENERATIONS,
+            best_of=_SEVERAL,
         )
         for n in (2, 4, 8)
     ),
@@ -99,22 +86,11 @@ ROWS = (
     ),
     Row("read from the last cache", "memory/read", "working_set", 1, part=(-1, 1 / 3), published={_H200: 9.6e12}),
     Row("read from the first cache", "memory/read_private", "every_unit", 1, part=(0, 3 / 4), published={_H200: 33e12}),
-    Row(
-        "multiply-add, two operations",
-        "instructions/rate",
-        "operation",
-        2,
-        case="fp32",
-        published={_H200: 65.4e12},
-        unit="op/s",
-    ),
-    Row(
-        "integer multiply-add, two operations",
-        "instructions/rate",
-        "operation",
-        2,
-        case="int32_mul",
-        published={_H200: 33.1e12},
-        unit="op/s",
+    *(
+        Row(label, "instructions/rate", "operation", 2, case=case, published={_H200: rate}, unit="op/s")
+        for label, case, rate in (
+            ("multiply-add, two operations", "fp32", 65.4e12),
+            ("integer multiply-add, two operations", "int32_mul", 33.1e12),
+        )
     ),
 )

@@ -65,7 +65,8 @@ def run(plan: Plan, measurer: Measurer, save: Save, progress: Progress, earlier:
     state = _Run(plan, measurer)
     if earlier is not None:
         state.take_over(earlier)
-    state.build_ahead()
+    pending = ((part.workload, part.sweeps) for part in state.unfinished)
+    measurer.build_ahead(key for each in pending for key in programs(*each, features(measurer.device)))
     with state.stage("predict"):
         for part in state.unfinished:
             part.specify()
@@ -148,12 +149,6 @@ class _Run:
     def _spend(self, stage: str, part: WorkloadRun | None, seconds: float) -> None:
         key = stage, part.name if part else ""
         self.timings[key] = self.timings.get(key, 0.0) + seconds
-
-    def build_ahead(self) -> None:
-        """Begin to build the kernels of workloads while they are predicted."""
-        self.measurer.build_ahead(
-            key for part in self.unfinished for key in programs(part.workload, part.sweeps, self._features)
-        )
 
     def carry_out(self, save: Save, progress: Progress) -> None:
         """Measure each workload and evaluate its measurements: on a GPU, while the next workload is measured."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from gpureport.measure.measurer import Measured
 from gpureport.records.keys import Record
@@ -9,6 +10,8 @@ from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.report import Report, RunSettings
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import shortened
+
+_R = TypeVar("_R", bound=Record)
 
 
 def with_ended(report: Report, name: str, measured: Measured) -> Report:
@@ -19,7 +22,7 @@ def with_ended(report: Report, name: str, measured: Measured) -> Report:
         return report
     read = Conditions(workload=name, readings=measured.aftermath.readings)
     info = report.workloads[name]
-    restarted = both(info.restarted, measured.restarted)
+    restarted = "; ".join(filter(None, (info.restarted, measured.restarted)))
     return report.model_copy(
         update={
             "measurements": (*report.measurements, *ended),
@@ -28,11 +31,6 @@ def with_ended(report: Report, name: str, measured: Measured) -> Report:
             "workloads": {**report.workloads, name: info.model_copy(update={"restarted": restarted})},
         }
     )
-
-
-def both(first: str, second: str) -> str:
-    """Join two remarks, either of which may be empty."""
-    return "; ".join(filter(None, (first, second)))
 
 
 def end_s(conditions: Iterable[Conditions], measurements: Iterable[Measurement]) -> float:
@@ -44,17 +42,15 @@ def end_s(conditions: Iterable[Conditions], measurements: Iterable[Measurement])
 
 def later(measured: Measured, by_s: float) -> Measured:
     """Return measurements and readings *by_s* seconds later in the run."""
-
-    def shifted(at_s: float | None) -> float | None:
-        return None if at_s is None else at_s + by_s
-
     after = measured.aftermath
-    readings = tuple(
-        each.model_copy(update={"at_s": each.at_s + by_s, "occupied_total_s": shifted(each.occupied_total_s)})
-        for each in after.readings
-    )
-    measurements = (each.model_copy(update={"began_s": shifted(each.began_s)}) for each in measured.measurements)
-    return replace(measured, measurements=tuple(measurements), aftermath=replace(after, readings=readings))
+    readings = tuple(_later(each, by_s, "at_s", "occupied_total_s") for each in after.readings)
+    measurements = tuple(_later(each, by_s, "began_s") for each in measured.measurements)
+    return replace(measured, measurements=measurements, aftermath=replace(after, readings=readings))
+
+
+def _later(record: _R, by_s: float, *fields: str) -> _R:
+    known = {name: at_s for name in fields if (at_s := getattr(record, name)) is not None}
+    return record.model_copy(update={name: at_s + by_s for name, at_s in known.items()})
 
 
 def changes(

@@ -17,7 +17,6 @@ from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
-from gpureport.run.resuming import both
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Features, Sweep, Workload
 
@@ -119,7 +118,7 @@ class WorkloadRun:
         measurements = (*self.ended, *measured.measurements)
         self.measurements = tuple(sorted(measurements, key=lambda each: order.index(each.key.sweep)))
         self.ended = ()
-        self.restarted = both(self.restarted, measured.restarted)
+        self.restarted = "; ".join(filter(None, (self.restarted, measured.restarted)))
         reasons = {each.skipped for each in self.measurements}
         if None not in reasons:
             missing = self.workload.missing(features)

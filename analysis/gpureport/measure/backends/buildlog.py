@@ -12,9 +12,11 @@ MAX_LOG_CHARACTERS = 8000
 """Longest log in a report."""
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
-_STACK = re.compile(r"(\d+) bytes stack frame")
-_SPILLED = re.compile(r"(\d+) bytes spill stores")
-_REGISTERS = re.compile(r"Used (\d+) registers")
+_COUNTS = {
+    "registers": re.compile(r"Used (\d+) registers"),
+    "private_bytes": re.compile(r"(\d+) bytes stack frame"),
+    "spill_bytes": re.compile(r"(\d+) bytes spill stores"),
+}
 _SHARED = re.compile(r"(\d+)(?:\+(\d+))? bytes smem")
 _TEMPORARY = re.compile(r"(?<![^\s'\"])[^\s'\"]*tempfile_\w+\.cl")
 _FOLDER = re.compile(r"(?<![\w.])/(?:[^\s:'\"/]+/)+")
@@ -33,19 +35,13 @@ def usage(log: str) -> dict[str, Usage]:
 
 def _ptxas(text: str) -> Usage:
     # The log lists the functions that a kernel calls before the kernel itself: the last count is the kernel's.
+    found = {name: pattern.findall(text) for name, pattern in _COUNTS.items()}
     shared = _SHARED.search(text)
     return Usage(
         reported_by="ptxas",
-        registers=_last(_REGISTERS, text),
-        local_memory_bytes=sum(int(part) for part in shared.groups(default="0")) if shared else 0,
-        private_bytes=_last(_STACK, text),
-        spill_bytes=_last(_SPILLED, text),
+        local_memory_bytes=sum(map(int, shared.groups(default="0"))) if shared else 0,
+        **{name: int(counts[-1]) if counts else None for name, counts in found.items()},
     )
-
-
-def _last(pattern: re.Pattern[str], text: str) -> int | None:
-    counts = pattern.findall(text)
-    return int(counts[-1]) if counts else None
 
 
 def compilation(
