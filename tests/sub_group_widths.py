@@ -21,10 +21,11 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import features
 from gpureport.measure.presence import find_devices
-from gpureport.workloads.bit_transpose import ballot, shuffle
 from gpureport.workloads.bit_transpose.family import Transpose
+from gpureport.workloads.bit_transpose.variants import WORKLOADS
+from gpureport.workloads.sub_group import Exchanging
 
-VARIANTS: dict[str, Transpose] = {w.variant: w for w in (*shuffle.WORKLOADS, *ballot.WORKLOADS)}
+VARIANTS: dict[str, Transpose] = {w.variant: w for w in WORKLOADS if isinstance(w, Exchanging)}
 OWN = 0
 """The compiler chooses the lanes."""
 CASES = (

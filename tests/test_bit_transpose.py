@@ -10,13 +10,19 @@ from hypothesis import strategies as st
 
 from gpureport.predict import limits_of
 from gpureport.workloads import sub_group
-from gpureport.workloads.bit_transpose import ballot, local, registers, shuffle
 from gpureport.workloads.bit_transpose.family import ROWS, Transpose, transposed
-from gpureport.workloads.bit_transpose.local import Columns, PaddedColumns, bank_conflicts
+from gpureport.workloads.bit_transpose.variants import (
+    WORKLOADS,
+    Ballot,
+    Columns,
+    PaddedColumns,
+    Shuffle,
+    bank_conflicts,
+)
 from gpureport.workloads.model import Features
 from tests.toy import TOY
 
-VARIANTS: tuple[Transpose, ...] = (*local.WORKLOADS, *shuffle.WORKLOADS, *ballot.WORKLOADS, *registers.WORKLOADS)
+VARIANTS: tuple[Transpose, ...] = WORKLOADS
 NONE = Features(frozenset(), "x", "gpu", 1)
 
 
@@ -82,7 +88,7 @@ def test_columns_conflict_unless_padded(x: int, y: int) -> None:
 
 def test_back_ends_are_found_by_extension() -> None:
     """Each vendor has its own; a missing one is reported in a sentence."""
-    shuffled, voted = shuffle.Shuffle(), ballot.Ballot()
+    shuffled, voted = Shuffle(), Ballot()
     assert "no sub-group shuffle (cl_khr_subgroup_shuffle or cl_intel_subgroups;" in (shuffled.missing(NONE) or "")
     assert "no sub-group ballot (cl_khr_subgroup_ballot;" in (voted.missing(_with("cl_intel_subgroups")) or "")
     for vendor in ("nv", "amd"):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from gpureport.workloads import sub_group
 from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation, Words, fma
-from gpureport.workloads.instructions.latency import InstructionLatency, SubGroupLatency
-from gpureport.workloads.instructions.rate import Rate, SubGroupRate
+from gpureport.workloads.instructions.chains import InstructionLatency, Rate, SubGroupLatency, SubGroupRate
 from gpureport.workloads.model import Features, Limits, Workload
 from tests.toy import MIB, TOY
 

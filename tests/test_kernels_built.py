@@ -12,13 +12,14 @@ import pytest
 
 from gpureport import machine_code
 from gpureport.data import data_dir
-from gpureport.workloads.bit_transpose import ballot, shuffle
 from gpureport.workloads.bit_transpose.family import Transpose
-from gpureport.workloads.instructions.rate import PrecisionRate
-from gpureport.workloads.matrix.rate import MatrixRate
+from gpureport.workloads.bit_transpose.variants import WORKLOADS, Ballot, Hybrid, Shuffle, Vector
+from gpureport.workloads.instructions.chains import PrecisionRate
+from gpureport.workloads.matrix import MatrixRate
 from gpureport.workloads.model import Features, Parameters, Workload
+from gpureport.workloads.sub_group import Exchanging
 
-VARIANTS: tuple[Transpose, ...] = (*shuffle.WORKLOADS, *ballot.WORKLOADS)
+VARIANTS: tuple[Transpose, ...] = tuple(w for w in WORKLOADS if isinstance(w, Exchanging))
 LANES = {"gfx906": 64, "gfx1100": 32}
 generations = pytest.mark.parametrize("generation", [pytest.param("gfx906", marks=pytest.mark.slow), "gfx1100"])
 AMD = Features(
@@ -123,7 +124,7 @@ def test_what_is_built_keeps_rows_in_registers(workload: Transpose, generation: 
 @generations
 @pytest.mark.parametrize(
     ("workload", "distances"),
-    [(shuffle.Shuffle(), {1, 2, 4, 8, 16}), (shuffle.Vector(), {1, 2, 4}), (shuffle.Hybrid(), {1, 2, 4})],
+    [(Shuffle(), {1, 2, 4, 8, 16}), (Vector(), {1, 2, 4}), (Hybrid(), {1, 2, 4})],
     ids=lambda value: getattr(value, "variant", ""),
 )
 def test_every_distance_is_an_instruction_of_its_own(
@@ -138,7 +139,7 @@ def test_every_distance_is_an_instruction_of_its_own(
 @generations
 def test_a_ballot_is_a_comparison_of_all_lanes(generation: str, tmp_path: Path) -> None:
     """It sets one bit per lane in scalar registers, two for 64 lanes."""
-    workload = ballot.Ballot()
+    workload = Ballot()
     code = built(workload, workload.verification()[0], generation, tmp_path, ["-S"]).decode()
     into = r"s\[\d+:\d+\]|vcc" if LANES[generation] == 64 else r"s\d+|vcc_lo"
     assert len(re.findall(rf"v_cmp_ne_u32_e(?:32|64) (?:{into}), 0, v\d+", code)) >= 32

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpureport.workloads.particles.family import BOUNCING, STEP_S, advanced, drawn
+from gpureport.workloads.particles import BOUNCING, STEP_S, advanced, drawn
 
 
 def test_a_particle_bounces() -> None:

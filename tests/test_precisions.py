@@ -17,11 +17,8 @@ from gpureport.results.opening import predicted_report
 from gpureport.spec.database import Database
 from gpureport.workloads import select
 from gpureport.workloads.instructions.cases import PRECISIONS, Operation
-from gpureport.workloads.instructions.latency import PrecisionLatency
-from gpureport.workloads.instructions.rate import PrecisionRate
-from gpureport.workloads.matrix.formats import FORMATS, MOST, Format
-from gpureport.workloads.matrix.rate import MatrixRate
-from gpureport.workloads.matrix.units import UNITS, Unit
+from gpureport.workloads.instructions.chains import PrecisionLatency, PrecisionRate
+from gpureport.workloads.matrix import FORMATS, MOST, UNITS, Format, MatrixRate, Unit
 from gpureport.workloads.model import Features
 from tests.toy import TOY, toy
 
@@ -171,7 +168,7 @@ def test_an_operation_without_its_extension_is_left_out_with_the_reason() -> Non
     assert lacking("cl_khr_fp64", "cl_nv_device_attribute_query") == set()
 
 
-CASES = [(unit, form) for unit in UNITS for form in FORMATS if unit.has(form)]
+CASES = [(unit, form) for unit in UNITS for form in FORMATS if form.name in unit.formats]
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)

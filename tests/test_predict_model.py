@@ -15,8 +15,7 @@ from gpureport.predict.residency import ServingLevel, fraction_beyond, staircase
 from gpureport.spec.models import Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Demand, Stream
-from gpureport.workloads.particles.arrays import Arrays
-from gpureport.workloads.particles.structs import Structs
+from gpureport.workloads.particles import Arrays, Structs
 from tests.builders import altered
 from tests.toy import KIB, L1, L2, MIB, STEP, TOY, of_groups, toy
 

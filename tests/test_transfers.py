@@ -18,7 +18,7 @@ from gpureport.spec.database import load_database
 from gpureport.spec.models import Link, PresentDevice
 from gpureport.workloads import select
 from gpureport.workloads.model import Buffer, HostTraffic, Limits, Transfer
-from gpureport.workloads.transfer.copies import Memory
+from gpureport.workloads.transfer import Memory
 from tests.fake_backend import PRESENT
 from tests.make_report import make_report
 from tests.toy import TOY

@@ -32,7 +32,7 @@ from gpureport.run.pipeline import run as run_plan
 from gpureport.spec.database import load_database
 from gpureport.spec.models import DeviceMatch, Link, PresentDevice
 from gpureport.workloads.model import Buffer, HostTraffic, Transfer
-from gpureport.workloads.transfer.copies import Devices
+from gpureport.workloads.transfer import Devices
 from tests.fake_backend import PRESENT, FakeBackend, Steps
 from tests.fake_run import Copy, plan
 from tests.present import LocalMeasurer, stand_in, working

@@ -19,8 +19,7 @@ from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.instructions.cases import listed_class
-from gpureport.workloads.matrix.formats import FORMATS
-from gpureport.workloads.matrix.units import UNITS
+from gpureport.workloads.matrix import FORMATS, UNITS
 
 VARIATION = 1.05
 """Largest factor by which a figure may lie outside the range of other devices of the model and still count as in it:

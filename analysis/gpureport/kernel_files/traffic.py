@@ -10,7 +10,7 @@ from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.atomics.family import waiting_cycles
+from gpureport.workloads.atomics import waiting_cycles
 from gpureport.workloads.model import Parameters, Stream
 from gpureport.workloads.tiling import Tiling
 

@@ -212,7 +212,7 @@ class KernelFileWorkload(Workload):
         if dimensions == 1:
             return tuple((size,) for size in grid.work_groups(device, limits))
         if dimensions == 2:
-            return grid.shapes(limits, device.kind)
+            return grid.shapes(device, limits)
         return tuple(shape for shape in _SHAPES_3D if prod(shape) <= limits.max_work_group)
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
@@ -261,7 +261,7 @@ class KernelFileWorkload(Workload):
             return written or (None,)
         if ends := range_of(written):
             return grid.sizes(*ends, grid.multiple(self._multiple()))
-        far = _FAR // 2 if limits.quick or device.is_cpu else _FAR
+        far = _FAR // 2 if grid.is_short(device, limits) else _FAR
         most = min(far * grid.last_cache_bytes(device), limits.max_bytes)
         return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
 
@@ -316,18 +316,28 @@ class KernelFileWorkload(Workload):
         return f"{swept} = {parameters[swept]}" if swept else "the given size"
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """The working set is the size of all buffers."""
-        nbytes, shape = sum(self.formulas.nbytes(parameters).values()), self.formulas.local_size(parameters)
-        of_groups = sweep.axis.quantity == "work_group"
-        x = None if not of_groups else float(shape[0]) if len(shape) == 1 else float(sweep.points.index(parameters))
-        return grid.key(
-            parameters,
-            " x ".join(map(str, shape)) if of_groups else self._size_label(parameters),
-            work=self.formulas.work(parameters) / len(self.formulas.steps),
-            items=prod(self.formulas.global_size(parameters)),
-            nbytes=nbytes,
-            x=x,
-        )
+        """The size of one-dimensional work-groups is x; other shapes are in the order of the sweep."""
+        key, shape = super().point(parameters, sweep), self.formulas.local_size(parameters)
+        by_size = sweep.axis.quantity == "work_group" and len(shape) == 1
+        return key.model_copy(update={"x": float(shape[0])}) if by_size else key
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        """The size, or the work-group."""
+        if sweep.axis.quantity == "work_group":
+            return " x ".join(map(str, self.formulas.local_size(parameters)))
+        return self._size_label(parameters)
+
+    def work(self, parameters: Parameters) -> float:
+        """The units of work of one dispatch, the mean over a sequence."""
+        return self.formulas.work(parameters) / len(self.formulas.steps)
+
+    def work_items(self, parameters: Parameters) -> int:
+        """In whole work-groups."""
+        return prod(self.formulas.global_size(parameters))
+
+    def nbytes(self, parameters: Parameters) -> int:
+        """The size of all buffers."""
+        return sum(self.formulas.nbytes(parameters).values())
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """The declared accesses and operations; of a sequence, those of each kernel."""

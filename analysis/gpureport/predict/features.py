@@ -11,7 +11,7 @@ from gpureport.records.keys import Axis
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device
-from gpureport.workloads.memory.conflicts import APART
+from gpureport.workloads.memory.latency import APART
 
 
 def with_level_names(

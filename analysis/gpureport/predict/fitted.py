@@ -72,9 +72,9 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "predict.transfers.OVERHEAD_BYTES": (),
     "predict.transfers.PAYLOAD_BYTES": _TRANSFERS,
     "predict.transfers.REACHED": _TRANSFERS,
-    "workloads.atomics.family._HANDED_OVER": _POCL,
-    "workloads.atomics.family._LOCKED_ADD_CYCLES": (),
-    "workloads.bit_transpose.ballot._JOINED": (),
+    "workloads.atomics._HANDED_OVER": _POCL,
+    "workloads.atomics._LOCKED_ADD_CYCLES": (),
+    "workloads.bit_transpose.variants._JOINED": (),
     "workloads.bit_transpose.family._FEWEST_TILES": (),
     "workloads.bit_transpose.family._MOST_TILES": (),
     "workloads.bit_transpose.family._ROLLED_CHAIN": _H200,
@@ -88,12 +88,12 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "workloads.game_of_life.interleaved._OPERATIONS": (),
     "workloads.game_of_life.interleaved._OTHERS": (),
     "workloads.game_of_life.interleaved._PER_ROW": (),
-    "workloads.matrix.rate._SECONDS": (),
+    "workloads.matrix._SECONDS": (),
     "workloads.memory.translation._LAST_REACH_BYTES": (),
     "workloads.residency._USUAL_CYCLES": (),
     "workloads.residency._WAIT_S": (),
     "workloads.game_of_life.strips._SCALARS": (),
-    "workloads.particles.family._MOST": (),
+    "workloads.particles._MOST": (),
 }
 """Entries of the devices whose measurements determined a constant, by the constant's dotted name.
 

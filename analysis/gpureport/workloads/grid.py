@@ -7,44 +7,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.keys import Axis, PointKey
-from gpureport.spec.models import Device, Kind
+from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads.model import Limits, Parameters, Sweep
 
 _WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
-WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
+_WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
 """A few two-dimensional shapes (x, y): rows, squares, columns."""
 WORKING_SET = Axis(quantity="working_set", label="working set")
 FINE = 8
 """Sizes per factor of two; see also :attr:`~.model.Sweep.coarse`."""
 
 
+def is_short(device: Device, limits: Limits) -> bool:
+    """Return whether a sweep has few points and sizes: in a quick run, and on a CPU.
+
+    A CPU is slower, has large caches, and its compiler builds the kernel for every work-group shape.
+    """
+    return limits.quick or device.is_cpu
+
+
 def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:
     """Return :data:`FINE` sizes per factor of two from *low* to *high*, rounded by *to*, ascending, without repeats."""
     first, last = ceil(log2(low) * FINE - 1e-9), floor(log2(high) * FINE + 1e-9)
     return rounded(np.exp2(np.arange(first, last + 1) / FINE), to)
-
-
-def coarse(limits: Limits) -> int:
-    """Return :attr:`.Sweep.coarse` for :func:`sizes`: one or two sizes per factor of two are always measured."""
-    return FINE if limits.quick else FINE // 2
-
-
-def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
-    """Return the one-dimensional work-group sizes of a sweep; half of them on a CPU or for a quick run."""
-    tried = _WORK_GROUPS_1D[1::2] if limits.quick or device.is_cpu else _WORK_GROUPS_1D
-    return tuple(local for local in tried if local <= limits.max_work_group)
-
-
-def shapes(limits: Limits, kind: Kind, *, least: int = 32) -> tuple[tuple[int, int], ...]:
-    """Return the two-dimensional work-group shapes (x, y) of a sweep.
-
-    All pairs of powers of two with at least *least* work-items. A few rows, squares and columns for a quick run and on
-    a CPU, whose compiler builds the kernel for every shape.
-    """
-    few = limits.quick or kind == "cpu"
-    tried = WORK_GROUPS_2D if few else tuple((2**i, 2**j) for i in range(11) for j in range(11))
-    return tuple((x, y) for x, y in tried if least <= x * y <= limits.max_work_group)
 
 
 def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], int]) -> tuple[int, ...]:
@@ -55,6 +41,27 @@ def rounded(sizes: Sequence[float] | NDArray[np.float64], to: Callable[[float], 
 def multiple(of: int) -> Callable[[float], int]:
     """Return a function that rounds to the nearest positive multiple of *of*."""
     return lambda size: max(1, round(size / of)) * of
+
+
+def coarse(limits: Limits) -> int:
+    """Return :attr:`.Sweep.coarse` for :func:`sizes`: one or two sizes per factor of two are always measured."""
+    return FINE if limits.quick else FINE // 2
+
+
+def work_groups(device: Device, limits: Limits) -> tuple[int, ...]:
+    """Return the one-dimensional work-group sizes of a sweep; half of them where it :func:`is_short`."""
+    tried = _WORK_GROUPS_1D[1::2] if is_short(device, limits) else _WORK_GROUPS_1D
+    return tuple(local for local in tried if local <= limits.max_work_group)
+
+
+def shapes(device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
+    """Return the two-dimensional work-group shapes (x, y) of a sweep.
+
+    All pairs of powers of two with at least 32 work-items; a few rows, squares and columns where it :func:`is_short`.
+    """
+    every = tuple((2**i, 2**j) for i in range(11) for j in range(11))
+    tried = _WORK_GROUPS_2D if is_short(device, limits) else every
+    return tuple((x, y) for x, y in tried if 32 <= x * y <= limits.max_work_group)
 
 
 def part_of_units(points: Iterable[Mapping[str, int]], compute_units: int) -> int | None:
@@ -76,19 +83,19 @@ def last_sector_bytes(device: Device) -> int:
     return device.caches[-1].sector_bytes if device.caches else device.memory.access_bytes
 
 
+def first_line_bytes(device: Device) -> int:
+    """Return the length of a line of the first cache; without caches, that of an access to memory."""
+    return device.caches[0].line_bytes if device.caches else device.memory.access_bytes
+
+
 def bank_conflicts(stride: int, device: Device) -> int:
     """Return how many work-items of a wave access the same bank of local memory with a *stride* in words."""
     return min(gcd(stride, device.architecture.local_memory_banks), device.architecture.wave_size)
 
 
-def key(
-    parameters: Parameters, label: str, *, work: float, items: int, nbytes: float, x: float | None = None
-) -> PointKey:
-    """Return the key of a point; *x* is the working set of *nbytes* unless it is given."""
-    x = nbytes if x is None else x
-    return PointKey(
-        label=label, parameters=dict(parameters), work=work, work_items=items, working_set_bytes=nbytes, x=x
-    )
+def by_case(name: str, label: str, points: Iterable[Parameters], title: str = "") -> Sweep:
+    """Return a sweep over separate cases; *label* says what differs between them."""
+    return Sweep(name, Axis(quantity="case", label=label), tuple(points), title or label)
 
 
 def by_group_size(points: Iterable[Parameters], where: str) -> Sweep:
@@ -97,29 +104,27 @@ def by_group_size(points: Iterable[Parameters], where: str) -> Sweep:
     return Sweep("work_group", axis, tuple(points), f"work-group size at {where}")
 
 
-def by_working_set(points: Iterable[Parameters], limits: Limits) -> Sweep:
-    """Return a sweep of the working set over :func:`sizes`."""
-    return Sweep("working_set", WORKING_SET, tuple(points), WORKING_SET.label, coarse=coarse(limits))
+def by_working_set(
+    points: Iterable[Parameters],
+    limits: Limits,
+    name: str = "working_set",
+    label: str = WORKING_SET.label,
+    title: str = "",
+) -> Sweep:
+    """Return a sweep of the working set over :func:`sizes`; *label* says whose."""
+    return Sweep(name, Axis(quantity="working_set", label=label), tuple(points), title or label, coarse(limits))
 
 
 def residing(key: PointKey, sweep: Sweep) -> PointKey:
     """Return a point of a stream with the label and the x value of its *sweep*.
 
-    Over work-groups x is their size. Over work-items x is the number of resident work-items, the parameter
-    ``resident``: all points transfer the same data, and additional local memory limits the number of resident
-    work-groups.
+    Over work-items x is the number of resident work-items, the parameter ``resident``: all points transfer the same
+    data, and additional local memory limits the number of resident work-groups.
     """
-    resident, local = key.parameters.get("resident"), key.parameters["local"]
-    if sweep.axis.quantity == "work_group":
-        return key.model_copy(update={"label": str(local), "x": float(local)})
+    resident = key.parameters.get("resident")
     if sweep.axis.quantity != "work_items" or resident is None:
         return key
     return key.model_copy(update={"label": format_count(resident), "work_items": resident, "x": float(resident)})
-
-
-def macros(parameters: Parameters, *names: str, unused: int = 1) -> str:
-    """Return build options that define parameters; those that a point does not have are *unused*."""
-    return " ".join(f"-D{name.upper()}={parameters.get(name, unused)}" for name in names)
 
 
 def random_words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint32]:

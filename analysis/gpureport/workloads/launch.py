@@ -1,11 +1,12 @@
 """Launch cost of empty kernels, isolated and back-to-back, and the rate at which work-groups start."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads import grid
@@ -18,27 +19,20 @@ class _Empty(Workload):
     family = "launch"
     source = "launch.cl"
     metric = Metric(kind="rate", unit="groups", label="work-group launch rate")
+    verification_dispatches = 5
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        items = parameters["groups"] * parameters["local"]
-        return grid.key(
-            parameters,
-            self.label(parameters),
-            work=self.work(parameters),
-            items=items,
-            nbytes=4,
-            x=sweep.points.index(parameters) if sweep.axis.quantity == "case" else items,
-        )
-
-    def label(self, parameters: Parameters) -> str:
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return f"{format_count(parameters['groups'])} group{'s' if parameters['groups'] > 1 else ''}"
 
     def work(self, parameters: Parameters) -> float:
         return parameters["groups"]
 
+    def nbytes(self, parameters: Parameters) -> int:
+        return 4
+
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One comparison per work-item."""
-        items = parameters["groups"] * parameters["local"]
+        items = self.work_items(parameters)
         return Demand(
             items,
             (parameters["local"],),
@@ -48,24 +42,21 @@ class _Empty(Workload):
             branches=device.is_cpu,
         )
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: ARG002 - no random data
-        return self._job(parameters, np.uint32(0xFFFFFFFF))  # no work-item
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        return self._job(parameters, 0xFFFFFFFF)  # no work-item
 
-    def _job(self, parameters: Parameters, marked: np.uint32) -> Job:
-        buffers = {"marks": Buffer(4, np.zeros(1, dtype=np.uint32))}
-        local = parameters["local"]
-        return Job.of(buffers, "launch", (parameters["groups"] * local,), (local,), ("marks", marked))
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        return self._job(parameters, self.work_items(parameters) - 1)
 
-    verification_dispatches = 5
+    def _job(self, parameters: Parameters, marked: int) -> Job:
+        marks = {"marks": Buffer(4, np.zeros(1, dtype=np.uint32))}
+        arguments = ("marks", np.uint32(marked))
+        return Job.linear(marks, "launch", self.work_items(parameters), parameters["local"], arguments)
 
-    def verification(self) -> Sequence[Parameters]:
-        """One work-group and many, of odd sizes."""
-        return ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
+    verified = ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
+    """One work-group and many, of odd sizes."""
 
-    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: ARG002
-        return self._job(parameters, np.uint32(parameters["groups"] * parameters["local"] - 1))
-
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         return {"marks": np.array([dispatches], dtype=np.uint32)}
 
 
@@ -82,8 +73,7 @@ class Groups(_Empty):
         "the device starts work-groups, a limit for kernels with small work-groups."
     )
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
-        """One sweep over the number of work-groups."""
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         step, local = 2 if limits.quick else 1, min(64, limits.max_work_group)
         points = tuple({"groups": 2**power, "local": local} for power in range(0, 21, step))
         return (Sweep("groups", Axis(quantity="work_items", label="work-items"), points, "number of work-groups"),)
@@ -101,19 +91,13 @@ class GroupSize(_Empty):
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each combination of number and size of work-groups."""
-        few = limits.quick or device.is_cpu
-        points = tuple(
-            {"groups": 2**power, "local": local}
-            for power in ((10, 14) if few else (10, 15, 20))
-            for local in grid.work_groups(device, limits)
-        )
-        axis = Axis(quantity="case", label="number and size of work-groups")
-        return (Sweep("group_size", axis, points, "work-group size"),)
+        powers = (10, 14) if grid.is_short(device, limits) else (10, 15, 20)
+        tried = grid.work_groups(device, limits)
+        points = ({"groups": 2**power, "local": local} for power in powers for local in tried)
+        return (grid.by_case("group_size", "number and size of work-groups", points, "work-group size"),)
 
-    def label(self, parameters: Parameters) -> str:
-        """Return number and size of the work-groups."""
-        return f"{super().label(parameters)} of {parameters['local']}"
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return f"{super().label(parameters, sweep)} of {parameters['local']}"
 
 
 class Queued(_Empty):
@@ -132,17 +116,13 @@ class Queued(_Empty):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One work-group, one per compute unit, and many; isolated, then back-to-back."""
-        axis = Axis(quantity="case", label="number of work-groups")
-        local = min(64, limits.max_work_group)
+        local, label = min(64, limits.max_work_group), "number of work-groups"
         numbers = sorted({1, device.compute_units, 16 * device.compute_units})
-        points = tuple({"groups": groups, "local": local} for groups in numbers)
-        return (
-            Sweep("isolated", axis, points, "isolated dispatches", isolated=True),
-            Sweep("batched", axis, points, "back-to-back dispatches"),
-        )
+        points = [{"groups": groups, "local": local} for groups in numbers]
+        isolated = grid.by_case("isolated", label, points, "isolated dispatches")
+        return replace(isolated, isolated=True), grid.by_case("batched", label, points, "back-to-back dispatches")
 
-    def work(self, parameters: Parameters) -> float:  # noqa: ARG002
-        """Work is one dispatch."""
+    def work(self, parameters: Parameters) -> float:
         return 1
 
 

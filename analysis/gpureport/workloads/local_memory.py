@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, UnstoredResults
@@ -29,30 +29,27 @@ class Bandwidth(UnstoredResults):
     )
     source = "local_memory.cl"
     kernel = "bandwidth"
+    macros = ("width", "chains", "steps")
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
     microbenchmark = True
     calibrates = ("instruction_rates",)
     instruction_classes: ClassVar[Mapping[str, str]] = {"4 B, stride 1": "local"}
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each width and stride."""
-        points = tuple(
-            {"case": 1 + i, "width": width, "stride": stride, **_shape(device, limits, width, stride)}
-            for i, (width, stride) in enumerate(_CASES)
+        points = (
+            {"case": case, "width": width, "stride": stride, **_shape(device, limits, width, stride)}
+            for case, (width, stride) in enumerate(_CASES, 1)
         )
-        return (Sweep("access", Axis(quantity="case", label="width and stride"), points, "width and stride"),)
+        return (grid.by_case("access", "width and stride", points),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
-        """Work is bytes read."""
-        items = self.work_items(parameters)
-        return grid.key(
-            parameters,
-            f"{parameters['width']} B, stride {parameters['stride']}",
-            work=parameters["width"] * _accesses(parameters) * items,
-            items=items,
-            nbytes=_TABLE_BYTES,
-            x=parameters["case"],
-        )
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return f"{parameters['width']} B, stride {parameters['stride']}"
+
+    def work(self, parameters: Parameters) -> float:
+        return parameters["width"] * _accesses(parameters) * self.work_items(parameters)
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return _TABLE_BYTES
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Chains of accesses and of the operations that fold their words.
@@ -74,12 +71,7 @@ class Bandwidth(UnstoredResults):
             branches=True,
         )
 
-    def build_options(self, parameters: Parameters) -> str:
-        """Access width, chains per work-item, unrolled steps."""
-        return grid.macros(parameters, "width", "chains", "steps")
-
     def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
-        """A random table; results are the ends of the chains."""
         width = parameters["width"]
         table = {f"contents{width}": Buffer(_TABLE_BYTES, _table(rng, width))}
         return table, (parameters["stride"], parameters["rounds"])
@@ -92,8 +84,7 @@ class Bandwidth(UnstoredResults):
             {"case": 1, "width": width, "stride": stride, "local": local, **shape} for width, stride, local in cases
         )
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """Follow the chains."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         width, items = parameters["width"], np.arange(parameters["local"], dtype=np.uint32)
         table = job.buffers[f"contents{width}"].filled().astype(np.uint32).reshape(-1, width // 4)
         following = np.bitwise_xor.reduce(table, axis=1)

@@ -1,12 +1,9 @@
-"""The interface of a workload: its sweeps, its demand on a device, its dispatches and its expected results.
-
-A new workload is one module in this package and one ``.cl`` file in ``kernels_cl/``; nothing else changes.
-"""
+"""The interface of a workload: its sweeps, its demand on a device, its dispatches and its expected results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import ceil, prod
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,12 +12,12 @@ from numpy.typing import NDArray
 from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
+from gpureport.units import format_bytes
 
 Parameters = Mapping[str, int]
 """The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
 REPEATS = ("repeats", "passes", "rounds", "steps")
 """Parameters that count repetitions within a kernel."""
-
 
 Place = Literal["device", "mappable", "pinned", "pageable", "paired", "peer"]
 """Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); in memory of the
@@ -152,6 +149,13 @@ class Job:
     ) -> "Job":
         """Return the job that launches *kernel* once with each of the tuples of *arguments*."""
         return cls(buffers, tuple(Dispatch(kernel, global_size, local_size, each) for each in arguments))
+
+    @classmethod
+    def linear(
+        cls, buffers: Mapping[str, Buffer], kernel: str, items: int, local: int, *arguments: tuple[Argument, ...]
+    ) -> "Job":
+        """Return the same for one dimension: *items* work-items, rounded up to whole work-groups of *local*."""
+        return cls.of(buffers, kernel, (ceil(items / local) * local,), (local,), *arguments)
 
 
 @dataclass(frozen=True)
@@ -380,6 +384,8 @@ class Workload(ABC):
     source: str
     """File in ``kernels_cl/``, or the absolute path of a user's file."""
     metric: Metric
+    macros: ClassVar[tuple[str, ...]] = ()
+    """Parameters that the source file needs as macros; those that a point does not have are 1."""
     microbenchmark: ClassVar[bool] = False
     """Whether it measures a property of the device; microbenchmarks run first and are never calibrated themselves."""
     calibrates: ClassVar[tuple[Calibration, ...]] = ()
@@ -388,6 +394,8 @@ class Workload(ABC):
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: bool = False
     """Whether a quick run includes it."""
+    not_on_cpu: ClassVar[str] = ""
+    """Why CPUs do not run it, in a sentence; its sweeps are then empty. Empty: they run it."""
     needs_peer: ClassVar[bool] = False
     """Whether it needs a second device of its model. Runs without names of workloads omit it where there is none."""
     counter: ClassVar[tuple[str, int] | None] = None
@@ -404,18 +412,23 @@ class Workload(ABC):
 
     def missing(self, features: Features) -> str | None:
         """Return the reason why the variant cannot run on a device, in a sentence, or ``None``."""
+        if features.kind == "cpu" and self.not_on_cpu:
+            return self.not_on_cpu
         alone = self.needs_peer and not features.peers
         return "it needs a second GPU of the same model on the same platform" if alone else None
 
-    def unsupported(self, parameters: Parameters, features: Features) -> str | None:  # noqa: ARG002
+    def unsupported(self, parameters: Parameters, features: Features) -> str | None:
         """Return the reason why one point cannot run on a device, in a sentence, or ``None``."""
         return None
 
-    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002 - most variants need none
-        """Return the build options of a point, e.g. ``-DREPEATS=8``. Points with equal options share a build."""
-        return ""
+    def build_options(self, parameters: Parameters) -> str:
+        """Return the build options of a point, e.g. ``-DREPEATS=8``. Points with equal options share a build.
 
-    def options(self, features: Features) -> str:  # noqa: ARG002 - most variants need none
+        By default they define :attr:`macros`.
+        """
+        return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in self.macros)
+
+    def options(self, features: Features) -> str:
         """Return build options that depend on the device (e.g. the sub-group back end)."""
         return ""
 
@@ -423,9 +436,44 @@ class Workload(ABC):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Return the sweeps, sized for the device's caches, within *limits*."""
 
-    @abstractmethod
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Return the work, work-items, working set and x value of one point."""
+        """Return the work, work-items, working set and x value of one point.
+
+        *x* is the quantity of the axis. Of cases it is the parameter ``case``, or else the place in the sweep, and so
+        it is of work-groups whose size is not the parameter ``local``.
+        """
+        nbytes, items = self.nbytes(parameters), self.work_items(parameters)
+        place = sweep.points.index(parameters) if sweep.axis.quantity in ("case", "work_group") else 0
+        x = {
+            "case": parameters.get("case", place),
+            "work_group": parameters.get("local", place),
+            "work_items": items,
+        }.get(sweep.axis.quantity, nbytes)
+        return PointKey(
+            label=self.label(parameters, sweep),
+            parameters=dict(parameters),
+            work=self.work(parameters),
+            work_items=items,
+            working_set_bytes=nbytes,
+            x=x,
+        )
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        """Return the label of a point, which no other one in the *sweep* has: its working set, or its work-group."""
+        by_group = sweep.axis.quantity == "work_group"
+        return str(parameters["local"]) if by_group else format_bytes(self.nbytes(parameters))
+
+    def work(self, parameters: Parameters) -> float:
+        """Return the work of one dispatch, in the unit of :attr:`metric`: the working set."""
+        return self.nbytes(parameters)
+
+    def work_items(self, parameters: Parameters) -> int:
+        """Return the number of work-items of a dispatch."""
+        return parameters["groups"] * parameters["local"]
+
+    def nbytes(self, parameters: Parameters) -> int:
+        """Return the working set."""
+        return parameters["bytes"]
 
     @abstractmethod
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -439,11 +487,11 @@ class Workload(ABC):
         """Return the job of a point of :meth:`verification`; overridden where timed runs do not store results."""
         return self.job(parameters, rng)
 
-    @abstractmethod
     def verification(self) -> Sequence[Parameters]:
         """Return the points, of odd sizes, whose results are checked before anything is timed."""
+        return self.verified
 
-    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:  # noqa: ARG002
+    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
         """Return the points of :meth:`verification` whose results must be correct before *sweeps* are timed."""
         return self.verification()
 
@@ -451,14 +499,16 @@ class Workload(ABC):
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Compute with NumPy the contents of the named buffers after *dispatches* dispatches of *job*."""
 
-    def completed(self, code: MachineCode | None) -> "Workload":  # noqa: ARG002 - most demands are complete
+    def completed(self, code: MachineCode | None) -> "Workload":
         """Return the workload with what its compiled *code* adds to its demand, for calibrated predictions."""
         return self
 
-    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:  # noqa: ARG002
+    def changes(self, parameters: Parameters, device: Device) -> Iterable[tuple[str, Demand]]:
         """Return changes of the kernel, as the ends of "you could …", each with the demand that results."""
         return ()
 
+    verified: ClassVar[Sequence[Parameters]] = ()
+    """The points of :meth:`verification`, unless they are computed."""
     tolerance: float = 0.0
     """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""
     verification_dispatches: int = 1
@@ -486,12 +536,8 @@ class UnstoredResults(Workload):
         buffers, scalars = self.inputs(parameters, rng)
         folded = Buffer(4 * parameters.get("lanes", 1) * max(1, results))
         arguments: tuple[Argument, ...] = (*buffers, *map(np.uint32, (*scalars, results)), "folded")
-        items, local = (self.work_items(parameters),), (parameters["local"],)
-        return Job.of({**buffers, "folded": folded}, self.kernel, items, local, arguments)
-
-    def work_items(self, parameters: Parameters) -> int:
-        """Return the number of work-items of a dispatch."""
-        return parameters["groups"] * parameters["local"]
+        named = {**buffers, "folded": folded}
+        return Job.linear(named, self.kernel, self.work_items(parameters), parameters["local"], arguments)
 
     @abstractmethod
     def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:

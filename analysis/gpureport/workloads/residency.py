@@ -1,15 +1,15 @@
 """How many work-groups are resident at once, by work-group size and resources; the kernel counts them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Local, Parameters, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Local, Parameters, Sweep, Workload
 
 _MOST_ITEMS = 2560
 """No compute unit of the database keeps more work-items resident."""
@@ -34,13 +34,12 @@ class Residency(Workload):
         "Counted: work-items that finish."
     )
     source = "residency.cl"
+    macros = ("kept",)
     metric = Metric(kind="rate", unit="work-items", label="finished work-items")
     microbenchmark = True
+    not_on_cpu = "A processor's core runs one work-group at a time."
     counter = ("counts", 2)
-
-    def missing(self, features: Features) -> str | None:
-        """A processor has nothing to count."""
-        return "A processor's core runs one work-group at a time." if features.kind == "cpu" else None
+    verification_dispatches = 3
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Sizes of work-groups; then more local memory, and more registers. None on a CPU."""
@@ -51,8 +50,8 @@ class Residency(Workload):
         cases = [(size, _ONE_REGISTER, _FEWEST_BYTES) for size in sizes]
         cases += [(middle, _ONE_REGISTER, kib * 1024) for kib in (4, 12, 30)]
         cases += [(middle, registers, _FEWEST_BYTES) for registers in (64, 128)]
-        points = tuple(self._shape(device, *case) for case in cases)
-        return (Sweep("resources", Axis(quantity="case", label="work-group"), points, "work-groups and resources"),)
+        points = (self._shape(device, *case) for case in cases)
+        return (grid.by_case("resources", "work-group", points, "work-groups and resources"),)
 
     def _shape(self, device: Device, local: int, kept: int, used: int) -> dict[str, int]:
         """Twice as many work-groups as any compute unit keeps resident."""
@@ -61,18 +60,17 @@ class Residency(Workload):
         steps = round(_WAIT_S * device.clock_hz / cycles)
         return {"local": local, "kept": kept, "used": used, "groups": groups, "steps": steps}
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is work-items."""
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
         kept, used = parameters["kept"], parameters["used"]
         extra = f", {format_bytes(used)} local" if used > _FEWEST_BYTES else ""
         extra += f", {kept} values kept" if kept > _ONE_REGISTER else ""
-        items = parameters["groups"] * parameters["local"]
-        label, x = f"groups of {parameters['local']}{extra}", sweep.points.index(parameters)
-        return grid.key(parameters, label, work=items, items=items, nbytes=_data_bytes(parameters), x=x)
+        return f"groups of {parameters['local']}{extra}"
 
-    def build_options(self, parameters: Parameters) -> str:
-        """The number of values is a constant, so that they stay in registers."""
-        return grid.macros(parameters, "kept")
+    def work(self, parameters: Parameters) -> float:
+        return self.work_items(parameters)
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return 4 * (parameters["local"] + parameters["kept"])
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One wave of each work-group computes a chain; the others wait at a barrier."""
@@ -87,36 +85,25 @@ class Residency(Workload):
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random values; counts begin at zero."""
         counts = "counts{local}_{kept}_{used}".format_map(parameters)
         buffers = {
             counts: Buffer(12, np.zeros(3, dtype=np.uint32)),
-            "data": Buffer(_data_bytes(parameters), grid.random_words(rng, 4096)),
+            "data": Buffer(self.nbytes(parameters), grid.random_words(rng, 4096)),
             "result": Buffer(4),
         }
-        local, steps = parameters["local"], np.uint32(parameters["steps"])
-        items = parameters["groups"] * local
-        return Job.of(
-            buffers, "reside", (items,), (local,), (counts, "data", steps, Local(parameters["used"]), "result")
-        )
+        arguments = (counts, "data", np.uint32(parameters["steps"]), Local(parameters["used"]), "result")
+        return Job.linear(buffers, "reside", self.work_items(parameters), parameters["local"], arguments)
 
-    verification_dispatches = 3
-
-    def verification(self) -> Sequence[Parameters]:
-        """Odd numbers of groups and work-items."""
-        return (
-            {"local": 33, "kept": 1, "used": 4, "groups": 7, "steps": 19},
-            {"local": 8, "kept": 5, "used": 1024, "groups": 13, "steps": 3},
-        )
+    verified = (
+        {"local": 33, "kept": 1, "used": 4, "groups": 7, "steps": 19},
+        {"local": 8, "kept": 5, "used": 1024, "groups": 13, "steps": 3},
+    )
+    """Odd numbers of groups and work-items."""
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """No group is resident after the end, and all have run."""
         name = next(name for name in job.buffers if name.startswith("counts"))
         return {name: np.array([0, parameters["groups"] * dispatches], dtype=np.uint32)}
-
-
-def _data_bytes(parameters: Parameters) -> int:
-    return 4 * (parameters["local"] + parameters["kept"])
 
 
 WORKLOADS = (Residency(),)

@@ -79,5 +79,4 @@ class Exchanging(Workload):
         return None
 
     def options(self, features: Features) -> str:
-        """The back end of the exchanges."""
         return options(features, self.required[-1])

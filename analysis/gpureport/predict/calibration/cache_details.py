@@ -6,7 +6,7 @@ from math import sqrt
 
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.spec.models import Device
-from gpureport.workloads.memory.conflicts import APART
+from gpureport.workloads.memory.latency import APART
 
 _CLEAR = 1.3
 """Least factor between the latencies of two levels that can be told apart."""

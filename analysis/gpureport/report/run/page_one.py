@@ -21,8 +21,7 @@ from gpureport.report.run.work import amount_of_work
 from gpureport.report.sentences import paragraphs, text
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, format_interval, format_pair, interval_parts
-from gpureport.workloads.matrix.formats import FORMATS
-from gpureport.workloads.matrix.units import UNITS
+from gpureport.workloads.matrix import FORMATS, UNITS
 
 _OWN = 2  # the most kernels of the user with sentences
 _FEWEST_RANKED = 3  # other devices

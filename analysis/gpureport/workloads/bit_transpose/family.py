@@ -55,69 +55,59 @@ class Transpose(Workload):
     launch cost is small."""
     sweeps_memory: bool = False
     """Whether single transpositions of arrays of several sizes are also measured, for 32 x 32 only."""
+    local_rounds: int = 0
+    """Rounds through local memory, at most."""
+    shuffled_rounds: int = 0
+    """Rounds by shuffles, at most; in the others a work-item exchanges rows in its registers."""
+    description_8x8: ClassVar[str] = ""
+    """Replaces the description for 8 x 8."""
 
     def __init__(self, size: Literal[32, 8] = 32) -> None:
         self.size = size
         self.rounds = size.bit_length() - 1
+        self.local_rounds = min(self.local_rounds, self.rounds)
+        self.shuffled_rounds = min(self.shuffled_rounds, self.rounds)
         self.matrices_per_tile = (ROWS // size) ** 2
         self.title = f"Bit transpose {size} x {size}, {self.method}"
-        self.description = f"{self.description} {_COUNTED[size]}"
         if size == 8:
             self.variant += "_8x8"
+            self.description = self.description_8x8 or self.description
             self.essential = self.sweeps_memory = False
-
-    @property
-    def exchanged(self) -> tuple[int, int]:
-        """Rounds through local memory, and by shuffles; in the others a work-item exchanges rows in its registers."""
-        return 0, 0
+        self.description = f"{self.description} {_COUNTED[size]}"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The number of tiles, beyond saturation; work-group shapes; for some variants the array size."""
-        sweeps = (self._load(device, limits), self._work_groups(device, limits))
-        return (*sweeps, self._memory(device, limits)) if self.sweeps_memory else sweeps
+        """The number of tiles, beyond saturation; work-group shapes; for some variants the array size.
 
-    def _load(self, device: Device, limits: Limits) -> Sweep:
-        """Return the sweep over the number of matrices, in whole work-groups: idle lanes would take the same time."""
+        Tiles fill whole work-groups: idle lanes would take the same time.
+        """
+        saturating = _saturating_tiles(device, self.rows_per_item)
+        repeats = 33 if device.is_cpu else self.repeats  # a CPU has far fewer lanes
         shape = self.shape(min(self.usual_group, limits.max_work_group))
         least = prod(shape.values()) * self.rows_per_item // ROWS
-        counts = grid.sizes(least, max(4 * least, _saturating_tiles(device, self.rows_per_item)), grid.multiple(least))
-        return Sweep(
+        counts = grid.sizes(least, max(4 * least, saturating), grid.multiple(least))
+        load = Sweep(
             "matrices",
             Axis(quantity="work_items", label="work-items"),
-            tuple({"tiles": n, **shape, "repeats": self._repeats(device)} for n in counts),
+            tuple({"tiles": n, **shape, "repeats": repeats} for n in counts),
             "number of matrices",
             coarse=grid.coarse(limits),
         )
+        tiles = max(1 << round(np.log2(saturating / 2)), limits.max_work_group * self.rows_per_item // ROWS)
+        points = ({"tiles": tiles, **each, "repeats": repeats} for each in self.shapes(device, limits))
+        groups = grid.by_group_size(points, f"{format_count(tiles * self.matrices_per_tile)} matrices")
+        return (load, groups, self._memory(device, limits, shape, least)) if self.sweeps_memory else (load, groups)
 
-    def _work_groups(self, device: Device, limits: Limits) -> Sweep:
-        tiles = 1 << round(np.log2(_saturating_tiles(device, self.rows_per_item) / 2))
-        tiles = max(tiles, limits.max_work_group * self.rows_per_item // ROWS)
-        repeats, matrices = self._repeats(device), format_count(tiles * self.matrices_per_tile)
-        points = ({"tiles": tiles, **shape, "repeats": repeats} for shape in self.shapes(device, limits))
-        return grid.by_group_size(points, f"{matrices} matrices")
-
-    def _memory(self, device: Device, limits: Limits) -> Sweep:
+    def _memory(self, device: Device, limits: Limits, shape: Parameters, least: int) -> Sweep:
         """Return the sweep over array sizes: up to 2^22 tiles; on a CPU or for a quick run up to 4 last caches."""
         most = min(_MOST_TILES, limits.max_bytes / (2 * TILE_BYTES), limits.max_buffer_bytes / TILE_BYTES)
-        if limits.quick or device.is_cpu:
+        if grid.is_short(device, limits):
             most = min(most, 4 * grid.last_cache_bytes(device) / (2 * TILE_BYTES))
-        shape = self.shape(min(self.usual_group, limits.max_work_group))
-        least = prod(shape.values()) * self.rows_per_item // ROWS
         counts = grid.sizes(min(_FEWEST_TILES, most / 4), most, grid.multiple(least))
-        return Sweep(
-            "once",
-            Axis(quantity="working_set", label="working set, both arrays"),
-            tuple({"tiles": n, **shape, "repeats": 1} for n in counts),
-            "size of the arrays, one transposition a load",
-            coarse=grid.coarse(limits),
-        )
-
-    def _repeats(self, device: Device) -> int:
-        # A CPU has far fewer lanes.
-        return self.repeats if not device.is_cpu else 33
+        points = ({"tiles": n, **shape, "repeats": 1} for n in counts)
+        title = "size of the arrays, one transposition a load"
+        return grid.by_working_set(points, limits, "once", "working set, both arrays", title)
 
     def shape(self, items: int) -> dict[str, int]:
-        """Return the parameters of a work-group of *items*."""
         return {"local": items}
 
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
@@ -125,23 +115,30 @@ class Transpose(Workload):
         return tuple({"local": n} for n in grid.work_groups(device, limits))
 
     def work_group(self, parameters: Parameters) -> tuple[int, ...]:
-        """Return the work-group's shape."""
         return (parameters["local"],)
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is matrices transposed."""
-        tiles = parameters["tiles"]
-        matrices, items, both = tiles * self.matrices_per_tile, self._items(tiles), 2 * TILE_BYTES * tiles
-        shape = " x ".join(str(n) for n in self.work_group(parameters))
-        label, x = {
-            "work_items": (f"{format_count(matrices)} matrices", items),
-            "work_group": (shape, sweep.points.index(parameters)),
-            "working_set": (f"{format_count(matrices)} matrices ({format_bytes(both)})", both),
-        }[sweep.axis.quantity]
-        return grid.key(parameters, label, work=matrices * parameters["repeats"], items=items, nbytes=both, x=x)
+        """Work-groups are in the order of the sweep."""
+        key = super().point(parameters, sweep)
+        by_group = sweep.axis.quantity == "work_group"
+        return key.model_copy(update={"x": float(sweep.points.index(parameters))}) if by_group else key
 
-    def _items(self, tiles: int) -> int:
-        return tiles * ROWS // self.rows_per_item
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        matrices = f"{format_count(parameters['tiles'] * self.matrices_per_tile)} matrices"
+        return {
+            "work_items": matrices,
+            "work_group": " x ".join(map(str, self.work_group(parameters))),
+            "working_set": f"{matrices} ({format_bytes(self.nbytes(parameters))})",
+        }[sweep.axis.quantity]
+
+    def work(self, parameters: Parameters) -> float:
+        return parameters["tiles"] * self.matrices_per_tile * parameters["repeats"]
+
+    def work_items(self, parameters: Parameters) -> int:
+        return parameters["tiles"] * ROWS // self.rows_per_item
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return 2 * TILE_BYTES * parameters["tiles"]
 
     def operations(self, device: Device) -> Mapping[str, float]:
         """Return the operations of one work-item per transposition, by instruction class.
@@ -149,19 +146,19 @@ class Transpose(Workload):
         In every round each row is rotated and selected. Local memory also needs a store, a load and a barrier;
         addresses are constant.
         """
-        local, shuffled = self.exchanged
-        integer, shuffles = self.rows_per_item * exchanges(device) * self.rounds, self.rows_per_item * shuffled
+        local, shuffles = self.local_rounds, self.rows_per_item * self.shuffled_rounds
+        integer = self.rows_per_item * _exchange(device) * self.rounds
         return {**_used(2 * local, local, shuffles), "int32": integer, "instruction": integer + 3.0 * local + shuffles}
 
     def chain(self, device: Device) -> Mapping[str, float]:
         """Return the dependent operations of one transposition, by instruction class; rows are independent."""
-        local, shuffled = self.exchanged
-        return {**_used(local, local, shuffled), "int32": exchanges(device) * self.rounds}
+        used = _used(self.local_rounds, self.local_rounds, self.shuffled_rounds)
+        return {**used, "int32": _exchange(device) * self.rounds}
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """All transpositions of all work-items; one load and one store of the array."""
-        tiles, repeats, items = parameters["tiles"], parameters["repeats"], self._items(parameters["tiles"])
-        rows = tiles * ROWS
+        repeats, items = parameters["repeats"], self.work_items(parameters)
+        rows = parameters["tiles"] * ROWS
         # Accesses of a CPU's work-items do not coalesce.
         isolated = device.is_cpu
         accesses = 2.0 * self.rows_per_item / (1 if isolated else min(_ACCESS_BYTES // 4, self.rows_per_item))
@@ -188,14 +185,12 @@ class Transpose(Workload):
             line_writes=accesses / 2 * items / device.architecture.wave_size * lines,
         )
 
-    def lines_per_access(self, parameters: Parameters, device: Device) -> float:  # noqa: ARG002
+    def lines_per_access(self, parameters: Parameters, device: Device) -> float:
         """Return the lines that one access of a wave touches; its rows are contiguous."""
         lanes = device.architecture.wave_size
-        line = device.caches[0].line_bytes if device.caches else device.memory.access_bytes
-        return min(float(lanes), max(1.0, lanes * 4 * self.rows_per_item / line))
+        return min(float(lanes), max(1.0, lanes * 4 * self.rows_per_item / grid.first_line_bytes(device)))
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Return the kernel's arguments."""
         return ("from", "to", np.uint32(parameters["tiles"]))
 
     def build_options(self, parameters: Parameters) -> str:
@@ -205,9 +200,8 @@ class Transpose(Workload):
         return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}{shifts}{rolled}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random matrices, in whole work-groups."""
         group, nbytes = self.work_group(parameters), TILE_BYTES * parameters["tiles"]
-        groups = -(-self._items(parameters["tiles"]) // prod(group))
+        groups = -(-self.work_items(parameters) // prod(group))
         buffers = {"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)}
         return Job.of(buffers, "transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters))
 
@@ -220,8 +214,7 @@ class Transpose(Workload):
             {"tiles": 7, **self.shape(64), "repeats": 3, "exchange": 4, "rolled": 1},
         )
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The transposed matrices after an odd number of transpositions, otherwise the input."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         rows = job.buffers["from"].filled().astype(np.uint32)
         return {"to": transposed(rows, self.size) if parameters["repeats"] % 2 else rows}
 
@@ -248,7 +241,7 @@ def _used(local: float, barrier: float, shuffle: float) -> dict[str, float]:
     return {name: float(count) for name, count in counts.items() if count}
 
 
-def exchanges(device: Device) -> float:
+def _exchange(device: Device) -> float:
     """Return the integer operations of one row per round: a rotation and a selection of bits.
 
     One instruction each on GPUs, three each with AVX2 (two shifts and an or; and, and-not, or).

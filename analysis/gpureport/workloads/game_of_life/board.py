@@ -1,4 +1,4 @@
-"""Shared by all Game of Life kernels: sweeps, boards, the demand of a stencil, reference results."""
+"""Conway's Game of Life in kernels from naive to fastest: sweeps, boards, demand of a stencil, rule in NumPy."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil, isqrt, prod
@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.game_of_life.rules import Cells, cells_of, generations, random_cells, stored_of
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 from gpureport.workloads.tiling import Tiling
 
+Cells = NDArray[np.bool_]
+"""A board of shape (height, width)."""
 SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
 """Work-group shapes (x, y) of variants whose shapes are not all compared."""
 
@@ -43,6 +44,9 @@ class Board(Workload):
     rows_per_item: ClassVar[int] = 1
     generations: int = 1
     """Generations per dispatch."""
+    in_words: ClassVar[bool] = False
+    """Whether the kernel gets words per row, height, and a mask of the cells in a row's last word; otherwise width and
+    height in cells."""
     wrapped: ClassVar[bool] = False
     """Whether opposite borders touch; otherwise cells beyond the border are dead."""
 
@@ -88,7 +92,6 @@ class Board(Workload):
         return ceil(parameters["width"] * self.bits_per_cell / (8 * self.element_bytes)) * self.element_bytes
 
     def board_bytes(self, parameters: Parameters) -> int:
-        """Return the bytes of one board."""
         return self.row_bytes(parameters) * parameters["height"]
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
@@ -101,14 +104,12 @@ class Board(Workload):
         return tuple(ceil(n / group) * group for n, group in zip(self.items(parameters), local, strict=True)), local
 
     def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        """Return how work-items, waves and work-groups cover the board."""
-        return Tiling(
-            device,
-            self.items(parameters),
-            (parameters["local_x"], parameters["local_y"]),
-            self.cells_per_item_x * self.bits_per_cell / 8,
-            self.rows_per_item,
-        )
+        group = parameters["local_x"], parameters["local_y"]
+        return Tiling(device, self.items(parameters), group, *self.rectangle(parameters))
+
+    def rectangle(self, parameters: Parameters) -> tuple[float, int]:
+        """Return bytes of a row, and rows, of a work-item."""
+        return self.cells_per_item_x * self.bits_per_cell / 8, self.rows_per_item
 
     # Sweeps
 
@@ -118,26 +119,28 @@ class Board(Workload):
         sides = grid.sizes(min(_LEAST_BYTES, most), most, self._side)
         shapes = self.shapes(device, limits)
         side = self._side_for_shapes(device, most, len(shapes))
+        largest = min(limits.max_bytes / 2, limits.max_buffer_bytes)
+        boards = (self.fitted(_square(each, *self._shape_for(each, limits)), device) for each in sides)
+        within = (board for board in boards if self.board_bytes(board) <= largest)
+        groups = (self.adapted(_square(side, *shape), device) for shape in shapes)
+        axis = Axis(quantity="work_group", label="work-group shape")
         return (
-            Sweep(
-                "grid_size",
-                Axis(quantity="working_set", label="working set, both boards"),
-                tuple(_square(side, *self._fitted(side, limits)) for side in sides),
-                "board size",
-                coarse=grid.coarse(limits),
-            ),
-            Sweep(
-                "work_group",
-                Axis(quantity="work_group", label="work-group shape"),
-                tuple(_square(side, *shape) for shape in shapes),
-                f"work-group shape, board {side} x {side}",
-            ),
+            grid.by_working_set(within, limits, "grid_size", "working set, both boards", "board size"),
+            Sweep("work_group", axis, tuple(groups), f"work-group shape, board {side} x {side}"),
         )
+
+    def adapted(self, parameters: Parameters, device: Device) -> Parameters:
+        """Return a point with the parameters that the variant chooses for a device."""
+        return parameters
+
+    def fitted(self, parameters: Parameters, device: Device) -> Parameters:
+        """Return the same, with a work-group that fits the board."""
+        return self.adapted(parameters, device)
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         """Return the work-group shapes to compare."""
         if self.mapped:
-            return grid.shapes(limits, device.kind)
+            return grid.shapes(device, limits)
         return tuple(shape for shape in SHAPES if prod(shape) <= limits.max_work_group)
 
     def _most_bytes(self, device: Device, limits: Limits) -> float:
@@ -155,7 +158,7 @@ class Board(Workload):
         side = isqrt(int(working_set_bytes * 4 / self.bits_per_cell))
         return max(1, side // self.side_multiple) * self.side_multiple
 
-    def _fitted(self, side: int, limits: Limits) -> tuple[int, int]:
+    def _shape_for(self, side: int, limits: Limits) -> tuple[int, int]:
         """Return :attr:`shape`, reduced for narrow boards and for the device's limit."""
         columns, _ = self.items(_square(side, 1, 1))
         x = min(self.shape[0], max(32, 1 << (columns - 1).bit_length()), limits.max_work_group)
@@ -173,19 +176,20 @@ class Board(Workload):
             return self.published_side
         return self._side(min(most, 2.0**23 if device.is_cpu else 4 * grid.last_cache_bytes(device)))
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        if sweep.axis.quantity == "work_group":
+            return "{local_x} x {local_y}".format_map(parameters)
+        return f"{parameters['width']} x {parameters['height']} ({format_bytes(self.nbytes(parameters))})"
+
+    def work(self, parameters: Parameters) -> float:
         """Work is cells times generations."""
-        width, height, size = parameters["width"], parameters["height"], 2 * self.board_bytes(parameters)
-        by_group = sweep.axis.quantity == "work_group"
-        shape = f"{parameters['local_x']} x {parameters['local_y']}"
-        return grid.key(
-            parameters,
-            shape if by_group else f"{width} x {height} ({format_bytes(size)})",
-            work=width * height * self.generations,
-            items=prod(self.geometry(parameters)[0]),
-            nbytes=size,
-            x=sweep.points.index(parameters) if by_group else size,
-        )
+        return parameters["width"] * parameters["height"] * self.generations
+
+    def work_items(self, parameters: Parameters) -> int:
+        return prod(self.geometry(parameters)[0])
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return 2 * self.board_bytes(parameters)
 
     # Demand
 
@@ -193,6 +197,7 @@ class Board(Workload):
         """A stencil: work-groups read their cells with a halo."""
         items, group = self.geometry(parameters)
         tiling = self.tiling(parameters, device)
+        busy = prod(self.items(parameters))
         return Demand(
             work_items=prod(items),
             work_group=group,
@@ -205,9 +210,9 @@ class Board(Workload):
             branches=self.branches,
             maskable=self.maskable,
             lane_bytes=self.lane_bytes,
-            scalar_instructions=self.scalar_instructions * prod(self.items(parameters)),
+            scalar_instructions=self.scalar_instructions * busy,
             ping_pong=True,
-            idle_items=prod(items) - prod(self.items(parameters)),
+            idle_items=prod(items) - busy,
             stores_per_sector=float(self.stores),
             lines_per_access=tiling.lines_per_access(self.displaced),
             line_conflicts=tiling.line_conflicts,
@@ -246,11 +251,9 @@ class Board(Workload):
     # Running and checking
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Return the kernel arguments after the two boards: width and height in cells."""
-        return np.uint32(parameters["width"]), np.uint32(parameters["height"])
-
-    def word_scalars(self, parameters: Parameters) -> tuple[np.generic, ...]:
-        """Return, for kernels that process words: words per row, height, mask of the cells in a row's last word."""
+        """Return the kernel arguments after the two boards; see :attr:`in_words`."""
+        if not self.in_words:
+            return np.uint32(parameters["width"]), np.uint32(parameters["height"])
         words = self.row_bytes(parameters) // self.element_bytes
         cells = parameters["width"] - (words - 1) * 8 * self.element_bytes // self.bits_per_cell
         mask = np.array([2 ** (cells * self.bits_per_cell) - 1], dtype=f"u{self.element_bytes}")
@@ -275,13 +278,11 @@ class Board(Workload):
         return stored_of(cells, self.row_bytes(parameters), self.bits_per_cell)
 
     def there_and_back(self, buffers: Mapping[str, Buffer], parameters: Parameters) -> Job:
-        """Return the job of two dispatches: from *a* to *b*, and back."""
         scalars = self.scalars(parameters)
         arguments = (("a", "b", *scalars), ("b", "a", *scalars))
         return Job.of(buffers, self.kernel_of(parameters), *self.geometry(parameters), *arguments)
 
-    def kernel_of(self, parameters: Parameters) -> str:  # noqa: ARG002 - the same for all points of most variants
-        """Return the name of the kernel."""
+    def kernel_of(self, parameters: Parameters) -> str:
         return self.kernel
 
     def verification(self) -> Sequence[Parameters]:
@@ -290,7 +291,6 @@ class Board(Workload):
         return tuple(dict(zip(("width", "height", "local_x", "local_y"), board, strict=True)) for board in boards)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """The board written last."""
         start = job.buffers["a"].filled().view(np.uint8).reshape(parameters["height"], -1)
         cells = self.cells_in(start, parameters)
         after = generations(cells, dispatches * self.generations, wrapped=self.wrapped)
@@ -299,3 +299,49 @@ class Board(Workload):
 
 def _square(side: int, local_x: int, local_y: int) -> Parameters:
     return {"width": side, "height": side, "local_x": local_x, "local_y": local_y}
+
+
+def generations(cells: Cells, count: int, *, wrapped: bool) -> Cells:
+    """Advance a board by *count* generations; if *wrapped*, opposite borders touch, otherwise cells beyond are dead."""
+    height, width = cells.shape
+    for _ in range(count):
+        padded = np.pad(cells.astype(np.uint8), 1, mode="wrap" if wrapped else "constant")
+        around = (padded[y : y + height, x : x + width] for y in range(3) for x in range(3) if (x, y) != (1, 1))
+        neighbours = np.sum(list(around), axis=0, dtype=np.uint8)
+        cells = (neighbours == 3) | ((neighbours == 2) & cells)
+    return cells
+
+
+def random_cells(rng: np.random.Generator, nbytes: int, bits: int) -> NDArray[np.uint8]:
+    """Return *nbytes* of stored cells with *bits* bits each, half of them alive."""
+    if bits == 1:
+        return rng.integers(0, 256, nbytes, dtype=np.uint8)
+    stored = np.zeros((nbytes * 8 // bits, bits // 8), dtype=np.uint8)
+    stored[:, 0] = rng.integers(0, 2, len(stored), dtype=np.uint8)
+    return stored.ravel()
+
+
+def cells_of(stored: NDArray[np.uint8], width: int, bits: int) -> Cells:
+    """Return the cells of a stored board.
+
+    Args:
+        stored: its bytes, shape (height, bytes per row). The lowest bit of a cell is 1 if it is alive; the westernmost
+            cell comes first, in the lowest bits of a word.
+        width: cells per row; the remaining bytes of a row are padding.
+        bits: per cell: 1, 8 or 32.
+    """
+    raw = np.ascontiguousarray(stored)
+    spread = np.unpackbits(raw, axis=1, bitorder="little") if bits == 1 else raw[:, :: bits // 8] & 1
+    return spread[:, :width].astype(np.bool_)
+
+
+def stored_of(cells: Cells, row_bytes: int, bits: int) -> NDArray[np.uint8]:
+    """Return the bytes of a board for :func:`cells_of`, shape (height, *row_bytes*), padded with zeros."""
+    height, width = cells.shape
+    spread = np.zeros((height, row_bytes * 8 // bits), dtype=np.uint8)
+    spread[:, :width] = cells
+    if bits == 1:
+        return np.packbits(spread, axis=1, bitorder="little")
+    stored = np.zeros((height, row_bytes), dtype=np.uint8)
+    stored[:, :: bits // 8] = spread
+    return stored

@@ -75,6 +75,7 @@ class BytesWide(_Bytes):
         "cells advanced by one generation."
     )
     element_bytes = 4
+    in_words = True
     cells_per_item_x = 4
     read_bytes = 36.0
     displaced = 6 / 10
@@ -82,10 +83,6 @@ class BytesWide(_Bytes):
     scalar_instructions = 102.0
     maskable = True
     row_after_row = True
-
-    def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Words per row, height, mask of the last word."""
-        return self.word_scalars(parameters)
 
 
 class BytesTile(_Bytes):
@@ -134,7 +131,6 @@ class BytesTile(_Bytes):
         return prod(parameters[side] + 2 for side in ("local_x", "local_y"))
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Width, height, and local memory for the tile."""
         return (*super().scalars(parameters), Local(self._tile_bytes(parameters)))
 
 

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
-from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.game_of_life.rules import Cells
-from gpureport.workloads.model import Argument, Demand, Limits, Parameters, Sweep
-from gpureport.workloads.tiling import Tiling
+from gpureport.workloads.game_of_life.board import Board, Cells
+from gpureport.workloads.model import Argument, Demand, Limits, Parameters
 
 _WORDS = 4
 _GPU_LANES, _CPU_LANES = 1, 8  # strips of a work-item
@@ -70,13 +68,11 @@ class Interleaved(Board):
 
     @property
     def strip(self) -> int:
-        """Cells of a row in one strip."""
         return _WORDS * self.bits
 
     # Sizes
 
     def columns(self, parameters: Parameters) -> int:
-        """Return the work-items side by side that cover a row."""
         return ceil(parameters["width"] / (self.strip * _lanes(parameters)))
 
     def row_bytes(self, parameters: Parameters) -> int:
@@ -87,38 +83,23 @@ class Interleaved(Board):
         return super()._side(working_set_bytes * self.bits / 32)
 
     def rows(self, parameters: Parameters) -> int:
-        """Return the rows of a strip."""
         return parameters.get("rows", _SHORTEST * self.generations)
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
         """Return the work-items of all strips, in one dimension."""
         return self.columns(parameters) * ceil(parameters["height"] / self.rows(parameters)), 1
 
-    def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        """Return how strips cover the board."""
-        group = (parameters["local_x"], parameters["local_y"])
-        nbytes = self.element_bytes * _lanes(parameters)
-        return Tiling(device, self.items(parameters), group, nbytes, self.rows(parameters))
+    def rectangle(self, parameters: Parameters) -> tuple[float, int]:
+        return self.element_bytes * _lanes(parameters), self.rows(parameters)
 
     # Sweeps
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The usual sweeps, with the strips of a work-item and the rows of a strip."""
-        lanes = _CPU_LANES if device.is_cpu else _GPU_LANES
-        most = min(limits.max_bytes / 2, limits.max_buffer_bytes)
-        return tuple(
-            replace(
-                sweep,
-                points=tuple(
-                    {**point, "rows": self.strip_rows(point, device)}
-                    for point in ({**point, "lanes": lanes} for point in sweep.points)
-                    if self.board_bytes(point) <= most
-                ),
-            )
-            for sweep in super().sweeps(device, limits)
-        )
+    def adapted(self, parameters: Parameters, device: Device) -> Parameters:
+        """Add the strips of a work-item and the rows of a strip."""
+        point = {**parameters, "lanes": _CPU_LANES if device.is_cpu else _GPU_LANES}
+        return {**point, "rows": self.strip_rows(point, device)}
 
-    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         """Return rows of one to eight waves of NVIDIA GPUs; larger groups would not fit in the registers."""
         return tuple((2**power, 1) for power in range(5, 9) if 2**power <= limits.max_work_group)
 
@@ -174,7 +155,6 @@ class Interleaved(Board):
     # Running and checking
 
     def build_options(self, parameters: Parameters) -> str:
-        """The generations of a pass and the strips of a work-item."""
         return f"-DSTEPS={self.generations} -DLANES={_lanes(parameters)}"
 
     def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
@@ -210,7 +190,6 @@ class Interleaved(Board):
         return own.transpose(0, 1, 3, 4, 2).reshape(len(stored), -1)[:, : parameters["width"]].astype(np.bool_)
 
     def stored(self, cells: Cells, parameters: Parameters) -> NDArray[np.uint8]:
-        """Rows of whole work-items."""
         (height, width), columns, lanes = cells.shape, self.columns(parameters), _lanes(parameters)
         padded = np.zeros((height, columns * lanes * self.strip), dtype=np.bool_)
         padded[:, :width] = cells

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.model import Argument, Parameters
+from gpureport.workloads.model import Parameters
 
 
 class Packed(Board):
@@ -13,6 +13,7 @@ class Packed(Board):
     source = "game_of_life/packed.cl"
     kernel = "step_packed"
     bits_per_cell = 1
+    in_words = True
     published_side = 65_536
     displaced = 6 / 10
     maskable = True
@@ -39,13 +40,8 @@ class Packed(Board):
         self.operations = {"memory": 10.0, **self.computed[bits]}
         self.scalar_instructions = {8: 110.0, 32: 121.0, 64: 103.0}[bits]
 
-    def build_options(self, parameters: Parameters) -> str:  # noqa: ARG002
-        """The bits of a word."""
+    def build_options(self, parameters: Parameters) -> str:
         return f"-DBITS={8 * self.element_bytes}"
-
-    def scalars(self, parameters: Parameters) -> tuple[Argument, ...]:
-        """Words per row, height, mask of the last word."""
-        return self.word_scalars(parameters)
 
 
 WORKLOADS = (Packed(8), Packed(32), Packed(64))

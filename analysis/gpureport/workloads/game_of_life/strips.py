@@ -9,8 +9,7 @@ import numpy as np
 
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters, Sweep
-from gpureport.workloads.tiling import Tiling
+from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters
 
 _PAGE_BYTES = 4096
 _SCALARS = 24.0  # scalar instructions per iteration of the loop on a CPU
@@ -34,12 +33,10 @@ class _Form:
 
     @property
     def exchanges(self) -> bool:
-        """Whether work-items exchange the words at their edges."""
         return self.span == 1
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes per vector."""
         return 4 * self.words
 
 
@@ -73,28 +70,19 @@ class _Strips(Board):
     def _form(self, parameters: Parameters) -> _Form:
         return _CPU if parameters.get("words") == _CPU.words else self.gpu
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The usual sweeps, in the form for the device."""
-        form = _CPU if device.is_cpu else self.gpu
-        usual = super().sweeps(device, limits)
-        return tuple(replace(sweep, points=self._cut(sweep, form, limits)) for sweep in usual)
-
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         """The usual shapes; on a GPU those with enough local memory."""
         shapes = super().shapes(device, limits)
         return shapes if device.is_cpu else tuple(shape for shape in shapes if prod(shape) <= self.most_items)
 
-    def _cut(self, sweep: Sweep, form: _Form, limits: Limits) -> tuple[Parameters, ...]:
-        """Return a sweep's points in a form, without those whose padded rows exceed the limits."""
-        points = [{**point, "words": form.words} for point in sweep.points]
-        if form is _CPU and sweep.axis.quantity != "work_group":
-            points = [{**point, "local_x": self._row_of_items(point)} for point in points]
-        most = min(limits.max_bytes / 2, limits.max_buffer_bytes)
-        return tuple(point for point in points if self.board_bytes(point) <= most)
+    def adapted(self, parameters: Parameters, device: Device) -> Parameters:
+        return {**parameters, "words": (_CPU if device.is_cpu else self.gpu).words}
 
-    def _row_of_items(self, parameters: Parameters) -> int:
-        """Return the work-items of a work-group that cover a row: on a CPU idle ones also take time."""
-        return int(min(parameters["local_x"], 1 << (self.items(parameters)[0] - 1).bit_length()))
+    def fitted(self, parameters: Parameters, device: Device) -> Parameters:
+        """On a CPU a work-group covers a row at most: idle work-items also take time."""
+        point = self.adapted(parameters, device)
+        columns = 1 << (self.items(point)[0] - 1).bit_length()
+        return {**point, "local_x": min(point["local_x"], columns)} if device.is_cpu else point
 
     def row_bytes(self, parameters: Parameters) -> int:
         """Return the bytes from one row to the next; never whole pages on a CPU.
@@ -113,9 +101,9 @@ class _Strips(Board):
     def _vectors(self, parameters: Parameters) -> int:
         return self.row_bytes(parameters) // self._form(parameters).vector_bytes
 
-    def tiling(self, parameters: Parameters, device: Device) -> Tiling:
-        form, group = self._form(parameters), (parameters["local_x"], parameters["local_y"])
-        return Tiling(device, self.items(parameters), group, form.span * form.vector_bytes, form.rows)
+    def rectangle(self, parameters: Parameters) -> tuple[float, int]:
+        form = self._form(parameters)
+        return form.span * form.vector_bytes, form.rows
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Two more rows are loaded and added than written; rows share their sums."""

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
-from gpureport.workloads.game_of_life.board import Board
-from gpureport.workloads.game_of_life.rules import generations
+from gpureport.workloads.game_of_life.board import Board, generations
 from gpureport.workloads.model import Buffer, Dispatch, Job, Limits, Parameters, Stream
 
 _STATES = (
@@ -60,8 +59,7 @@ class WordsLinear(Words):
     scalar_instructions = 144.0
     chain: ClassVar[Mapping[str, float]] = {"int32": 60.0, "int32_mul": 8.0}
 
-    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
-        """Rows only."""
+    def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         return tuple((2**power, 1) for power in range(5, 11) if 2**power <= limits.max_work_group)
 
     def geometry(self, parameters: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -100,7 +98,7 @@ class _Started(Words):
     pattern_side: ClassVar[int] = len(_GLIDER)
     extra_bytes = 2**18
 
-    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:  # noqa: ARG002 - not random
+    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:
         """Return the initial pattern, shape (:attr:`pattern_side`, :attr:`pattern_side`)."""
         return _GLIDER
 
@@ -196,10 +194,9 @@ class WordsChangedRandom(_Changed):
     """Share of the cells written in the second generation of a random board; a result of the rule."""
 
     def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:
-        """Random states."""
         return rng.integers(0, 4, size=(self.pattern_side, self.pattern_side), dtype=np.uint32)
 
-    def period(self, parameters: Parameters) -> tuple[int, int]:  # noqa: ARG002
+    def period(self, parameters: Parameters) -> tuple[int, int]:
         """Return the size of the pattern, which covers the board."""
         return self.pattern_side, self.pattern_side
 

@@ -72,7 +72,6 @@ class Operation:
         return f"the device does not support {' or '.join(named) or 'this operation'}"
 
     def classes(self, listed: Collection[str]) -> dict[str, float]:
-        """Return the operations of one step by *listed* class."""
         return {listed_class(name, listed): count for name, count in {self.name: 1.0, **self.besides}.items()}
 
 

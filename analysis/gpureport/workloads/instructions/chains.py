@@ -1,20 +1,34 @@
-"""Shared by rate and latency of instructions: chains of one operation."""
+"""Rate and latency of instructions by class, and the cost of barriers: chains of one operation."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from math import ceil
+from dataclasses import replace
+from math import ceil, prod
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, TABLE, Operation
-from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
+from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, EXCHANGES, PRECISIONS, TABLE, Operation
+from gpureport.workloads.model import (
+    Buffer,
+    Calibration,
+    Demand,
+    Features,
+    Job,
+    Limits,
+    Parameters,
+    Sweep,
+    UnstoredResults,
+)
+from gpureport.workloads.sub_group import Exchanging
 
-NO_BARRIER = "compilers for CPUs turn barriers into ends of loops over work-items, and remove those without work"
+_NO_BARRIER = "compilers for CPUs turn barriers into ends of loops over work-items, and remove those without work"
+_GROUPS_PER_UNIT = 48
+"""A multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end."""
 
 
 class Chains(UnstoredResults):
@@ -23,6 +37,7 @@ class Chains(UnstoredResults):
     family = "instructions"
     source = "instructions.cl"
     kernel = "instructions"
+    macros = ("chains", "steps", "lanes")
     microbenchmark = True
     essential = True
     cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
@@ -43,15 +58,9 @@ class Chains(UnstoredResults):
             return ()
         points = [{"case": number, **self.shape(case, device, limits)} for number, case in cases]
         absent = [p for p in points if device.is_cpu and self.case(p).name == "barrier"]
-        return (
-            Sweep(
-                "operation",
-                Axis(quantity="case", label="instruction class"),
-                tuple(point for point in points if point not in absent),
-                "instruction class",
-                absent=tuple((point, NO_BARRIER) for point in absent),
-            ),
-        )
+        present = (point for point in points if point not in absent)
+        sweep = grid.by_case("operation", "instruction class", present)
+        return (replace(sweep, absent=tuple((point, _NO_BARRIER) for point in absent)),)
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
         """An operation may need an extension."""
@@ -68,26 +77,15 @@ class Chains(UnstoredResults):
         return tuple(parameters for parameters in self.verification() if parameters["case"] in cases)
 
     def case(self, parameters: Parameters) -> Operation:
-        """Return the operation of a point."""
         return self.cases[parameters["case"] - 1]
 
-    @abstractmethod
-    def work(self, parameters: Parameters) -> float:
-        """Return the work of one dispatch."""
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return self.case(parameters).name
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
-        """Label the point by its instruction class."""
-        return grid.key(
-            parameters,
-            self.case(parameters).name,
-            work=self.work(parameters),
-            items=self.work_items(parameters),
-            nbytes=8 * TABLE,
-            x=parameters["case"],
-        )
+    def nbytes(self, parameters: Parameters) -> int:
+        return 8 * TABLE
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """The operations and the chains that they form."""
         case, items = self.case(parameters), self.work_items(parameters)
         in_a_chain, lanes = float(parameters["steps"] * parameters["rounds"]), parameters["lanes"]
         architecture = device.architecture
@@ -103,12 +101,9 @@ class Chains(UnstoredResults):
         )
 
     def build_options(self, parameters: Parameters) -> str:
-        """The operation, chains per work-item, unrolled steps, lanes of a vector."""
-        case = self.case(parameters).name.upper()
-        return f"-DCASE_{case} {grid.macros(parameters, 'chains', 'steps', 'lanes')}"
+        return f"-DCASE_{self.case(parameters).name.upper()} {super().build_options(parameters)}"
 
     def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
-        """Random words; results are the ends of the chains."""
         case, lanes = self.case(parameters), parameters["lanes"]
         drawn = {"initial": case.initial(rng, lanes), "operands": case.operands(rng, lanes)}
         buffers = {f"{name} {case.name}": Buffer(4 * TABLE, words) for name, words in drawn.items()}
@@ -126,7 +121,7 @@ class Chains(UnstoredResults):
             for shape in shapes
         )
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Compute all chains step by step; integers wrap around, multiply-adds round once."""
         case, lanes = self.case(parameters), parameters["lanes"]
         initial, operands = (
@@ -161,3 +156,168 @@ def rounds(device: Device, case: Operation, seconds: float, operations: float) -
     each = [device.rate_per_s(name) / count for name, count in case.classes(rates).items() if name in rates]
     slowest = min(each, default=device.rate_per_s("shuffle"))
     return max(1, ceil(seconds * slowest / operations))
+
+
+class InstructionLatency(Chains):
+    """One wave, one chain."""
+
+    variant = "latency"
+    calibrates = ("instruction_latencies",)
+    title = "Instruction latency"
+    description = (
+        "One wave computes one chain: each operation needs the result of the previous one. The barrier uses one "
+        "work-group of several waves. Counted: the time of one operation."
+    )
+    metric = Metric(kind="time", unit="instructions", label="latency")
+
+    def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
+        """A chain of about 0.2 ms."""
+        wave, cpu = device.architecture.wave_size, device.is_cpu
+        local = wave if case.group or not cpu else 1
+        if case.name == "barrier":
+            local = min(64 if cpu else 256, limits.max_work_group)
+        latencies = device.architecture.latency_cycles
+        cycles = sum(count * latencies.get(name, 4.0) for name, count in case.classes(latencies).items())
+        steps = 16 if case.name == "barrier" or (cpu and case.group) else 240  # emulated exchanges build slowly
+        return {
+            "chains": 1,
+            "steps": steps,
+            "rounds": max(1, round(2e-4 * device.clock_hz / cycles / steps)),
+            "groups": 1,
+            "local": local,
+            "lanes": wave if cpu and case.wide else 1,
+        }
+
+    def work(self, parameters: Parameters) -> float:
+        return parameters["steps"] * parameters["rounds"]
+
+
+class SubGroupLatency(Exchanging, InstructionLatency):
+    """The latency of exchanges."""
+
+    required = ("shuffle", "ballot")
+    variant = "sub_group_latency"
+    title = "Sub-group exchange latency"
+    description = (
+        "One wave computes one chain of shuffles (with the lane four away) or ballots (each after an AND). Counted: "
+        "the time of one exchange, which includes the AND of a ballot."
+    )
+    cases = EXCHANGES
+
+
+class PrecisionLatency(InstructionLatency):
+    """The latency of operations that not all devices have."""
+
+    variant = "formats_latency"
+    essential = False
+    title = "Instruction latency of further number formats"
+    description = (
+        "One wave computes one chain: each operation needs the result of the previous one. Only operations whose "
+        "latency the architecture's file lists are measured. A reciprocal and a conversion to an integer include a "
+        "bitwise operation. Counted: the time of one operation."
+    )
+    cases = PRECISIONS
+    listed_in = "latency_cycles"
+
+
+class Rate(Chains):
+    """All compute units compute independent chains."""
+
+    variant = "rate"
+    calibrates: ClassVar[tuple[Calibration, ...]] = ("instruction_rates",)
+    title = "Instruction rate"
+    description = (
+        "All work-items compute several independent chains of one operation, with enough work-items for the peak rate "
+        "of every compute unit. Additions may use two pipes: NVIDIA's compiler turns every second one into a "
+        "multiply-add by one. Bitwise operations and shifts use one pipe only. Counted: instructions times lanes; a "
+        "multiply-add is one."
+    )
+    metric = Metric(kind="rate", unit="instructions", label="instruction rate")
+
+    def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
+        """Eight chains on a GPU; on a CPU as many as its registers allow."""
+        if device.is_cpu:
+            chains, seconds = {1: 8, 2: 6}.get(case.states * case.words, 4), 2e-3
+            steps = 4 if case.group else 24  # emulated exchanges build slowly
+            local, lanes = (64, 1) if case.group else (1, device.architecture.wave_size if case.wide else 1)
+            groups = 8 * device.compute_units
+        else:
+            chains, steps, seconds = 8, 64, 3e-3
+            local, lanes, groups = min(256, limits.max_work_group), 1, _GROUPS_PER_UNIT * device.compute_units
+        if case.name == "barrier":
+            chains, steps = 1, 16
+        shape = {"chains": chains, "steps": steps, "groups": groups, "local": min(local, limits.max_work_group)}
+        in_a_round = chains * steps * groups * shape["local"] * lanes
+        return {**shape, "rounds": rounds(device, case, seconds, in_a_round), "lanes": lanes}
+
+    def work(self, parameters: Parameters) -> float:
+        return prod(parameters[name] for name in ("chains", "steps", "rounds", "groups", "local", "lanes"))
+
+
+class SubGroupRate(Exchanging, Rate):
+    """The rate of exchanges."""
+
+    required = ("shuffle", "ballot")
+    variant = "sub_group_rate"
+    title = "Sub-group exchange rate"
+    description = (
+        "All work-items compute several independent chains of shuffles (with the lane four away) or ballots (each "
+        "after an AND). Counted: exchanges times lanes."
+    )
+    cases = EXCHANGES
+
+
+class PrecisionRate(Rate):
+    """The rate of operations that not all devices have."""
+
+    variant = "formats"
+    title = "Instruction rate of further number formats"
+    description = (
+        "All work-items compute several independent chains of one operation: multiply-adds of 64-bit numbers, of "
+        "16-bit numbers and of pairs of these, dot products of four bytes, additions of 64-bit integers, reciprocals, "
+        "and conversions to integers. Only operations whose rate the architecture's file lists are measured. Counted: "
+        "instructions times lanes; an instruction on a pair is one."
+    )
+    cases = PRECISIONS
+    listed_in = "rates_per_cycle"
+
+
+class Barrier(Rate):
+    """The work-group size varies."""
+
+    variant = "barrier"
+    calibrates = ("barrier_cost",)
+    title = "Barriers by work-group size"
+    description = (
+        "All compute units execute work-groups that wait at one barrier after another. A barrier takes a time for each "
+        "wave and a constant time, which matters most for small work-groups. Counted: barriers times work-items."
+    )
+    cases = tuple(case for case in ARITHMETIC if case.name == "barrier")
+    not_on_cpu = _NO_BARRIER
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """Work-groups of one wave, two, four ..., with a constant number of work-items; none on a CPU."""
+        if device.is_cpu:
+            return ()
+        ((point,),) = (sweep.points for sweep in super().sweeps(device, limits))
+        items, wave = point["groups"] * point["local"], device.architecture.wave_size
+        sizes = [size for size in grid.work_groups(device, limits) if size % wave == 0]
+        points = ({**point, "local": size, "groups": items // size} for size in sizes)
+        return (grid.by_case("group_size", "work-items of a work-group", points, "work-group size"),)
+
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        return super().point(parameters, sweep).model_copy(update={"x": float(parameters["local"])})
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return f"groups of {parameters['local']}"
+
+
+WORKLOADS = (
+    Barrier(),
+    InstructionLatency(),
+    SubGroupLatency(),
+    PrecisionLatency(),
+    Rate(),
+    SubGroupRate(),
+    PrecisionRate(),
+)

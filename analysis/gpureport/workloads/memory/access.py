@@ -1,13 +1,14 @@
 """Access patterns: strided reads, scattered writes and misaligned reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from math import ceil
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
@@ -15,6 +16,8 @@ from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, S
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 _OFFSETS = (0, 4, 16, 32, 64, 100)
 _SLACK_BYTES = 128
+_UNUSED = {"stride": 4, "width": 4, "offset": 4}
+"""Macros of the source file that a kernel does not use."""
 
 
 def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
@@ -22,8 +25,7 @@ def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
 
     If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.
     """
-    few = device.is_cpu or limits.quick
-    times = max(4 if few else 16, 4 * stride_bytes / grid.last_sector_bytes(device))
+    times = max(4 if grid.is_short(device, limits) else 16, 4 * stride_bytes / grid.last_sector_bytes(device))
     return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
 
 
@@ -35,7 +37,7 @@ def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:
 
 
 def _groups(parameters: Parameters) -> int:
-    """Return the work-groups of one pass over all words."""
+    """Return the work-groups of one pass."""
     return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
 
 
@@ -47,11 +49,7 @@ def _lines(start: int, span: int, line: int) -> int:
 def _strided_lines(stride: int, device: Device) -> int:
     """Return how many lines an access of a wave touches with a *stride* in words."""
     lanes = device.architecture.wave_size
-    return min(lanes, _lines(0, 4 * stride * lanes, _line_bytes(device)))
-
-
-def _line_bytes(device: Device) -> int:
-    return device.caches[0].line_bytes if device.caches else device.memory.access_bytes
+    return min(lanes, _lines(0, 4 * stride * lanes, grid.first_line_bytes(device)))
 
 
 class _Access(UnstoredResults):
@@ -59,12 +57,12 @@ class _Access(UnstoredResults):
 
     family = "memory"
     source = "memory/access.cl"
+    macros = ("per_item", "stride", "width", "offset")
     metric = Metric(kind="rate", unit="B", label="useful bandwidth")
     microbenchmark = True
 
     def build_options(self, parameters: Parameters) -> str:
-        # All macros of the source file; those that a kernel does not use have any value.
-        return grid.macros(parameters, "per_item", "stride", "width", "offset", unused=4)
+        return super().build_options({**_UNUSED, **parameters})
 
     def work_items(self, parameters: Parameters) -> int:
         return _groups(parameters) * parameters["local"] * parameters.get("passes", 1)
@@ -77,27 +75,25 @@ class _Access(UnstoredResults):
 class _ByStride(_Access):
     """The cases are strides."""
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002 - one sweep only
+    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+        x = float(1 + _STRIDES.index(parameters["stride"]))
+        return super().point(parameters, sweep).model_copy(update={"x": x})
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
         stride = parameters["stride"]
-        return grid.key(
-            parameters,
-            "stride 1 word" if stride == 1 else f"stride {stride} words",
-            work=4 * parameters["count"] * parameters.get("passes", 1),
-            items=self.work_items(parameters),
-            nbytes=parameters["bytes"],
-            x=1 + _STRIDES.index(stride),
-        )
+        return "stride 1 word" if stride == 1 else f"stride {stride} words"
 
-    def verification(self) -> Sequence[Parameters]:
-        """Strides that do not divide the buffer, partial work-groups."""
-        return (
-            {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
-            {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
-        )
+    def work(self, parameters: Parameters) -> float:
+        return 4 * parameters["count"] * parameters.get("passes", 1)
 
-    def _sweep(self, points: tuple[Parameters, ...]) -> tuple[Sweep, ...]:
-        axis = Axis(quantity="case", label="words between neighbouring work-items")
-        return (Sweep("stride", axis, points, "stride"),)
+    verified = (
+        {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
+        {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
+    )
+    """Strides that do not divide the buffer, partial work-groups."""
+
+    def _sweep(self, points: Iterable[Parameters]) -> tuple[Sweep, ...]:
+        return (grid.by_case("stride", "words between neighbouring work-items", points, "stride"),)
 
 
 def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uint32]:
@@ -120,11 +116,9 @@ class Strided(_ByStride):
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each stride."""
         sizes = {stride: _beyond_bytes(device, limits, 4 * stride) for stride in _STRIDES}
         shape = _shape(device, limits, 4)
-        points = tuple({"stride": n, "count": size // 4 // n, "bytes": size, **shape} for n, size in sizes.items())
-        return self._sweep(points)
+        return self._sweep({"stride": n, "count": size // 4 // n, "bytes": size, **shape} for n, size in sizes.items())
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Records of *stride* words, of which one is used."""
@@ -141,8 +135,7 @@ class Strided(_ByStride):
             line_conflicts=grid.bank_conflicts(stride, device),
         )
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The xor of every *stride*-th word."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         words = job.buffers["data"].filled().astype(np.uint32)[:: parameters["stride"]][: parameters["count"]]
         return {"folded": _folded(words, parameters)}
 
@@ -167,11 +160,10 @@ class Scatter(_ByStride):
         shape = _shape(device, limits, 4)
         words = device.memory.bandwidth_bytes_per_s * 5e-5 / 4
         counts = {stride: size // 4 // stride for stride in _STRIDES}
-        points = tuple(
+        return self._sweep(
             {"stride": stride, "count": count, "bytes": size, "passes": max(1, round(words / count)), **shape}
             for stride, count in counts.items()
         )
-        return self._sweep(points)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Each access writes parts of lines."""
@@ -192,12 +184,10 @@ class Scatter(_ByStride):
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """A random factor."""
         counts = (np.uint32(parameters["count"]), np.uint32(_groups(parameters)))
         arguments = ("data", *counts, rng.integers(1, 2**32, dtype=np.uint32))
         zeros = Buffer(parameters["bytes"], np.zeros(1, dtype=np.uint32))
-        items, local = (self.work_items(parameters),), (parameters["local"],)
-        return Job.of({"data": zeros}, self.kernel, items, local, arguments)
+        return Job.linear({"data": zeros}, self.kernel, self.work_items(parameters), parameters["local"], arguments)
 
     verification_job = job
 
@@ -205,7 +195,7 @@ class Scatter(_ByStride):
         """One pass: several would write the same values to the same words, which simulators report as a race."""
         return tuple({**point, "passes": 1} for point in super().verification())
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Multiples of the factor, and zeros between them."""
         seed = cast("np.uint32", job.dispatches[0].arguments[-1])
         words = np.zeros(parameters["bytes"] // 4, dtype=np.uint32)
@@ -226,36 +216,28 @@ class Misaligned(_Access):
     )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each offset, width and memory level."""
         memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
         read = device.memory.bandwidth_bytes_per_s * (2e-3 if device.is_cpu else 2e-4)
-        points = tuple(
+        points = (
             {
                 "offset": offset,
                 "width": width,
                 "count": (size - _SLACK_BYTES) // width,
                 "bytes": size,
                 "passes": max(1, ceil(read / size)),
-                "case": 1 + case,
+                "case": case,
                 **_shape(device, limits, width),
             }
-            for case, (size, width, offset) in enumerate(
-                (size, width, offset) for size in (memory, cached) for width in (16, 4) for offset in _OFFSETS
-            )
+            for case, (size, width, offset) in enumerate(product((memory, cached), (16, 4), _OFFSETS), 1)
         )
-        return (Sweep("offset", Axis(quantity="case", label="width and offset"), points, "offset of the first word"),)
+        return (grid.by_case("offset", "width and offset", points, "offset of the first word"),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Work is bytes read."""
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
         within = "memory" if parameters["bytes"] == sweep.points[0]["bytes"] else "last cache"
-        return grid.key(
-            parameters,
-            f"{parameters['width']} B at +{parameters['offset']} B, {within}",
-            work=parameters["width"] * parameters["count"] * parameters["passes"],
-            items=self.work_items(parameters),
-            nbytes=parameters["bytes"],
-            x=parameters["case"],
-        )
+        return f"{parameters['width']} B at +{parameters['offset']} B, {within}"
+
+    def work(self, parameters: Parameters) -> float:
+        return parameters["width"] * parameters["count"] * parameters["passes"]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Every byte is used. An offset makes an access of a wave touch one more line, or splits it."""
@@ -263,9 +245,8 @@ class Misaligned(_Access):
         passes = float(parameters["passes"])
         each = passes * count
         split = 4 if offset % width else 1
-        lanes, line = device.architecture.wave_size, _line_bytes(device)
-        span = width * (lanes - 1) + width // split
-        touched = [_lines(offset + 4 * part, span, line) for part in range(split)]
+        span = width * (device.architecture.wave_size - 1) + width // split
+        touched = [_lines(offset + 4 * part, span, grid.first_line_bytes(device)) for part in range(split)]
         return Demand(
             work_items=self.work_items(parameters),
             work_group=(parameters["local"],),
@@ -284,8 +265,7 @@ class Misaligned(_Access):
         cases = ((16, 16), (16, 100), (4, 4))
         return tuple({"width": width, "offset": offset, **shape} for width, offset in cases)
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The xor of the words from the offset on."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         data = job.buffers["data"].filled().astype(np.uint32)
         first, words = parameters["offset"] // 4, parameters["width"] // 4
         read = data[first : first + words * parameters["count"]].reshape(-1, words)

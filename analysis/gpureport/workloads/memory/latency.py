@@ -1,19 +1,175 @@
-"""Latency of dependent loads (pointer chase) by working set."""
+"""Latency of dependent loads (pointer chase): by working set, and of lines at a stride of a power of two."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.records.keys import Metric
 from gpureport.spec.models import Device
+from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.memory.chase import Chase, chased, cycle
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep
+from gpureport.workloads.model import (
+    Argument,
+    Buffer,
+    Demand,
+    Dispatch,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
+
+ADDRESSES = "range of addresses"
+APART = "apart"
+"""Parameter: bytes from one line to the next, a power of two."""
+_STRIDES = (1 << 12, 1 << 17)
+"""Rows of 1024 and 32,768 words. Sets of caches of processors and of compute units repeat within the first; those of
+larger caches within the second."""
+_MOST_BYTES = 1 << 29
+_BEYOND = 4
+"""The most lines / lines of the nearest cache."""
+_FAR = 2
+"""Times the last cache: beyond, hardly any line is still in a cache when the chase reaches it, whoever read it last."""
+
+
+class Chase(Workload):
+    """One work-item follows a random cycle of dependent loads."""
+
+    family = "memory"
+    metric = Metric(kind="time", unit="loads", label="latency")
+    microbenchmark = True
+    verification_dispatches = 3
+
+    def work(self, parameters: Parameters) -> float:
+        """Work is loads, or pairs of loads."""
+        return parameters["steps"]
+
+    def work_items(self, parameters: Parameters) -> int:
+        return 1
+
+
+def chased(
+    buffer: str, elements: float, record_bytes: int, used_bytes: int, steps: float, *, repeated: bool = True
+) -> Demand:
+    """Return the demand of *steps* loads of a random cycle through *elements*.
+
+    Args:
+        buffer: with the elements.
+        elements: number of elements.
+        record_bytes: distance between elements.
+        used_bytes: bytes of an element that are loaded.
+        steps: loads of one dispatch.
+        repeated: whether the levels beyond the first transfer each element in each traversal, else once.
+    """
+    passes = steps / elements
+    stream = Stream(buffer, elements, record_bytes, used_bytes, False, passes, passes if repeated else 1.0)
+    return Demand(work_items=1, work_group=(1,), streams=(stream,), phases_aligned=False, loaded=False)
+
+
+def single(kernel: str, *arguments: Argument) -> Dispatch:
+    """Return the dispatch of one work-item."""
+    return Dispatch(kernel, (1,), (1,), arguments)
+
+
+def cycle(rng: np.random.Generator, elements: int, apart: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return a random cycle through words with a distance of *apart* words.
+
+    Returns:
+        The words' indices in the order of the cycle, shape (*elements*,); and an array that has, in each of these
+        words, the index of the next one, shape (*elements* x *apart*,). All others are zero.
+    """
+    order = np.arange(elements, dtype=np.uint32)
+    rng.shuffle(order)
+    order *= np.uint32(apart)
+    following = np.zeros(elements * apart, dtype=np.uint32)
+    following[order] = np.roll(order, -1)
+    return order, following
+
+
+class SetConflicts(Chase):
+    """One work-item follows a random cycle through lines with a constant distance."""
+
+    variant = "set_conflicts"
+    title = "Load latency at a stride of a power of two"
+    description = (
+        "One work-item follows a random cycle through lines at a stride of a power of two, such as the first words of "
+        "the rows of a matrix. A cache whose sets are selected by bits of the address keeps only some of these lines: "
+        "as many as a set has ways, if the stride selects a single set. The latency then rises although most of the "
+        "cache is empty. Counted: the time of one load, including its address arithmetic."
+    )
+    source = "memory/conflicts.cl"
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """For each stride up to the size of a page: from two lines to several times those of the nearest cache."""
+        largest = min(_MOST_BYTES, limits.max_buffer_bytes, limits.max_bytes / 2)
+        most = _BEYOND * (device.caches[0].capacity_bytes / device.caches[0].line_bytes if device.caches else 512)
+        sweeps = []
+        for stride in (stride for stride in _STRIDES if stride <= device.page_bytes and 4 * stride <= largest):
+            counts = grid.sizes(2, min(most, largest // stride), grid.multiple(1))
+            shape = {APART: stride, "line": device.line_bytes}
+            points = ({"lines": n, **shape, "steps": self._steps(device, n)} for n in counts)
+            title = f"{ADDRESSES} at a stride of {format_bytes(stride)}"
+            sweeps.append(grid.by_working_set(points, limits, f"stride_{stride}", ADDRESSES, title))
+        return tuple(sweeps)
+
+    def _steps(self, device: Device, lines: int) -> int:
+        """Return the loads of one dispatch: few first ones, and enough to make the launch cost of a CPU small."""
+        return 1 << 16 if device.is_cpu else min(1 << 16, max(1 << 13, 64 * lines))
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return f"{parameters['lines']} x {format_bytes(parameters[APART])}"
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return parameters["lines"] * parameters[APART]
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """A chain of loads; the first load of each line comes from the shared cache if the nearest one is empty.
+
+        Loads of processors compute the address from an index themselves.
+        """
+        lines, steps = parameters["lines"], parameters["steps"]
+        empty = bool(device.caches) and not device.caches[0].persistent
+        first = min(lines, steps) if empty else 0
+        return replace(
+            chased("lines", lines, parameters[APART], 4, steps),
+            chain={} if device.is_cpu else {"int32": 2.0 * steps},
+            memory_chain=steps - first,
+            cached_chain=first,
+            reused="kernel",
+            # Addresses of the nearest cache of an NVIDIA GPU are virtual (Jia et al., arXiv:1804.06826).
+            span_bytes=self.nbytes(parameters) if device.is_cpu else 0.0,
+            stride_bytes=parameters[APART],
+        )
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        lines, words, steps = (np.uint32(n) for n in (parameters["lines"], parameters[APART] // 4, parameters["steps"]))
+        order = f"order{lines}x{words}"
+        buffers = {
+            "lines": Buffer(self.nbytes(parameters)),
+            order: Buffer(4 * int(lines), rng.permutation(lines).astype(np.uint32)),
+            "state": Buffer(4),
+        }
+        link = Dispatch("link", (int(lines),), (1,), ("lines", "state", order, lines, words))
+        return Job(buffers, (single("visit", "lines", "state", steps),), (link,))
+
+    verified = (
+        {"lines": 37, APART: 256, "line": 64, "steps": 11},
+        {"lines": 5, APART: 4096, "line": 128, "steps": 93},
+    )
+    """Fewer and more loads than one traversal."""
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        (order,) = (buffer.filled() for name, buffer in job.buffers.items() if name.startswith("order"))
+        reached = int(order[parameters["steps"] * dispatches % len(order)])
+        return {"state": np.array([reached * (parameters[APART] // 4)], dtype=np.uint32)}
 
 
 class PointerChase(Chase):
-    """One work-item follows a random cycle of dependent loads."""
+    """One work-item follows a random cycle through all lines of a buffer."""
 
     variant = "latency"
     essential = True
@@ -31,14 +187,14 @@ class PointerChase(Chase):
         line = device.line_bytes
         high = min(limits.max_buffer_bytes, (4 if limits.quick else 8) * grid.last_cache_bytes(device))
         warm_up = min(256, limits.max_work_group)
-        points = tuple(
+        points = (
             {"bytes": size, "line": line, "steps": _steps(size // line, device), "warm_up": warm_up}
             | _warming(size, device)
             for size in grid.sizes(4096, high, grid.multiple(line))
         )
         return (grid.by_working_set(points, limits),)
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A chain of loads, each after two operations that compute its address from an index.
 
         The parameter ``pointers`` marks published chases whose elements are addresses and need no such operations.
@@ -49,46 +205,36 @@ class PointerChase(Chase):
         return replace(chased("next", lines, line, 4, steps), chain=chain, memory_chain=steps, reused="kernel")
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """A random cycle through all lines, in the order of a random permutation."""
-        size, line = parameters["bytes"], parameters["line"]
+        """All lines, in the order of a random permutation."""
+        size, line, local = parameters["bytes"], parameters["line"], parameters["warm_up"]
         lines = size // line
         order, following = cycle(rng, lines, line // 4)
-        state = np.array([order[0], 0], dtype=np.uint32)
-        count = np.uint32(lines)
-        arguments = (f"next{size}", f"order{size}", f"state{size}", count, "sink")
-        items = (parameters["warm_up"],)
-        all_items = (parameters["warm_up"] * parameters.get("warm_up_groups", 1),)
-        chase = Dispatch("chase", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"]), count))
+        next_, order_, state, count = f"next{size}", f"order{size}", f"state{size}", np.uint32(lines)
+        warm_up = Dispatch(
+            "warm_up", (local * parameters.get("warm_up_groups", 1),), (local,), (next_, order_, state, count, "sink")
+        )
         return Job(
             buffers={
-                f"next{size}": Buffer(size, following),
-                f"order{size}": Buffer(4 * lines, order),
-                f"state{size}": Buffer(8, state),
+                next_: Buffer(size, following),
+                order_: Buffer(4 * lines, order),
+                state: Buffer(8, np.array([order[0], 0], dtype=np.uint32)),
                 "sink": Buffer(4),
             },
-            dispatches=(chase,),
-            before=(Dispatch("warm_up", all_items, items, arguments),),
+            dispatches=(single("chase", next_, state, np.uint32(parameters["steps"]), count),),
+            before=(warm_up,),
         )
 
-    verification_dispatches = 3
-
-    def verification(self) -> Sequence[Parameters]:
-        """Cycles of odd lengths, fewer and more steps than one traversal."""
-        return (
-            {"bytes": 97 * 64, "line": 64, "steps": 60, "warm_up": 64},
-            {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17, "warm_up_groups": 3},
-        )
+    verified = (
+        {"bytes": 97 * 64, "line": 64, "steps": 60, "warm_up": 64},
+        {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17, "warm_up_groups": 3},
+    )
+    """Cycles of odd lengths, fewer and more steps than one traversal."""
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Follow the cycle."""
         size = parameters["bytes"]
         order = job.buffers[f"order{size}"].filled()
         made = parameters["steps"] * dispatches % len(order)
         return {f"state{size}": np.array([order[made], made], dtype=np.uint32)}
-
-
-_FAR = 2
-"""Times the last cache: beyond, hardly any line is still in a cache when the chase reaches it, whoever read it last."""
 
 
 def _warming(size: int, device: Device) -> dict[str, int]:
@@ -116,4 +262,4 @@ def _steps(lines: int, device: Device) -> int:
     return 2**16 if lines <= 16384 else 2**13
 
 
-WORKLOADS = (PointerChase(),)
+WORKLOADS = (SetConflicts(), PointerChase())

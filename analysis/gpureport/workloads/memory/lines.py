@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.memory.chase import Chase, chased, cycle
-from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep
+from gpureport.workloads.memory.latency import Chase, chased, cycle, single
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep
 
 _STRIDE = 1024
 """Bytes from one element of a cycle to the next: at least two of the longest lines."""
@@ -24,19 +23,14 @@ class _Loads(Chase):
     """Base of the workloads."""
 
     source = "memory/lines.cl"
-
-    def missing(self, features: Features) -> str | None:
-        """Processors keep written lines, and fetch neighbours of lines ahead."""
-        return "The entries of processors list the lines of their caches." if features.kind == "cpu" else None
-
-    def build_options(self, parameters: Parameters) -> str:
-        """All macros of the source file; those that a kernel does not use have any value."""
-        return grid.macros(parameters, "distance", "first_loads", "stores")
+    macros = ("distance", "first_loads", "stores")
+    not_on_cpu = "The entries of processors list the lines of their caches."
 
 
 class Sectors(_Loads):
     """Pairs of loads with a distance."""
 
+    verification_dispatches = 2
     variant = "sectors"
     title = "Latency of a second load nearby"
     description = (
@@ -51,11 +45,10 @@ class Sectors(_Loads):
         if device.is_cpu:
             return ()
         size = int(min(limits.max_buffer_bytes, _MOST_BYTES, 4 * grid.last_cache_bytes(device))) // _STRIDE * _STRIDE
-        points = tuple({"distance": d // 4, "bytes": size, "steps": _PAIRS} for d in _DISTANCES)
-        return (Sweep("distance", Axis(quantity="case", label="distance"), points, "distance of the second load"),)
+        points = ({"distance": d // 4, "bytes": size, "steps": _PAIRS} for d in _DISTANCES)
+        return (grid.by_case("distance", "distance", points, "distance of the second load"),)
 
-    def label(self, parameters: Parameters) -> str:
-        """Return the distance."""
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return f"{4 * parameters['distance']} B"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -80,7 +73,7 @@ class Sectors(_Loads):
         """
         size = parameters["bytes"]
         order, following = cycle(rng, size // _STRIDE, _STRIDE // 4)
-        pairs = Dispatch("pairs", (1,), (1,), (f"next{size}", f"state{size}", np.uint32(parameters["steps"])))
+        pairs = single("pairs", f"next{size}", f"state{size}", np.uint32(parameters["steps"]))
         evict = Dispatch("evict", (size // 16,), (64,), (f"others{size}",))
         buffers = {
             f"next{size}": Buffer(size, following),
@@ -89,17 +82,13 @@ class Sectors(_Loads):
         }
         return Job(buffers, (pairs,), before=(evict,))
 
-    verification_dispatches = 2
-
-    def verification(self) -> Sequence[Parameters]:
-        """Fewer and more pairs than one traversal."""
-        return (
-            {"distance": 1, "bytes": 37 * _STRIDE, "steps": 11},
-            {"distance": 64, "bytes": 19 * _STRIDE, "steps": 45},
-        )
+    verified = (
+        {"distance": 1, "bytes": 37 * _STRIDE, "steps": 11},
+        {"distance": 64, "bytes": 19 * _STRIDE, "steps": 45},
+    )
+    """Fewer and more pairs than one traversal."""
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Follow the cycle."""
         size = parameters["bytes"]
         following, state = job.buffers[f"next{size}"].filled(), job.buffers[f"state{size}"].filled()
         at = int(state[0])
@@ -111,6 +100,7 @@ class Sectors(_Loads):
 class SecondAccess(_Loads):
     """Loads after loads or stores."""
 
+    verification_dispatches = 1
     variant = "second_access"
     title = "Latency of loads after loads or stores"
     description = (
@@ -119,24 +109,20 @@ class SecondAccess(_Loads):
         "that were stored. Counted: the dependent loads."
     )
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
-        """Three cases; none on a CPU."""
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         if device.is_cpu:
             return ()
         shape = {"lines": _LINES, "line": device.line_bytes}
-        points = tuple({"first_loads": a, "stores": b, **shape} for a, b in _CASES)
-        return (Sweep("first_access", Axis(quantity="case", label="accesses"), points, "kind of the first access"),)
+        points = ({"first_loads": a, "stores": b, **shape} for a, b in _CASES)
+        return (grid.by_case("first_access", "accesses", points, "kind of the first access"),)
 
-    def label(self, parameters: Parameters) -> str:
-        """Return the accesses."""
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return _CASES[parameters["first_loads"], parameters["stores"]]
 
-    def loads(self, parameters: Parameters) -> int:
-        """Return the number of dependent loads."""
+    def work(self, parameters: Parameters) -> float:
         return parameters["lines"] * (1 + parameters["first_loads"])
 
-    def range_bytes(self, parameters: Parameters) -> int:
-        """Return the bytes of the buffer."""
+    def nbytes(self, parameters: Parameters) -> int:
         return parameters["lines"] * parameters["line"]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -144,7 +130,7 @@ class SecondAccess(_Loads):
 
         A cache that does not allocate on writes passes them on; then the loads after stores come from the next cache.
         """
-        lines, loads = parameters["lines"], self.loads(parameters)
+        lines, loads = parameters["lines"], self.work(parameters)
         kept = bool(device.caches) and device.caches[0].persistent
         hits = loads if kept or device.architecture.write_allocate else lines * parameters["first_loads"]
         return replace(
@@ -157,19 +143,17 @@ class SecondAccess(_Loads):
         )
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """A random cycle through all lines."""
         lines, words = parameters["lines"], parameters["line"] // 4
         order, following = cycle(rng, lines, words)
         name = f"next{lines}x{words}"
-        scalars = tuple(map(np.uint32, (lines, words, order[0])))
-        again = Dispatch("again", (1,), (1,), (name, "state", *scalars))
+        again = single("again", name, "state", *map(np.uint32, (lines, words, order[0])))
         return Job({name: Buffer(following.nbytes, following), "state": Buffer(4)}, (again,))
 
     def verification(self) -> Sequence[Parameters]:
         """An odd number of lines."""
         return tuple({"first_loads": a, "stores": b, "lines": 31, "line": 64} for a, b in _CASES)
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """The cycle ends where it starts."""
         return {"state": np.array([job.dispatches[0].arguments[-1]], dtype=np.uint32)}
 

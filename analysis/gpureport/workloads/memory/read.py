@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
 
-_OF_A_UNIT = Axis(quantity="working_set", label="working set of each compute unit")
+_OF_A_UNIT = "working set of each compute unit"
 _PREFETCHED = 40  # lines that the prefetchers of a CPU core keep in flight
 
 
@@ -30,22 +30,18 @@ class _Reading(UnstoredResults):
 
     family = "memory"
     source = "memory/read.cl"
+    macros = ("vectors", "chunks", "words")
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
     microbenchmark = True
     unrolled: ClassVar[int] = 0
     """Loads of a work-item of a GPU that are independent; 0: all."""
 
-    def build_options(self, parameters: Parameters) -> str:
-        # All macros of the source file; those that a kernel does not use are 1.
-        return grid.macros(parameters, "vectors", "chunks", "words")
-
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        size, work, items = parameters["bytes"], self.bytes_read(parameters), self.work_items(parameters)
-        return grid.residing(grid.key(parameters, format_bytes(size), work=work, items=items, nbytes=size), sweep)
+        return grid.residing(super().point(parameters, sweep), sweep)
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One stream; later passes of the same dispatch read the data again."""
-        read, size, vector = self.bytes_read(parameters), self.data_bytes(parameters), 4 * parameters["words"]
+        read, size, vector = self.work(parameters), self.data_bytes(parameters), 4 * parameters["words"]
         items, passes = self.work_items(parameters), read / size
         loads = read / vector / items
         in_flight = _PREFETCHED if parameters["local"] == 1 else self.unrolled or loads
@@ -60,21 +56,15 @@ class _Reading(UnstoredResults):
         )
 
     def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
-        """Random data; results are folds or sums of what each work-item reads."""
         data = Buffer(self.data_bytes(parameters), grid.random_words(rng, 2**22))
         return {"data": data}, self.scalars(parameters)
 
     def data_bytes(self, parameters: Parameters) -> int:
-        """Return the size of the data."""
         return parameters["bytes"]
 
     @abstractmethod
     def scalars(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the kernel arguments after the data."""
-
-    @abstractmethod
-    def bytes_read(self, parameters: Parameters) -> int:
-        """Return the bytes that all work-groups read."""
 
 
 class Read(_Reading):
@@ -104,23 +94,20 @@ class Read(_Reading):
         sweeps = (sizes, _work_groups(device, limits, shape, tried)) if len(tried) > 1 else (sizes,)
         return tuple(sweep for sweep in sweeps if sweep.points)  # small devices may have no points
 
-    def bytes_read(self, parameters: Parameters) -> int:
-        """Return the bytes of all chunks that are read."""
+    def work(self, parameters: Parameters) -> float:
+        """Work is the bytes of all chunks that are read."""
         return parameters["groups"] * parameters["chunks"] * _chunk_bytes(parameters)
 
     def scalars(self, parameters: Parameters) -> tuple[int, ...]:
-        """The number of chunks."""
         return (parameters["bytes"] // _chunk_bytes(parameters),)
 
-    def verification(self) -> Sequence[Parameters]:
-        """Working sets that are not powers of two and at whose end work-groups wrap, for GPUs and CPUs."""
-        return (
-            {"bytes": 7 * 3072, "groups": 5, "local": 96, "vectors": 2, "chunks": 3, "words": 4},
-            {"bytes": 11 * 320, "groups": 7, "local": 1, "vectors": 5, "chunks": 4, "words": 16},
-        )
+    verified = (
+        {"bytes": 7 * 3072, "groups": 5, "local": 96, "vectors": 2, "chunks": 3, "words": 4},
+        {"bytes": 11 * 320, "groups": 7, "local": 1, "vectors": 5, "chunks": 4, "words": 16},
+    )
+    """Working sets that are not powers of two and at whose end work-groups wrap, for GPUs and CPUs."""
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The xor of the vectors that each work-item reads."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         local, per_group = parameters["local"], parameters["chunks"]
         data = job.buffers["data"].filled().reshape(-1, parameters["vectors"], local, parameters["words"])
         first = np.arange(parameters["groups"])[:, None] * per_group
@@ -192,21 +179,20 @@ class ReadPrivate(_Reading):
         local = 1 if device.is_cpu else min(1024, limits.max_work_group)  # one group keeps a compute unit busy
         shape = {"local": local, "words": _shape(device, limits)["words"]}
         few = _regions(device, limits, shape, min(private) / 8, min(far, next_cache / groups), groups)
-        title, coarse = "working set of a compute unit", grid.coarse(limits)
-        sweeps = [Sweep("working_set", _OF_A_UNIT, few, title, coarse)]
+        title = "working set of a compute unit"
+        sweeps = [grid.by_working_set(few, limits, "working_set", _OF_A_UNIT, title)]
         if groups < device.compute_units:
             # Longer loops have less overhead per byte; larger regions would exceed a cache.
             most = min(0.75 * max(private), 0.6 * next_cache / device.compute_units)
             every = _regions(device, limits, shape, min(private) / 8, most, device.compute_units)
-            sweeps.append(Sweep("every_unit", _OF_A_UNIT, every, f"{title}, all units active", coarse))
+            sweeps.append(grid.by_working_set(every, limits, "every_unit", _OF_A_UNIT, f"{title}, all units active"))
         return tuple(sweep for sweep in sweeps if len(sweep.points) > 1)
 
-    def bytes_read(self, parameters: Parameters) -> int:
-        """Return the bytes of all regions in all passes."""
+    def work(self, parameters: Parameters) -> float:
+        """Work is the bytes of all regions in all passes."""
         return self.data_bytes(parameters) * parameters["passes"]
 
     def data_bytes(self, parameters: Parameters) -> int:
-        """Return the bytes of all regions."""
         return parameters["bytes"] * parameters["groups"]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -214,17 +200,15 @@ class ReadPrivate(_Reading):
         return replace(super().demand(parameters, device), shared=False, loaded=False)
 
     def scalars(self, parameters: Parameters) -> tuple[int, ...]:
-        """Vectors of a region, passes, and zero."""
         return parameters["bytes"] // (4 * parameters["words"]), parameters["passes"], 0
 
-    def verification(self) -> Sequence[Parameters]:
-        """Regions that are not multiples of the work-group size, for GPUs and CPUs."""
-        return (
-            {"bytes": 16 * 211, "passes": 3, "groups": 5, "local": 64, "words": 4},
-            {"bytes": 64 * 13, "passes": 4, "groups": 3, "local": 1, "words": 16},
-        )
+    verified = (
+        {"bytes": 16 * 211, "passes": 3, "groups": 5, "local": 64, "words": 4},
+        {"bytes": 64 * 13, "passes": 4, "groups": 3, "local": 1, "words": 16},
+    )
+    """Regions that are not multiples of the work-group size, for GPUs and CPUs."""
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Sums, folded; integers wrap around."""
         local, words = parameters["local"], parameters["words"]
         regions = job.buffers["data"].filled().reshape(parameters["groups"], -1, words).astype(np.uint32)

@@ -1,6 +1,6 @@
 """Streams by working set: write, copy, ping-pong copy, triad."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import ClassVar, cast
 
@@ -11,7 +11,7 @@ from gpureport.records.keys import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
 
 _WORDS = 4
 
@@ -31,39 +31,42 @@ class _Streaming(Workload):
     """Names of the arrays read."""
     written: ClassVar[str]
     """Name of the array written."""
-    per_item: ClassVar[int] = 1
-    """Vectors per work-item: one, as in published stream benchmarks."""
-    local: ClassVar[int] = 256
-    """Work-group size."""
     far: ClassVar[int] = 96
     """Largest working set, as a multiple of the last cache."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set (all arrays together)."""
-        shape = {"per_item": self.per_item, "local": min(self.local, limits.max_work_group)}
-        arrays, step = len(self.read) + 1, self._step(shape)
+        local = min(256, limits.max_work_group)
         # Rates still rise by a few percent far beyond the caches, as start and end of a dispatch contribute less.
-        far = 8 if limits.quick or device.is_cpu else self.far
-        high = self._at_most(far * grid.last_cache_bytes(device), step, limits)
-        sizes = grid.sizes(2**16, high, grid.multiple(step))
-        return (grid.by_working_set(({"vectors": size // arrays // (4 * _WORDS), **shape} for size in sizes), limits),)
+        far = 8 if grid.is_short(device, limits) else self.far
+        high, whole = self._at_most(far * grid.last_cache_bytes(device), local, limits)
+        points = (self._sized(size, local) for size in grid.sizes(2**16, high, whole))
+        return (grid.by_working_set(points, limits),)
 
-    def _step(self, shape: Parameters) -> int:
-        """Return the bytes of all arrays that one work-group transfers."""
-        return (len(self.read) + 1) * 4 * _WORDS * shape["per_item"] * shape["local"]
+    def _at_most(self, nbytes: float, local: int, limits: Limits) -> tuple[float, Callable[[float], int]]:
+        """Limit *nbytes* of all arrays to what the device allows; return how to round them to work-groups, too."""
+        arrays = len(self.read) + 1
+        group_bytes = arrays * 4 * _WORDS * local
+        most = min(limits.max_bytes, arrays * limits.max_buffer_bytes) - group_bytes
+        return min(nbytes, most), grid.multiple(group_bytes)
 
-    def _at_most(self, nbytes: float, step: int, limits: Limits) -> float:
-        """Return *nbytes* of all arrays together, limited to what the device allows less a *step* for rounding."""
-        return min(nbytes, min(limits.max_bytes, (len(self.read) + 1) * limits.max_buffer_bytes) - step)
+    def _sized(self, nbytes: int, local: int) -> Parameters:
+        """Return the point of *nbytes* with one vector per work-item, as in published stream benchmarks."""
+        return {"vectors": nbytes // (len(self.read) + 1) // (4 * _WORDS), "per_item": 1, "local": local}
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        size = (len(self.read) + 1) * _vector_bytes(parameters) * parameters["vectors"]
-        key = grid.key(parameters, format_bytes(size), work=size, items=_work_items(parameters), nbytes=size)
-        return grid.residing(key, sweep)
+        return grid.residing(super().point(parameters, sweep), sweep)
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+    def nbytes(self, parameters: Parameters) -> int:
+        return (len(self.read) + 1) * _vector_bytes(parameters) * parameters["vectors"]
+
+    def work_items(self, parameters: Parameters) -> int:
+        local = parameters["local"]
+        return -(-parameters["vectors"] // (local * parameters["per_item"])) * local
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One pass over each array."""
-        count, items = parameters["vectors"], _work_items(parameters)
+        count, items = parameters["vectors"], self.work_items(parameters)
         vector = _vector_bytes(parameters)
         into = Stream(self.written, count, vector, vector, write=True)
         return Demand(
@@ -80,7 +83,7 @@ class _Streaming(Workload):
         """Return the initial data of an array that is read: random words."""
         return grid.random_words(rng, nbytes)
 
-    def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:  # noqa: ARG002 - copies have none
+    def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:
         """Return the kernel arguments after the arrays and the number of vectors."""
         return ()
 
@@ -92,29 +95,23 @@ class _Streaming(Workload):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Initialised arrays to read; the written one is not initialised."""
-        size, local = parameters["vectors"] * _vector_bytes(parameters), (parameters["local"],)
+        size = parameters["vectors"] * _vector_bytes(parameters)
         buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
         scalars = (np.uint32(parameters["vectors"]), *self.scalars(rng))
         buffers[self.written] = Buffer(size)
-        return Job.of(buffers, self.kernel, (_work_items(parameters),), local, (*self.arrays(), *scalars))
+        arguments: tuple[Argument, ...] = (*self.arrays(), *scalars)
+        return Job.linear(buffers, self.kernel, self.work_items(parameters), parameters["local"], arguments)
 
-    def verification(self) -> Sequence[Parameters]:
-        """Partial work-groups; fewer vectors than one work-group; short vectors."""
-        return (
-            {"vectors": 1237, "per_item": 1, "local": 96},
-            {"vectors": 59, "per_item": 4, "local": 32},
-            {"vectors": 613, "per_item": 2, "local": 64, "words": 2},
-        )
+    verified = (
+        {"vectors": 1237, "per_item": 1, "local": 96},
+        {"vectors": 59, "per_item": 4, "local": 32},
+        {"vectors": 613, "per_item": 2, "local": 64, "words": 2},
+    )
+    """Partial work-groups; fewer vectors than one work-group; short vectors."""
 
 
 def _vector_bytes(parameters: Parameters) -> int:
     return 4 * parameters.get("words", _WORDS)
-
-
-def _work_items(parameters: Parameters) -> int:
-    """Return the work-items for all vectors, in whole work-groups."""
-    local = parameters["local"]
-    return -(-parameters["vectors"] // (local * parameters["per_item"])) * local
 
 
 class Copy(_Streaming):
@@ -136,17 +133,13 @@ class Copy(_Streaming):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set; and the work-group size, beyond the caches."""
         sizes, tried = super().sweeps(device, limits), grid.work_groups(device, limits)
-        return (*sizes, self._work_groups(device, limits, tried)) if len(tried) > 1 else sizes
+        if len(tried) <= 1:
+            return sizes
+        most, whole = self._at_most(4 * grid.last_cache_bytes(device), max(tried), limits)
+        size = whole(most)
+        return (*sizes, grid.by_group_size((self._sized(size, local) for local in tried), format_bytes(size)))
 
-    def _work_groups(self, device: Device, limits: Limits, tried: Sequence[int]) -> Sweep:
-        shapes = [{"per_item": self.per_item, "local": local} for local in tried]
-        step = max(self._step(shape) for shape in shapes)
-        size = grid.multiple(step)(self._at_most(4 * grid.last_cache_bytes(device), step, limits))
-        vectors = size // (len(self.read) + 1) // (4 * _WORDS)
-        return grid.by_group_size(({"vectors": vectors, **shape} for shape in shapes), format_bytes(size))
-
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The same bytes."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         return {"to": job.buffers["from"].filled()}
 
 
@@ -169,7 +162,6 @@ class PingPong(_Streaming):
     far = 8  # for the caches only; the other streams measure memory
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """A stream; every second dispatch copies back."""
         return replace(super().demand(parameters, device), ping_pong=True)
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
@@ -179,8 +171,7 @@ class PingPong(_Streaming):
         one, other, *rest = copy.arguments
         return replace(there, dispatches=(copy, replace(copy, arguments=(other, one, *rest))))
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The same bytes in both."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         filled = job.buffers["one"].filled()
         return {"one": filled, "other": filled}
 
@@ -202,11 +193,10 @@ class Write(_Streaming):
     _FACTORS = np.array([1, 3, 5, 7], dtype=np.uint32)
 
     def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:
-        """The factor of the pattern."""
         return (rng.integers(1, 2**32, dtype=np.uint32),)
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The pattern; integers wrap around."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        """Integers wrap around."""
         seed = cast("np.uint32", job.dispatches[0].arguments[-1])
         numbers = np.arange(parameters["vectors"], dtype=np.uint32)
         factors = self._FACTORS[: parameters.get("words", _WORDS)]
@@ -228,7 +218,6 @@ class Triad(_Streaming):
     written = "a"
 
     def arrays(self) -> tuple[str, ...]:
-        """The order of the formula."""
         return ("a", "b", "c")
 
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
@@ -236,11 +225,9 @@ class Triad(_Streaming):
         return rng.integers(1, 2**20, size=max(1, min(nbytes, 2**22) // 4)).astype(np.float32)
 
     def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:
-        """The factor s."""
         return (np.float32(rng.integers(2, 9)),)
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The formula."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         s = cast("np.float32", job.dispatches[0].arguments[-1])
         b, c = (job.buffers[name].filled().astype(np.float32) for name in self.read)
         return {"a": b + s * c}

@@ -1,6 +1,6 @@
 """Latency of dependent loads from different pages: address translation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.memory.chase import ADDRESSES, Chase, chased
+from gpureport.workloads.memory.latency import ADDRESSES, Chase, chased, single
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Job, Limits, Parameters, Sweep
 
 _PARTS = 4
@@ -35,26 +35,23 @@ class Translation(Chase):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The range of addresses, from a few pages to most of the memory; on a CPU to a few times the last reach."""
-        page = device.page_bytes
-        line = device.line_bytes
+        page, line = device.page_bytes, device.line_bytes
         part = int(min(limits.max_buffer_bytes, limits.max_bytes / _PARTS)) // page * page
         high = _largest_bytes(device, limits, page, line, part)
         shape = {"page": page, "line": line, "part": part, "steps": _STEPS[device.kind]}
-        points = tuple({"bytes": size, **shape} for size in grid.sizes(4 * page, high, grid.multiple(page)))
-        points = tuple(point for point in points if point["bytes"] <= _PARTS * part)
-        return (Sweep("span", ADDRESSES, points, ADDRESSES.label, coarse=grid.coarse(limits)),) if points else ()
+        sizes = grid.sizes(4 * page, high, grid.multiple(page))
+        points = [{"bytes": size, **shape} for size in sizes if size <= _PARTS * part]
+        return (grid.by_working_set(points, limits, "span", ADDRESSES),) if points else ()
 
     def build_options(self, parameters: Parameters) -> str:
-        """The sizes of a page, a line and a buffer are constants."""
         return " ".join(f"-D{name.upper()}={parameters[name]}ul" for name in ("page", "line", "part"))
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A chain of loads without address arithmetic; caches of compute units do not serve it (``reused``)."""
         steps, page, size = parameters["steps"], parameters["page"], parameters["bytes"]
         return replace(chased("pages", size / page, page, 8, steps), memory_chain=steps, span_bytes=size)
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """A random cycle through all pages."""
         size, part = parameters["bytes"], parameters["part"]
         pages = size // parameters["page"]
         order = f"order{size}"
@@ -63,8 +60,9 @@ class Translation(Chase):
         }
         places = tuple(name if name in buffers else _NAMES[0] for name in _NAMES)
         link = Dispatch("link", (pages,), (1,), (*places, order, "state", np.uint32(pages)))
-        visit = Dispatch("visit", (1,), (1,), (*places, "state", "reached", np.uint32(parameters["steps"])))
-        warm_up = Dispatch("visit", (1,), (1,), (*places, "state", "reached", np.uint32(pages)))
+        visit, warm_up = (
+            single("visit", *places, "state", "reached", np.uint32(loads)) for loads in (parameters["steps"], pages)
+        )
         return Job(
             buffers={
                 **buffers,
@@ -76,17 +74,13 @@ class Translation(Chase):
             before=(link, warm_up),
         )
 
-    verification_dispatches = 3
-
-    def verification(self) -> Sequence[Parameters]:
-        """Cycles of odd lengths in one buffer and in three."""
-        return (
-            {"bytes": 37 * 4096, "page": 4096, "line": 64, "part": 64 * 4096, "steps": 50},
-            {"bytes": 29 * 4096, "page": 4096, "line": 128, "part": 11 * 4096, "steps": 91},
-        )
+    verified = (
+        {"bytes": 37 * 4096, "page": 4096, "line": 64, "part": 64 * 4096, "steps": 50},
+        {"bytes": 29 * 4096, "page": 4096, "line": 128, "part": 11 * 4096, "steps": 91},
+    )
+    """Cycles of odd lengths in one buffer and in three."""
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        """Follow the cycle."""
         order = job.buffers[f"order{parameters['bytes']}"].filled()
         return {"reached": order[[parameters["steps"] * dispatches % len(order)]]}
 

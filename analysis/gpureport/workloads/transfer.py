@@ -1,14 +1,14 @@
 """Transfers of 4 B to 1 GiB in each direction, from and to memory of the host or of a second device."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.keys import Axis, Metric
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
     Buffer,
@@ -27,8 +27,8 @@ from gpureport.workloads.model import (
 
 Memory = Literal["pinned", "pageable", "mapped", "peer"]
 
-SIZE = Axis(quantity="transfer", label="transfer size")
-_LEAST, _MOST, _MOST_QUICK, _MOST_ON_CPU = 2**2, 2**30, 2**26, 2**26
+_SIZE = Axis(quantity="transfer", label="transfer size")
+_LEAST, _MOST, _MOST_SHORT = 2**2, 2**30, 2**26
 _DIRECTIONS = {
     "to_device": ("host to device", ("to_device",)),
     "to_host": ("device to host", ("to_host",)),
@@ -57,7 +57,7 @@ class _Copies(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The size of one transfer, in each direction."""
-        most = min(self.most, _MOST_QUICK if limits.quick else _MOST, _MOST_ON_CPU if device.is_cpu else _MOST)
+        most = min(self.most, _MOST_SHORT if grid.is_short(device, limits) else _MOST)
         most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
         sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]
         directions = self.directions[:2] if device.is_cpu else self.directions  # its copies are the same either way
@@ -66,24 +66,28 @@ class _Copies(Workload):
     def _sweep(self, name: str, sizes: Sequence[int], limits: Limits) -> Sweep:
         title, used = _DIRECTIONS[name]
         points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
-        return Sweep(name, SIZE, points, title, coarse=3 if limits.quick else 2, isolated=True)
+        return Sweep(name, _SIZE, points, title, coarse=3 if limits.quick else 2, isolated=True)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:  # noqa: ARG002
-        """The size is that of one direction; the work is that of both."""
-        size = max(_sizes(parameters))
-        return grid.key(parameters, format_bytes(size), work=sum(_sizes(parameters)), items=1, nbytes=size)
+    def work(self, parameters: Parameters) -> float:
+        """Work is the bytes of both directions."""
+        return sum(_sizes(parameters))
 
-    def demand(self, parameters: Parameters, device: Device) -> Demand:  # noqa: ARG002
+    def work_items(self, parameters: Parameters) -> int:
+        return 1
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return max(_sizes(parameters))
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
         to_device, to_host = map(float, _sizes(parameters))
         traffic = HostTraffic(to_device, to_host, self.kind(parameters), self.by_host)
         return Demand(work_items=1, work_group=(1,), isolated=True, transfer=traffic)
 
-    def kind(self, parameters: Parameters) -> Memory:  # noqa: ARG002 - one for all points
+    def kind(self, parameters: Parameters) -> Memory:
         """Return the kind of the host's memory at a point."""
         return self.memory
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data on both sides."""
         memory, (to_device, to_host) = self.kind(parameters), _sizes(parameters)
         buffers: dict[str, Buffer] = {}
         copies = []
@@ -116,8 +120,7 @@ class _Copies(Workload):
         back = Transfer.of(Copy("data", "to_host", size), mapped=mapped)
         return Job(buffers, (there, Dispatch("increment", (size // 4,), (1,), ("data",)), back))
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
-        """The words, incremented."""
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         words = job.buffers["from_host"].filled().astype(np.uint32, copy=False)
         return {"to_host": words + np.uint32(1)}
 
@@ -180,28 +183,25 @@ class Smallest(_Copies):
     )
     metric = Metric(kind="time", unit="transfers", label="time of a transfer")
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:  # noqa: ARG002
-        """A case for each kind of memory and direction."""
-        points = tuple(
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        points = (
             {"to_device": to_device, "to_host": _LEAST - to_device, "memory": number}
             for number in range(len(_KINDS))
             for to_device in (_LEAST, 0)
         )
-        axis = Axis(quantity="case", label="memory and direction")
-        return (Sweep("smallest", axis, points, "transfers of 4 B", isolated=True),)
+        cases = grid.by_case("smallest", "memory and direction", points, "transfers of 4 B")
+        return (replace(cases, isolated=True),)
 
     def kind(self, parameters: Parameters) -> Memory:
-        """The kind with the point's number."""
         return _KINDS[parameters["memory"]]
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """A case; the work is one transfer."""
-        direction = "to device" if parameters["to_device"] else "to host"
-        label, x = f"{self.kind(parameters)}, {direction}", sweep.points.index(parameters)
-        return grid.key(parameters, label, work=1, items=1, nbytes=_LEAST, x=x)
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return f"{self.kind(parameters)}, to {'device' if parameters['to_device'] else 'host'}"
+
+    def work(self, parameters: Parameters) -> float:
+        return 1
 
     def verification(self) -> Sequence[Parameters]:
-        """One word in each kind of memory."""
         return tuple({"to_device": 4, "to_host": 4, "memory": number} for number in range(len(_KINDS)))
 
 
@@ -261,7 +261,7 @@ class Devices(_Copies):
         ways = (Copy("here", "there", size), Copy("there", "back", size))
         return Job(buffers, tuple(Transfer.of(way, by_host=True) for way in ways))
 
-    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """The same words on the second device, and back on the first."""
         words = job.buffers["here"].filled()
         return {"there": words, "back": words}

@@ -1,0 +1,348 @@
+"""Matrix units: products of small matrices in registers, by number format.
+
+Elements are small integers, so that all sums are exact. The vendors' instructions differ in their shapes, and in which
+lanes of a wave keep which elements (fragments).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.keys import Metric
+from gpureport.spec.models import Architecture, Device
+from gpureport.workloads import grid
+from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
+
+_TABLE = 1024
+_GROUPS_PER_UNIT = 16
+_SECONDS = 1e-3
+
+Words = NDArray[np.uint32]
+Integers = NDArray[np.int64]
+
+MOST = 2
+"""Elements are integers from minus this to this: products and their sums are exact in every format."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A number format of matrix elements.
+
+    Attributes:
+        name: the instruction class, as in ``Architecture.rates_per_cycle``.
+        per_word: elements in a register.
+        encoded: the bits of an element, for the integers from -:data:`MOST` to :data:`MOST`.
+        integer_sums: whether sums are 32-bit integers; otherwise single-precision numbers.
+    """
+
+    name: str
+    per_word: int
+    encoded: tuple[int, ...]
+    integer_sums: bool = False
+
+    def words(self, elements: Integers) -> Words:
+        """Return registers of *elements*; the last axis has those of one register, the lowest bits first."""
+        bits = np.array(self.encoded, dtype=np.uint32)[elements + MOST]
+        shifts = np.arange(self.per_word, dtype=np.uint32) * np.uint32(32 // self.per_word)
+        return np.asarray(np.bitwise_or.reduce(bits << shifts, axis=-1), dtype=np.uint32)
+
+    def elements(self, words: Words) -> Integers:
+        """Return the elements of registers, along a new last axis."""
+        width = 32 // self.per_word
+        shifts = np.arange(self.per_word, dtype=np.uint32) * np.uint32(width)
+        bits = words[..., None] >> shifts & np.uint32(2**width - 1)
+        values = {code: value - MOST for value, code in enumerate(self.encoded)}
+        decoded = np.vectorize(values.__getitem__, otypes=[np.int64])(bits)
+        return np.asarray(decoded, dtype=np.int64)
+
+    def sums(self, integers: Integers) -> Words:
+        return integers.astype(np.int32 if self.integer_sums else np.float32).view(np.uint32)
+
+
+def _bits(of: Callable[[np.float32], int]) -> tuple[int, ...]:
+    return tuple(of(np.float32(value)) for value in range(-MOST, MOST + 1))
+
+
+def _single(value: np.float32) -> int:
+    return int(value.view(np.uint32))
+
+
+FORMATS = (
+    Format("matrix_fp16", 2, _bits(lambda value: int(np.float16(value).view(np.uint16)))),
+    Format("matrix_bf16", 2, _bits(lambda value: _single(value) >> 16)),
+    Format("matrix_tf32", 1, _bits(_single)),
+    Format("matrix_int8", 4, tuple(value & 0xFF for value in range(-MOST, MOST + 1)), integer_sums=True),
+    Format("matrix_fp8", 4, (0xC0, 0xB8, 0x00, 0x38, 0x40)),  # e4m3: 4 bits of exponent with a bias of 7
+)
+
+
+Indices = NDArray[np.int_]
+Place = tuple[Indices, Indices]
+"""Row and column of each element of a fragment; arrays of lanes x registers x elements of a register."""
+
+
+@dataclass(frozen=True)
+class Fragments:
+    """How the lanes of a wave keep the matrices of D = A B + D.
+
+    Attributes:
+        m: rows of A and D.
+        n: columns of B and D.
+        k: columns of A, rows of B.
+        a: places of A's elements.
+        b: places of B's elements.
+        d: places of the sums.
+    """
+
+    m: int
+    n: int
+    k: int
+    a: Place
+    b: Place
+    d: Place
+
+    @property
+    def multiply_adds(self) -> int:
+        return self.m * self.n * self.k
+
+    def registers(self) -> tuple[int, int, int]:
+        """Return the registers of a lane for A, B and D."""
+        return self.a[0].shape[1], self.b[0].shape[1], self.d[0].shape[1]
+
+    def product(self, a: Integers, b: Integers) -> Integers:
+        """Return the elements of A B that the lanes keep, from those of A and B; the last three axes are fragments."""
+        left = np.zeros((*a.shape[:-3], self.m, self.k), dtype=np.int64)
+        right = np.zeros((*b.shape[:-3], self.k, self.n), dtype=np.int64)
+        left[..., self.a[0], self.a[1]] = a
+        right[..., self.b[0], self.b[1]] = b
+        return np.asarray((left @ right)[..., self.d[0], self.d[1]])
+
+
+@dataclass(frozen=True)
+class Unit(ABC):
+    """The matrix instructions of one vendor.
+
+    Attributes:
+        instruction: its name in manuals.
+        macro: selects the instructions in the kernel.
+        extension: OpenCL extension by which a device shows that its compiler has them.
+        formats: instruction classes of the number formats.
+        lanes: size of a wave.
+        shared_lanes: the first lanes of a wave, whose words of A and B the other lanes repeat.
+    """
+
+    instruction: str
+    macro: str
+    extension: str
+    formats: frozenset[str]
+    lanes: int
+    shared_lanes: int
+
+    @abstractmethod
+    def serves(self, architecture: Architecture) -> bool:
+        """Return whether devices of *architecture* have these instructions."""
+
+    @abstractmethod
+    def fragments(self, form: Format) -> Fragments:
+        """Return the fragments of the instruction for a number format."""
+
+
+def _grid(lanes: int, registers: int, elements: int) -> tuple[Indices, Indices, Indices]:
+    lane, register, element = np.indices((lanes, registers, elements))
+    return lane, register, element
+
+
+class _NvidiaMma(Unit):
+    """``mma.sync.m16n8`` of one warp (PTX ISA, matrix fragments), since compute capability 8.0."""
+
+    def serves(self, architecture: Architecture) -> bool:
+        """All architectures that list a rate."""
+        return architecture.vendor == "NVIDIA"
+
+    def fragments(self, form: Format) -> Fragments:
+        """Groups of four lanes keep a row of A and D and a column of B."""
+        lane, register, element = _grid(self.lanes, 4, form.per_word)
+        a = lane // 4 + 8 * (register % 2), form.per_word * (lane % 4 + 4 * (register // 2)) + element
+        lane, register, element = _grid(self.lanes, 2, form.per_word)
+        b = form.per_word * (lane % 4 + 4 * register) + element, lane // 4
+        lane, register, element = _grid(self.lanes, 4, 1)
+        d = lane // 4 + 8 * (register // 2), 2 * (lane % 4) + register % 2
+        return Fragments(16, 8, 8 * form.per_word, a, b, d)
+
+
+class _AmdMfma(Unit):
+    """MFMA of 16 x 16 sums (AMD CDNA 3 Instruction Set Architecture), gfx942."""
+
+    def serves(self, architecture: Architecture) -> bool:
+        """Waves of 64, with 8-bit floating-point numbers: gfx942."""
+        return architecture.vendor == "AMD" and architecture.wave_size == self.lanes and _has_fp8(architecture)
+
+    def fragments(self, form: Format) -> Fragments:
+        """Sixteen lanes keep the rows of A, and the columns of B and D; groups of sixteen share the columns of A."""
+        lane, register, element = _grid(self.lanes, 2, form.per_word)
+        inner = form.per_word * (2 * (lane // 16) + register) + element
+        lane_d, register_d, _ = _grid(self.lanes, 4, 1)
+        d = 4 * (lane_d // 16) + register_d, lane_d % 16
+        return Fragments(16, 16, 8 * form.per_word, (lane % 16, inner), (inner, lane % 16), d)
+
+
+class _AmdWmma(Unit):
+    """WMMA of 16 x 16 sums of RDNA 3 (RDNA 3 Instruction Set Architecture), waves of 32."""
+
+    def serves(self, architecture: Architecture) -> bool:
+        """Waves of 32 without 8-bit floating-point numbers: RDNA 4 has other fragments."""
+        return architecture.vendor == "AMD" and architecture.wave_size == self.lanes and not _has_fp8(architecture)
+
+    def fragments(self, form: Format) -> Fragments:
+        """A lane keeps a whole row of A and column of B; the two halves of a wave repeat them."""
+        lane, register, element = _grid(self.lanes, 16 // form.per_word, form.per_word)
+        inner = register * form.per_word + element
+        lane_d, register_d, _ = _grid(self.lanes, 8, 1)
+        d = 2 * register_d + lane_d // 16, lane_d % 16
+        return Fragments(16, 16, 16, (lane % 16, inner), (inner, lane % 16), d)
+
+
+def _has_fp8(architecture: Architecture) -> bool:
+    return "matrix_fp8" in architecture.rates_per_cycle
+
+
+_ALL = frozenset({"matrix_fp16", "matrix_bf16", "matrix_tf32", "matrix_int8", "matrix_fp8"})
+_OF_RDNA3 = frozenset({"matrix_fp16", "matrix_bf16", "matrix_int8"})
+
+UNITS: tuple[Unit, ...] = (
+    _NvidiaMma("mma.sync", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32),
+    _AmdMfma("MFMA", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64),
+    _AmdWmma("WMMA", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16),
+)
+
+
+class MatrixRate(UnstoredResults):
+    """The cases are number formats."""
+
+    family = "matrix"
+    variant = "rate"
+    source = "matrix.cl"
+    kernel = "matrix"
+    macros = ("chains", "steps")
+    microbenchmark = True
+    essential = True
+    title = "Matrix units"
+    description = (
+        "Waves multiply small matrices in registers and add the products to sums: NVIDIA's mma.sync, MFMA of CDNA 3, "
+        "and WMMA of RDNA 3. No data are loaded. The asynchronous instructions of four warps (wgmma) on Hopper are "
+        "faster than its mma.sync; they need shared memory and are not measured. Counted: multiply-adds."
+    )
+    metric = Metric(kind="rate", unit="multiply-adds", label="multiply-add rate")
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The formats whose rate the architecture lists."""
+        architecture = device.architecture
+        unit = next((number for number, each in enumerate(UNITS, 1) if each.serves(architecture)), None)
+        cases = [number for number, form in enumerate(FORMATS, 1) if form.name in architecture.rates_per_cycle]
+        if unit is None or not cases:
+            return ()
+        points = (self._shaped({"unit": unit, "case": case}, device, limits) for case in cases)
+        return (grid.by_case("format", "number format", points),)
+
+    def _shaped(self, which: Mapping[str, int], device: Device, limits: Limits) -> dict[str, int]:
+        """Enough waves and independent chains for the peak rate of every compute unit, for about a millisecond."""
+        local = min(256, limits.max_work_group)
+        shape = {**which, "chains": 4, "steps": 16, "groups": _GROUPS_PER_UNIT * device.compute_units, "local": local}
+        seconds = self.work({**shape, "rounds": 1}) / device.rate_per_s(self.form(which).name)
+        return {**shape, "rounds": max(1, ceil(_SECONDS / seconds))}
+
+    def form(self, parameters: Parameters) -> Format:
+        return FORMATS[parameters["case"] - 1]
+
+    def unit(self, parameters: Parameters) -> Unit:
+        return UNITS[parameters["unit"] - 1]
+
+    def unsupported(self, parameters: Parameters, features: Features) -> str | None:
+        """Only the vendor's compiler has the instructions."""
+        unit = self.unit(parameters)
+        return None if unit.extension in features.extensions else f"the device's compiler lists no {unit.extension}"
+
+    def missing(self, features: Features) -> str | None:
+        """One of the vendors' compilers is required."""
+        if any(unit.extension in features.extensions for unit in UNITS):
+            return None
+        return "the device's compiler has no instruction for matrices that this program knows"
+
+    def work(self, parameters: Parameters) -> float:
+        unit, form = self.unit(parameters), self.form(parameters)
+        instructions = parameters["chains"] * parameters["steps"] * parameters["rounds"]
+        waves = self.work_items(parameters) // unit.lanes
+        return float(instructions * waves * unit.fragments(form).multiply_adds)
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return self.form(parameters).name
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return 8 * _TABLE
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        registers = self.unit(parameters).fragments(self.form(parameters)).registers()
+        return Demand(
+            work_items=self.work_items(parameters),
+            work_group=(parameters["local"],),
+            operations={self.form(parameters).name: self.work(parameters)},
+            registers=16 + registers[0] + registers[1] + registers[2] * parameters["chains"],
+        )
+
+    def build_options(self, parameters: Parameters) -> str:
+        unit = self.unit(parameters)
+        chosen = f"-D{unit.macro} -D{self.form(parameters).name.upper()}"
+        lanes = f"-DLANES={unit.lanes} -DSHARED_LANES={unit.shared_lanes}"
+        return f"{chosen} {lanes} {super().build_options(parameters)}"
+
+    def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
+        """Random small integers, none of them zero in A and B; results are the sums."""
+        form = self.form(parameters)
+        elements = rng.choice([-MOST, -1, 1, MOST], size=(_TABLE, form.per_word))
+        drawn = {
+            "sums": rng.integers(-MOST, MOST + 1, _TABLE, dtype=np.int32).view(np.uint32),
+            f"elements {form.name}": form.words(elements),
+        }
+        return {name: Buffer(4 * _TABLE, words) for name, words in drawn.items()}, (parameters["rounds"],)
+
+    def verification(self) -> Sequence[Parameters]:
+        shape = {"chains": 2, "steps": 3, "rounds": 2, "groups": 3, "local": 64}
+        return tuple(
+            {"unit": unit, "case": case, **shape}
+            for unit, each in enumerate(UNITS, 1)
+            for case, form in enumerate(FORMATS, 1)
+            if form.name in each.formats
+        )
+
+    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
+        """Only the instructions of *sweeps*: compilers refuse others."""
+        used = {(point["unit"], point["case"]) for sweep in sweeps for point in sweep.points}
+        return tuple(point for point in self.verification() if (point["unit"], point["case"]) in used)
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        unit, form = self.unit(parameters), self.form(parameters)
+        fragments = unit.fragments(form)
+        in_a, in_b, in_d = fragments.registers()
+        initial, operands = (job.buffers[name].filled().astype(np.uint32) for name in ("sums", f"elements {form.name}"))
+        items = np.arange(self.work_items(parameters)).reshape(-1, unit.lanes)
+        own = items - items % unit.lanes + items % unit.shared_lanes
+
+        def held(first: int, registers: int) -> NDArray[np.int64]:
+            index = own[..., None] + 64 * (first + np.arange(registers))
+            return form.elements(operands[index % _TABLE])
+
+        added = parameters["steps"] * parameters["rounds"] * fragments.product(held(0, in_a), held(in_a, in_b))[..., 0]
+        total = np.zeros(items.shape, dtype=np.uint32)
+        for chain in range(parameters["chains"]):
+            index = items[..., None] + 64 * (chain * in_d + np.arange(in_d))
+            sums = form.sums(initial[index % _TABLE].view(np.int32) + added)
+            for register in range(in_d):
+                total = np.uint32(3) * total ^ sums[..., register]
+        return {"folded": total.ravel()}
+
+
+WORKLOADS = (MatrixRate(),)

@@ -1,1 +1,0 @@
-"""Matrix units: products of small matrices in registers, by number format."""

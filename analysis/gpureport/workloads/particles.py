@@ -1,0 +1,296 @@
+"""Moving particles in several memory layouts: half-used 32-byte structures, as published, and denser ones."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.keys import Metric
+from gpureport.spec.models import Device
+from gpureport.units import format_count
+from gpureport.workloads import grid
+from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
+
+WORKING_SET = "working set, both buffers"
+STEP_S = np.float32(1 / 256)
+SPEED = np.float32(4)
+"""Maximum speed along each axis: crossing the unit square takes at least 64 steps."""
+_VECTOR_BYTES = 16
+BOUNCING = 2 * float(SPEED) / 2 * float(STEP_S)
+"""Share of the particles that cross a border per step: two axes, each with half the maximum speed on average."""
+_MOST = 2.0**25
+_TILE = 2**17
+"""Number of random particles, which larger buffers repeat."""
+
+
+class Particles(Workload):
+    """One memory layout of the particles, with or without the bounce at the border."""
+
+    family = "particles"
+    source = "particles.cl"
+    metric = Metric(kind="rate", unit="particles", label="particles advanced")
+    verification_dispatches = 3
+    kernel: ClassVar[str]
+    arrays: ClassVar[Mapping[str, int]]
+    """Words per particle of each array, by the beginning of its name; position and velocity come first."""
+    unused_bytes: ClassVar[int] = 0
+    """Bytes of a particle that are neither read nor written."""
+    accesses: ClassVar[float]
+    """Loads and stores per work-item."""
+    stores_per_sector: ClassVar[float] = 1.0
+    """Stores that together write one sector."""
+    bounce: ClassVar[bool] = True
+    """Whether velocities change sign at the border."""
+    branches: ClassVar[bool] = False
+    """Whether the bounce is a branch with additional stores."""
+
+    @property
+    def stored_bytes(self) -> int:
+        return 4 * sum(self.arrays.values())
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """The number of particles, through the caches; the work-group size, beyond them."""
+        both, most = 2 * self.stored_bytes, self.most(device, limits)
+        usual = min(256, limits.max_work_group)
+        counts = grid.sizes(min(2.0**12, most), most, grid.multiple(256))
+        sizes = ({"count": count, "local": usual} for count in counts)
+        beyond = grid.multiple(1024)(min(most, max(2.0**20, 4 * grid.last_cache_bytes(device) / both)))
+        groups = ({"count": beyond, "local": local} for local in grid.work_groups(device, limits))
+        return (
+            grid.by_working_set(sizes, limits, "particles", WORKING_SET, "number of particles"),
+            grid.by_group_size(groups, f"{format_count(beyond)} particles"),
+        )
+
+    def most(self, device: Device, limits: Limits) -> float:
+        """Return the maximum number of particles: on a CPU or for a quick run, eight times the last cache."""
+        both = 2 * self.stored_bytes
+        most = min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes)
+        return min(most, 8 * grid.last_cache_bytes(device) / both) if grid.is_short(device, limits) else most
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        label = super().label(parameters, sweep)
+        by_group = sweep.axis.quantity == "work_group"
+        return label if by_group else f"{format_count(parameters['count'])} ({label})"
+
+    def work(self, parameters: Parameters) -> float:
+        return parameters["count"]
+
+    def work_items(self, parameters: Parameters) -> int:
+        return parameters["count"]
+
+    def nbytes(self, parameters: Parameters) -> int:
+        return 2 * self.stored_bytes * parameters["count"]
+
+    def lines_per_access(self, device: Device) -> float:
+        """Return the lines that one access of a wave touches; 1 if its bytes are contiguous."""
+        return 1.0
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """A few independent operations per particle.
+
+        Multiplication and addition are two operations, as they are not fused; so are the comparisons of each coordinate
+        with both borders.
+        """
+        count = parameters["count"]
+        return Demand(
+            work_items=count,
+            work_group=(parameters["local"],),
+            # Each array is read from one set of buffers and written to the other.
+            streams=tuple(
+                Stream(f"{name}{side}", count, 4 * words, 4 * words - self.unused_bytes, write=side == "b")
+                for side in "ab"
+                for name, words in self.arrays.items()
+            ),
+            operations={
+                "fp32": (8.0 if self.bounce else 4.0) * count,
+                "int32": 10.0 * count,
+                "memory": self.accesses * count,
+                "instruction": (30.0 if self.bounce else 20.0) * count,
+            },
+            chain={"int32": 10.0, "fp32": 4.0 if self.bounce else 2.0},
+            memory_chain=1.0,
+            registers=20,
+            branches=self.branches,
+            vector_words=2,  # position and velocity
+            ping_pong=True,
+            stores_per_sector=self.stores_per_sector,
+            lines_per_access=self.lines_per_access(device),
+        )
+
+    def build_options(self, parameters: Parameters) -> str:
+        return f"-DBOUNCE={int(self.bounce)}"
+
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        """Ping-pong between two sets of buffers; unused members are random, too."""
+        count = parameters["count"]
+        state = drawn(rng, count)
+        rest = rng.random((len(state), self.stored_bytes // 4 - 4), dtype=np.float32)
+        parts = self._parts(np.concatenate([state, rest], axis=1))
+        a, b = self._names("a"), self._names("b")
+        named = zip(a + b, parts * 2, strict=True)
+        buffers = {name: Buffer(4 * part.shape[1] * count, part) for name, part in named}
+        scalars = (np.uint32(count), STEP_S)
+        return Job.linear(buffers, self.kernel, count, parameters["local"], (*a, *b, *scalars), (*b, *a, *scalars))
+
+    def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
+        stored = [job.buffers[name].filled().astype(np.float32) for name in self._names("a")]
+        state = np.concatenate([part.reshape(parameters["count"], -1) for part in stored], axis=1)
+        state[:, :4] = advanced(state[:, :4], dispatches, bounce=self.bounce)
+        names = self._names("a" if dispatches % 2 == 0 else "b")
+        return {name: part.ravel() for name, part in zip(names, self._parts(state), strict=True)}
+
+    def _names(self, side: str) -> list[str]:
+        return [f"{name}{side}" for name in self.arrays]
+
+    def _parts(self, particles: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+        ends = np.cumsum(list(self.arrays.values()))
+        return [np.ascontiguousarray(part) for part in np.split(particles, ends[:-1], axis=1)]
+
+    verified = ({"count": 2347, "local": 64}, {"count": 37, "local": 64})
+    """Partial work-groups: many and less than one."""
+
+
+def drawn(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
+    """Return random positions in the unit square and velocities up to :data:`SPEED`, shape (at most count, 4)."""
+    values = rng.random((min(count, _TILE), 4), dtype=np.float32)
+    values[:, 2:] = (values[:, 2:] - np.float32(0.5)) * (2 * SPEED)
+    return values
+
+
+def advanced(state: NDArray[np.float32], steps: int, *, bounce: bool) -> NDArray[np.float32]:
+    """Advance positions and velocities, shape (count, 4), in single precision, rounded after every operation."""
+    position, velocity = state[:, :2].copy(), state[:, 2:].copy()
+    for _ in range(steps):
+        position += velocity * STEP_S
+        if bounce:
+            np.negative(velocity, out=velocity, where=(position < 0) | (position > 1))
+    return np.concatenate([position, velocity], axis=1)
+
+
+class Arrays(Particles):
+    """Positions and velocities in separate arrays."""
+
+    variant = "arrays"
+    kernel = "step_arrays"
+    title = "Structure of arrays"
+    description = (
+        "Positions and velocities in separate arrays, 16 bytes per particle, all of them used; otherwise like the "
+        "structures of 16 bytes. Counted: particles advanced by one step."
+    )
+    arrays: ClassVar[Mapping[str, int]] = {"positions_": 2, "velocities_": 2}
+    accesses = 4.0
+
+
+class _Structs(Particles):
+    """Base of the arrays of structures, whose first 16 bytes are position and velocity."""
+
+    arrays: ClassVar[Mapping[str, int]] = {"": 8}
+
+    def build_options(self, parameters: Parameters) -> str:
+        return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} {super().build_options(parameters)}"
+
+
+class _HalfStructs(_Structs):
+    """32-byte structures, half of which is used."""
+
+    unused_bytes = 16
+    kernel = "step_members"
+
+    def lines_per_access(self, device: Device) -> float:
+        """Return the lines that contain one member of all structures of a wave; 1 on a CPU."""
+        if device.is_cpu or not device.caches:
+            return 1.0
+        return max(1.0, self.stored_bytes * device.architecture.wave_size / device.caches[0].line_bytes)
+
+
+class Structs(_HalfStructs):
+    """As published: the bounce stores in a branch."""
+
+    variant = "structs32"
+    essential = True
+    title = "Structures of 32 bytes, half used"
+    description = (
+        "Array of 32-byte structures. Position and velocity (16 bytes) are read and written, the rest is unused; two "
+        "buffers in turn. At the border a branch stores the velocity again with the opposite sign, for about one "
+        "particle in 64 per step. Counted: particles advanced by one step."
+    )
+    accesses = 4.0 + BOUNCING
+    branches = True
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """Also, as published, the times of successive frames, at four working sets around the last cache's capacity."""
+        few, most = grid.is_short(device, limits), self.most(device, limits)
+        sizes = [grid.last_cache_bytes(device) * part for part in _around_the_edge(device, 3.0 if few else 8.0)]
+        counts = grid.rounded([min(most, size / (2 * self.stored_bytes)) for size in sizes], grid.multiple(256))
+        points = ({"count": count, "local": min(256, limits.max_work_group)} for count in counts)
+        frames = grid.by_case("frames", WORKING_SET, points, "time of successive frames")
+        return (*super().sweeps(device, limits), replace(frames, frames=200 if few else 300))
+
+
+def _around_the_edge(device: Device, beyond: float) -> tuple[float, ...]:
+    """Return working sets relative to the last cache: well inside, just inside, just outside, far *beyond*."""
+    if not device.caches:
+        return (0.125, 0.5, 2.0, beyond)
+    transition = device.caches[-1].transition_of_ping_pong
+    return (0.125, 0.9 * transition.onset, 1.1 * transition.end, beyond)
+
+
+class StraightStructs(_HalfStructs):
+    """The published layout without the bounce."""
+
+    variant = "structs32_straight"
+    title = "Structures of 32 bytes, half used, no bounce"
+    description = (
+        "As the half-used structures, but particles cross the border: no branch, and no second store of velocities. "
+        "Position and velocity are still stored, so the memory traffic is the same."
+    )
+    accesses = 4.0
+    bounce = False
+
+
+class WholeStructs(_Structs):
+    """32-byte structures, read and written completely."""
+
+    variant = "structs32_whole"
+    title = "Structures of 32 bytes, completely used"
+    description = (
+        "As the half-used structures, but all 32 bytes are read and written. Twice the bytes are transferred, but all "
+        "sectors are written completely, so none has to be read first. The bounce is computed in registers, without a "
+        "branch."
+    )
+    accesses = 4.0
+    kernel = "step_whole"
+    stores_per_sector = 2.0
+
+
+class ShortStructs(WholeStructs):
+    """16-byte structures: one vector per particle."""
+
+    variant = "structs16"
+    essential = True
+    title = "Structures of 16 bytes"
+    description = (
+        "Array of 16-byte structures, position and velocity only: one vector load and one vector store per particle, "
+        "every byte used; two buffers in turn. The bounce is computed in registers. Counted: particles advanced by one "
+        "step."
+    )
+    arrays: ClassVar[Mapping[str, int]] = {"": 4}
+    accesses = 2.0
+    stores_per_sector = 1.0
+
+
+class StraightShortStructs(ShortStructs):
+    """16-byte structures without the bounce."""
+
+    variant = "structs16_straight"
+    essential = False
+    title = "Structures of 16 bytes, no bounce"
+    description = (
+        "As structures of 16 bytes, but particles cross the border: fewer operations, the same memory traffic."
+    )
+    bounce = False
+
+
+WORKLOADS = (Arrays(), Structs(), StraightStructs(), WholeStructs(), ShortStructs(), StraightShortStructs())

@@ -1,1 +1,0 @@
-"""Moving particles in several memory layouts: half-used 32-byte structures, as published, and denser ones."""

@@ -1,1 +1,0 @@
-"""Transfers between host and device, and between two devices."""
