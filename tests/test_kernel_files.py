@@ -26,10 +26,10 @@ from gpureport.cli import main
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.kernel_files import described, expressions, load_kernels
+from gpureport.kernel_files.description import kernel_schema
 from gpureport.kernel_files.draft import draft
 from gpureport.kernel_files.expressions import ExpressionError, evaluate, known_functions, number, whole
 from gpureport.kernel_files.formulas import FieldError
-from gpureport.kernel_files.schema import kernel_schema
 from gpureport.kernel_files.signature import number_type, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
 from gpureport.measure.backends.opencl import OpenCLBackend

@@ -10,12 +10,16 @@ from scipy.stats import t as student
 
 from gpureport.compare.records import Comparison, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.compare.results import REGIMES
+from gpureport.workloads import applications
 
 What = Literal["speed", "efficiency"]
 """``speed``: relative to the baseline. ``efficiency``: relative to the predicted peak."""
-APPLIED = ("game_of_life", "particles", "bit_transpose")
-"""Families of applications; the others are microbenchmarks, which explain these."""
-_ORDER = (*APPLIED, "memory", "local_memory", "atomics", "instructions", "launch")
+APPLIED = applications()
+_ORDER = (
+    *("game_of_life", "particles", "bit_transpose"),
+    *("memory", "local_memory", "atomics", "instructions", "launch"),
+)
+"""Families in the order in which they are shown; others follow those of their kind."""
 SEVERAL = 3
 """Fewest kernels (variants) for an interval over kernels, and for an order of machines."""
 
@@ -77,8 +81,11 @@ def families(comparison: Comparison) -> dict[str, tuple[WorkloadComparison, ...]
     found: dict[str, list[WorkloadComparison]] = {}
     for contest in comparison.contests:
         found.setdefault(contest.family, []).append(contest)
-    order = sorted(found, key=lambda family: _ORDER.index(family) if family in _ORDER else len(_ORDER))
-    return {family: tuple(found[family]) for family in order}
+
+    def place(family: str) -> tuple[bool, int]:
+        return family not in APPLIED, _ORDER.index(family) if family in _ORDER else len(_ORDER)
+
+    return {family: tuple(found[family]) for family in sorted(found, key=place)}
 
 
 def works(comparison: Comparison) -> tuple[Work, ...]:

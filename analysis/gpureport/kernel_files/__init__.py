@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, is_there, read_text
-from gpureport.kernel_files.description import ArgumentFields, KernelFields, is_type, steps_of, variants_of
+from gpureport.kernel_files.description import KernelFields, is_type, steps_of, variants_of
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import Signature, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
@@ -154,30 +154,24 @@ def _check_kernel(
     if fields.kernel not in declared:
         what = f"{source} contains no kernel {fields.kernel!r}{suggestion(fields.kernel, declared)}"
         raise FieldError(kernel, what)
-    if problem := _mismatch(declared[fields.kernel], source, fields.arguments, arguments):
-        raise FieldError(*problem)
-
-
-def _mismatch(
-    kernel: Signature, source: str, arguments: Sequence[ArgumentFields], field: str
-) -> tuple[str, str] | None:
-    """Return field and message of the first argument that the kernel does not declare so; ``None``: all fit."""
-    if kernel.parameters is None:
-        return None
-    where = f"{kernel.name} ({source}:{kernel.line})"
-    if len(arguments) != len(kernel.parameters):
-        names = ", ".join(each.name for each in kernel.parameters)
-        return field, f"{len(arguments)} are described, but {where} has {len(kernel.parameters)}: {names}"
-    for position, (argument, parameter) in enumerate(zip(arguments, kernel.parameters, strict=True)):
-        place = f"{field}.{position}"
+    signature = declared[fields.kernel]
+    if signature.parameters is None:
+        return
+    where = f"{signature.name} ({source}:{signature.line})"
+    if len(fields.arguments) != len(signature.parameters):
+        names = ", ".join(each.name for each in signature.parameters)
+        what = f"{len(fields.arguments)} are described, but {where} has {len(signature.parameters)}: {names}"
+        raise FieldError(arguments, what)
+    for position, (argument, parameter) in enumerate(zip(fields.arguments, signature.parameters, strict=True)):
+        place = f"{arguments}.{position}"
         if argument.name != parameter.name:
-            return f"{place}.name", f"argument {position + 1} of {where} is {parameter.name!r}, not {argument.name!r}"
-        kind = "buffer" if argument.elements is not None else "scalar" if argument.value is not None else "local"
-        if kind != parameter.kind:
-            return place, f"is a {parameter.kind} in {where}; give {_FIELDS.get(parameter.kind, 'another kernel')}"
+            what = f"argument {position + 1} of {where} is {parameter.name!r}, not {argument.name!r}"
+            raise FieldError(f"{place}.name", what)
+        if argument.kind != parameter.kind:
+            needed = _FIELDS.get(parameter.kind, "another kernel")
+            raise FieldError(place, f"is a {parameter.kind} in {where}; give {needed}")
         if is_type(parameter.type) and argument.type != parameter.type:
-            return f"{place}.type", f"is {parameter.type} in {where}, not {argument.type}"
-    return None
+            raise FieldError(f"{place}.type", f"is {parameter.type} in {where}, not {argument.type}")
 
 
 _FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}

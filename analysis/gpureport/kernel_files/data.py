@@ -24,15 +24,13 @@ def argument_value(
     formulas: Formulas, position: int, argument: ArgumentFields, parameters: Parameters, handles: Mapping[str, str]
 ) -> Argument:
     """Return a kernel argument; *handles* are the names of buffers in the job."""
-    names = formulas.names(parameters)
     if argument.local is not None:
-        return Local(
-            max(1, formulas.whole(f"arguments.{position}.local", argument.local, names)) * argument.element_bytes
-        )
+        elements = formulas.whole(f"arguments.{position}.local", argument.local, parameters)
+        return Local(max(1, elements) * argument.element_bytes)
     if argument.value is None:
         return handles.get(argument.buffer_name, argument.buffer_name)
     field = f"arguments.{position}.value"
-    value = formulas.number(field, argument.value, names)
+    value = formulas.number(field, argument.value, parameters)
     lanes = _converted(np.full(argument.lanes, value), argument.dtype)
     if argument.dtype.kind != "f" and float(lanes[0]) != value:
         raise formulas.error(field, f"{value:g} is not a value of type {argument.type}")
@@ -41,10 +39,10 @@ def argument_value(
 
 
 def initial_contents(
-    formulas: Formulas, position: int, argument: ArgumentFields, names: Mapping[str, Value], rng: np.random.Generator
+    formulas: Formulas, position: int, argument: ArgumentFields, parameters: Parameters, rng: np.random.Generator
 ) -> NDArray[np.generic]:
     """Return the initial contents, which may be a beginning that the buffer repeats."""
-    count, dtype = formulas.elements(argument, names) * argument.lanes, argument.dtype
+    count, dtype = formulas.elements(argument, parameters) * argument.lanes, argument.dtype
     part = min(count, _PATTERN_BYTES // dtype.itemsize)
     if argument.name in formulas.arrays:
         return _converted(np.resize(formulas.arrays[argument.name].ravel(), count), dtype)
@@ -64,7 +62,7 @@ def initial_contents(
 
     field = f"arguments.{position}.values"
     with formulas.of_field(field):
-        found = np.asarray(evaluate(argument.values, names, {"random": random}))
+        found = np.asarray(evaluate(argument.values, formulas.names(parameters), {"random": random}))
     if found.size not in (1, count):
         what = f"{found.size} values for {count} numbers; write an expression that gives one value or {count}"
         raise formulas.error(field, what)

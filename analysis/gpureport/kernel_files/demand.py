@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
-from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
 from gpureport.kernel_files.signature import Signature
 from gpureport.kernel_files.traffic import Traffic
@@ -89,7 +88,7 @@ def demand_of(
     Compilers for CPUs are assumed not to vectorise kernels whose source, of this *signature*, has loops or several
     conditions. One condition, such as a guard, becomes a mask.
     """
-    fields, names, traffic = formulas.fields, formulas.names(parameters), Traffic(formulas, parameters, device)
+    fields, traffic = formulas.fields, Traffic(formulas, parameters, device)
     local, items, wanted = formulas.local_size(parameters), prod(formulas.global_size(parameters)), prod(traffic.wanted)
     operations = formulas.counts("operations", fields.operations, parameters)
     around = _INSTRUCTIONS * items + _ADDRESS_INSTRUCTIONS * traffic.accesses
@@ -99,8 +98,8 @@ def demand_of(
     if device.is_cpu:
         if _waits_in_turn(chain, device):
             chain = {name: count * prod(local) for name, count in chain.items()}
-        chain["int32"] += _atomic_chain(formulas, names, items / prod(local), device)
-    if in_local := formulas.amount("local_atomics", fields.local_atomics, names):
+        chain["int32"] += _atomic_chain(formulas, parameters, items / prod(local), device)
+    if in_local := formulas.amount("local_atomics", fields.local_atomics, parameters):
         operations["local"] = operations.get("local", 0.0) + in_local
     rates = device.architecture.rates_per_cycle
     return Demand(
@@ -147,7 +146,7 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
     :data:`_UNROLLED` iterations.
     """
     if formulas.fields.memory_chain is not None:
-        return formulas.amount("memory_chain", formulas.fields.memory_chain, traffic.names)
+        return formulas.amount("memory_chain", formulas.fields.memory_chain, traffic.parameters)
     if not traffic.loads:
         return 0.0
     if code is not None and code.loop is not None:
@@ -156,8 +155,8 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
     return (2.0 if traffic.gathered else 1.0) * (max(1.0, max(traffic.loads) / _UNROLLED) if loops else 1.0)
 
 
-def _atomic_chain(formulas: Formulas, names: Mapping[str, Value], groups: float, device: Device) -> float:
+def _atomic_chain(formulas: Formulas, parameters: Parameters, groups: float, device: Device) -> float:
     """Return the time of a work-group's atomic operations on a CPU, as the length of a chain of integer operations."""
-    sent = sum(formulas.amount_of(each, "atomic", names) for each in formulas.buffers)
-    every = formulas.amount("local_atomics", formulas.fields.local_atomics, names) + sent
+    sent = sum(formulas.amount_of(each, "atomic", parameters) for each in formulas.buffers)
+    every = formulas.amount("local_atomics", formulas.fields.local_atomics, parameters) + sent
     return every / groups * _ATOMIC_CYCLES / device.architecture.latency_cycles["int32"]

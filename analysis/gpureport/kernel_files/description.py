@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from keyword import iskeyword
 from math import prod
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from gpureport.docstrings import Documented
 from gpureport.records.quantities import Name
 from gpureport.spec.values import Strict
 from gpureport.text import quoted
@@ -210,6 +211,11 @@ class ArgumentFields(Strict):
         return self
 
     @property
+    def kind(self) -> Literal["buffer", "scalar", "local"]:
+        """What the argument is."""
+        return "buffer" if self.elements is not None else "scalar" if self.value is not None else "local"
+
+    @property
     def buffer_name(self) -> str:
         """Name of the buffer, which kernels of a sequence share."""
         return self.buffer or self.name
@@ -280,22 +286,31 @@ Size = Annotated[_Sizes, BeforeValidator(_size, json_schema_input_type=_Sizes)]
 
 
 class StepFields(Strict):
-    """A further kernel of a sequence."""
+    """One kernel: the only one, or a further one of a sequence."""
 
     kernel: Identifier
+    """Function in ``source``."""
     arguments: tuple[ArgumentFields, ...] = Field(min_length=1)
-    """Buffers with the name of an earlier kernel's buffer are the same."""
+    """In a ``sequence``, buffers with the name of an earlier kernel's buffer are the same."""
     global_size: tuple[Formula, ...] = Field(min_length=1, max_length=3)
+    """Work-items in each dimension."""
     guarded: bool = False
+    """Whether the kernel ignores work-items beyond ``global_size``, which is then rounded up to whole work-groups."""
     operations: dict[Class, Formula] = Field(default_factory=dict)
+    """Operations of all work-items, by instruction class."""
     chain: dict[Class, Formula] = Field(default_factory=dict)
+    """Dependent instructions of one work-item, by instruction class."""
     memory_chain: Formula | None = None
+    """Dependent rounds of loads of one work-item."""
     registers: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Estimated 32-bit registers of a work-item, used until the compiler reports them."""
     local_memory_bytes: Formula = "0"
+    """Local memory that the kernel declares itself, bytes of a work-group."""
     local_atomics: Formula = "0"
+    """Number of atomic operations on local memory, of all work-items."""
 
 
-class KernelFields(Strict):
+class KernelFields(StepFields):
     """A kernel and everything that its prediction, verification and measurement need."""
 
     name: Title
@@ -304,17 +319,10 @@ class KernelFields(Strict):
     """What the kernel does, in sentences."""
     source: str
     """OpenCL C file, relative to the description."""
-    kernel: Identifier
-    """Function in ``source``."""
     sizes: dict[Readable, Size]
     """``auto`` or a range ``2^10..2^20`` or a list: swept, at most one; a number or an expression: fixed."""
     multiple_of: Positive | None = None
     """The swept size is a multiple of this."""
-    arguments: tuple[ArgumentFields, ...] = Field(min_length=1)
-    global_size: tuple[Formula, ...] = Field(min_length=1, max_length=3)
-    """Work-items in each dimension."""
-    guarded: bool = False
-    """Whether the kernel ignores work-items beyond ``global_size``, which is then rounded up to whole work-groups."""
     work_groups: WorkGroups = "auto"
     """``auto``: searched. One shape (``256`` or ``[16, 16]``), or several."""
     work: WorkFields
@@ -331,18 +339,6 @@ class KernelFields(Strict):
     """Macros of the build, by name: expressions of sizes and of ``local_x`` …"""
     swap: tuple[Identifier, Identifier] | None = None
     """Two buffers that every second dispatch exchanges (ping-pong)."""
-    operations: dict[Class, Formula] = Field(default_factory=dict)
-    """Operations of all work-items, by instruction class."""
-    chain: dict[Class, Formula] = Field(default_factory=dict)
-    """Dependent instructions of one work-item, by instruction class."""
-    memory_chain: Formula | None = None
-    """Dependent rounds of loads of one work-item."""
-    registers: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """Estimated 32-bit registers of a work-item, used until the compiler reports them."""
-    local_memory_bytes: Formula = "0"
-    """Local memory that the kernel declares itself, bytes of a work-group."""
-    local_atomics: Formula = "0"
-    """Number of atomic operations on local memory, of all work-items."""
     variants: dict[Identifier, VariantFields] = Field(default_factory=dict)
     """Other versions, by name, each with the fields that differ; all are compared."""
     sequence: tuple[StepFields, ...] = ()
@@ -374,6 +370,11 @@ class KernelFields(Strict):
 VariantFields.model_rebuild()
 
 
+def kernel_schema() -> dict[str, Any]:
+    """Return the JSON Schema of descriptions, draft 2020-12, for editors."""
+    return {**KernelFields.model_json_schema(schema_generator=Documented), "title": "gpureport kernel"}
+
+
 def is_swept(value: str | tuple[int, ...]) -> bool:
     """Return whether a size is swept."""
     return isinstance(value, tuple) or value == "auto" or _RANGE.fullmatch(value) is not None
@@ -382,9 +383,7 @@ def is_swept(value: str | tuple[int, ...]) -> bool:
 def range_of(value: str | tuple[int, ...]) -> tuple[int, int] | None:
     """Return the ends of ``2^10..2^28``; ``None``: it is not a range."""
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    return 2 ** int(match[1]), 2 ** int(match[2])
+    return (2 ** int(match[1]), 2 ** int(match[2])) if match else None
 
 
 def steps_of(fields: KernelFields) -> tuple[KernelFields, ...]:

@@ -50,6 +50,7 @@ class Formulas:
             document: the file of the description, if it has one.
         """
         self.fields, self.arrays, self.prefix, self.document = fields, arrays, prefix, document
+        self._names = dict[tuple[tuple[str, int], ...], Mapping[str, Value]]()
 
     def error(self, field: str, message: str) -> FieldError:
         """Return a problem of a *field* of this kernel."""
@@ -74,67 +75,71 @@ class Formulas:
         """The arguments in global memory."""
         return tuple(argument for argument in self.fields.arguments if argument.elements is not None)
 
-    def names(self, parameters: Parameters) -> dict[str, Value]:
+    def names(self, parameters: Parameters) -> Mapping[str, Value]:
         """Return the sizes of a point and its work-group's dimensions, for expressions."""
-        known: dict[str, Value] = dict.fromkeys(RESERVED, 1)
-        known |= parameters
-        for name, value in self.fields.sizes.items():
-            if name not in known:
-                known[name] = self.whole(f"sizes.{name}", str(value), known)
-        return known
+        point = tuple(parameters.items())
+        if point not in self._names:
+            known: dict[str, Value] = {**dict.fromkeys(RESERVED, 1), **parameters}
+            for name, value in self.fields.sizes.items():
+                if name not in known:
+                    with self.of_field(f"sizes.{name}"):
+                        known[name] = whole(str(value), known)
+            self._names[point] = known
+        return self._names[point]
 
-    def whole(self, field: str, text: str, names: Mapping[str, Value]) -> int:
+    def whole(self, field: str, text: str, parameters: Parameters) -> int:
         """Evaluate an expression of a *field* whose value is a whole number."""
+        names = self.names(parameters)
         with self.of_field(field):
             return whole(text, names)
 
-    def number(self, field: str, text: str, names: Mapping[str, Value]) -> float:
+    def number(self, field: str, text: str, parameters: Parameters) -> float:
         """Evaluate an expression of a *field* whose value is a number."""
+        names = self.names(parameters)
         with self.of_field(field):
             return number(text, names)
 
-    def amount(self, field: str, text: str, names: Mapping[str, Value]) -> float:
+    def amount(self, field: str, text: str, parameters: Parameters) -> float:
         """Evaluate an expression of a *field* whose value is a number of at least zero."""
-        value = self.number(field, text, names)
+        value = self.number(field, text, parameters)
         if value < 0:
             raise self.error(field, f"is {value:g}; it must not be negative")
         return value
 
-    def amount_of(self, argument: ArgumentFields, field: str, names: Mapping[str, Value]) -> float:
+    def amount_of(self, argument: ArgumentFields, field: str, parameters: Parameters) -> float:
         """Evaluate a *field* of an argument as :meth:`amount`; 0 without it."""
-        text = getattr(argument, field)
-        return self.amount(f"arguments.{self.fields.arguments.index(argument)}.{field}", text, names) if text else 0.0
+        text, place = getattr(argument, field), self.fields.arguments.index(argument)
+        return self.amount(f"arguments.{place}.{field}", text, parameters) if text else 0.0
 
     def counts(self, field: str, counts: Mapping[Any, str], parameters: Parameters) -> dict[str, float]:
         """Evaluate the expressions of a *field* that is a mapping."""
-        names = self.names(parameters)
-        return {name: self.amount(f"{field}.{name}", text, names) for name, text in counts.items()}
+        return {name: self.amount(f"{field}.{name}", text, parameters) for name, text in counts.items()}
 
-    def elements(self, argument: ArgumentFields, names: Mapping[str, Value]) -> int:
+    def elements(self, argument: ArgumentFields, parameters: Parameters) -> int:
         """Return the elements of a buffer."""
         field = f"arguments.{self.fields.arguments.index(argument)}.elements"
-        count = self.whole(field, argument.elements or "0", names)
+        count = self.whole(field, argument.elements or "0", parameters)
         if count == 0:
             raise self.error(field, "is 0; a buffer needs at least one element")
         return count
 
     def nbytes(self, parameters: Parameters) -> dict[str, int]:
         """Return the bytes of each buffer of all kernels."""
-        names, found = self.names(parameters), dict[str, int]()
+        found = dict[str, int]()
         for step in self.steps:
             for each in step.buffers:
-                size = step.elements(each, names) * each.element_bytes
+                size = step.elements(each, parameters) * each.element_bytes
                 found[each.buffer_name] = max(size, found.get(each.buffer_name, size))
         return found
 
-    def wanted(self, names: Mapping[str, Value]) -> tuple[int, ...]:
+    def wanted(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, as described."""
         sizes = enumerate(self.fields.global_size)
-        return tuple(self.whole(f"global_size.{i}", each, names) for i, each in sizes)
+        return tuple(self.whole(f"global_size.{i}", each, parameters) for i, each in sizes)
 
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
-        wanted, local = self.wanted(self.names(parameters)), self.local_size(parameters)
+        wanted, local = self.wanted(parameters), self.local_size(parameters)
         if not all(wanted):
             raise self.error("global_size", "a dimension has no work-items")
         if not self.fields.guarded and any(items % size for items, size in zip(wanted, local, strict=True)):
@@ -152,17 +157,16 @@ class Formulas:
 
     def work(self, parameters: Parameters) -> float:
         """Return the units of work of one dispatch."""
-        amount = self.number("work.amount", self.fields.work.amount, self.names(parameters))
+        amount = self.number("work.amount", self.fields.work.amount, parameters)
         if amount <= 0:
             raise self.error("work.amount", f"is {amount:g}; it must be positive")
         return amount
 
     def local_memory_bytes(self, parameters: Parameters) -> int:
         """Return the local memory of a work-group, from arguments and as declared."""
-        names = self.names(parameters)
         passed = (
-            self.whole(f"arguments.{i}.local", each.local, names) * each.element_bytes
+            self.whole(f"arguments.{i}.local", each.local, parameters) * each.element_bytes
             for i, each in enumerate(self.fields.arguments)
             if each.local is not None
         )
-        return sum(passed) + self.whole("local_memory_bytes", self.fields.local_memory_bytes, names)
+        return sum(passed) + self.whole("local_memory_bytes", self.fields.local_memory_bytes, parameters)

@@ -6,7 +6,6 @@ from functools import cached_property
 from math import ceil, prod
 
 from gpureport.kernel_files.description import ArgumentFields
-from gpureport.kernel_files.expressions import Value
 from gpureport.kernel_files.formulas import Formulas
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
@@ -28,14 +27,9 @@ class Traffic:
     device: Device
 
     @cached_property
-    def names(self) -> Mapping[str, Value]:
-        """The sizes, for expressions."""
-        return self.formulas.names(self.parameters)
-
-    @cached_property
     def wanted(self) -> tuple[int, ...]:
         """Work-items in each dimension, without those that only fill work-groups."""
-        return self.formulas.wanted(self.names)
+        return self.formulas.wanted(self.parameters)
 
     @cached_property
     def gathered(self) -> float:
@@ -134,12 +128,12 @@ class Traffic:
             return 0.0
         atomic = (each for each in self.formulas.buffers if each.atomic)
         return sum(
-            waiting_cycles(self.device, self._amount(each, "atomic"), self.formulas.elements(each, self.names))
+            waiting_cycles(self.device, self._amount(each, "atomic"), self.formulas.elements(each, self.parameters))
             for each in atomic
         )
 
     def _amount(self, argument: ArgumentFields, field: str) -> float:
-        return self.formulas.amount_of(argument, field, self.names)
+        return self.formulas.amount_of(argument, field, self.parameters)
 
     def _served(self, argument: ArgumentFields) -> float:
         """Return how many work-items get their data from one load from the first cache."""
@@ -147,7 +141,7 @@ class Traffic:
 
     def _streams(self, argument: ArgumentFields) -> tuple[Stream, ...]:
         record, used = argument.record_bytes, argument.accessed_bytes
-        count = self.formulas.elements(argument, self.names) / argument.stride
+        count = self.formulas.elements(argument, self.parameters) / argument.stride
         passes, outer = self._passes(argument)
         if argument.gather:
             passes = self._amount(argument, "gather") / count

@@ -372,9 +372,8 @@ class KernelFileWorkload(Workload):
 
     def build_options(self, parameters: Parameters) -> str:
         """The description's options and macros."""
-        names = self.formulas.names(parameters)
         macros = (
-            f"-D{name}={self.formulas.number(f'defines.{name}', text, names):.17g}"
+            f"-D{name}={self.formulas.number(f'defines.{name}', text, parameters):.17g}"
             for name, text in self.fields.defines.items()
         )
         return " ".join(filter(None, (self.fields.build_options, *macros)))
@@ -384,7 +383,7 @@ class KernelFileWorkload(Workload):
         buffers, handles = {}, dict[str, str]()
         for step, position, argument in self._buffers():
             name = argument.buffer_name
-            contents = initial_contents(step, position, argument, step.names(parameters), rng)
+            contents = initial_contents(step, position, argument, parameters, rng)
             # The points of a sweep share buffers of one name, whose contents must then not depend on the size.
             sized = argument.values not in SHARED_VALUES and name not in step.arrays
             handles[name] = f"{name} {contents.nbytes}" if sized else name
@@ -456,9 +455,8 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
     step.counts("operations", step.fields.operations, parameters)
     step.counts("chain", step.fields.chain, parameters)
     step.local_memory_bytes(parameters)
-    sizes = step.names(parameters)
     for argument in step.buffers:
         for field in ("passes", "outer_passes", "run", "gather", "atomic"):
-            step.amount_of(argument, field, sizes)
-    step.amount("memory_chain", step.fields.memory_chain or "0", sizes)
-    step.amount("local_atomics", step.fields.local_atomics, sizes)
+            step.amount_of(argument, field, parameters)
+    step.amount("memory_chain", step.fields.memory_chain or "0", parameters)
+    step.amount("local_atomics", step.fields.local_atomics, parameters)

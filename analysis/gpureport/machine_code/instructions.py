@@ -1,7 +1,8 @@
 """CPU instructions, reduced to their memory accesses, access widths and control flow."""
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -49,6 +50,23 @@ class Instruction:
 def tally(items: Iterable[T]) -> dict[T, int]:
     """Return the number of each item, in the order of the items."""
     return dict(sorted(Counter(items).items()))
+
+
+def patterns(kinds: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
+    """Return the patterns of instruction names of a table, by class; an alternative is the beginning of a name."""
+    return {kind: re.compile(names, re.VERBOSE) for kind, names in kinds.items()}
+
+
+def kind_of(name: str, table: Mapping[str, re.Pattern[str]]) -> str:
+    """Return the first class of a *table* whose pattern fits the beginning of an instruction's name."""
+    return next((kind for kind, pattern in table.items() if pattern.match(name)), "other")
+
+
+def control(address: int, kind: str, target: int | None, *, falls: bool) -> Instruction:
+    """Return a call of *target*, a branch to it, or an exit."""
+    if kind == "call":
+        return Instruction(address, kind, callee=target)
+    return Instruction(address, kind, target=target if kind == "branch" else None, falls=falls)
 
 
 Decoder = Callable[[int, str, str], Instruction | None]

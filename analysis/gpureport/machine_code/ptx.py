@@ -1,4 +1,4 @@
-"""Instruction counts from PTX text, which NVIDIA's OpenCL returns as a program's binary. Pure.
+"""Instruction counts and the main loop from PTX text, which NVIDIA's OpenCL returns as a program's binary. Pure.
 
 Instructions and their parts are those of the PTX ISA, https://docs.nvidia.com/cuda/parallel-thread-execution/. PTX is
 virtual: ptxas translates it to the device's own instructions, for example a 64-bit addition to two. Memory instructions
@@ -7,16 +7,120 @@ keep their widths.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
 
-from gpureport.machine_code import paths
-from gpureport.machine_code.instructions import Instruction, tally
-from gpureport.machine_code.ptx_loops import main_loop
-from gpureport.machine_code.ptx_statements import Statement, statements
-from gpureport.records.measurement import MachineCode
+from gpureport.machine_code import loops, paths
+from gpureport.machine_code.instructions import Instruction, kind_of, patterns, tally
+from gpureport.records.measurement import LoopCode, MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
 _BODY = re.compile(r"\.(?:entry|func)\b[^{;]*?([A-Za-z_$%][\w$]*)\s*\([^)]*\)[^{;]*\{")
 _CALLED = re.compile(r"(?:\([^)]*\)\s*,\s*)?([\w$%]+)")
+_BEFORE = re.compile(r"[\s{}]*(?:([\w$]+)\s*:(?!:))?")
+_INSTRUCTION = re.compile(r"(@!?\S+\s+)?([a-z][\w.:]*)\s*(.*)", re.DOTALL)
+_VECTOR = re.compile(r"v([248])")
+_TYPE = re.compile(r"(?:bf|tf|[usbf])(\d+)(x2)?")
+_GROUP = re.compile(r"\{[^}]*\}")
+_REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[xyz])?")
+_SPACES = ("global", "shared", "local", "param", "const")
+
+_KINDS = patterns(
+    {
+        "logic": "(and|or|xor|c?not|lop3)$",
+        "shift": "(shl|shr|shf|bfe|bfi)$",
+        "bit": "(prmt|popc|clz|brev|bfind|fns|bmsk|szext)$",
+        "compare": "(setp?|selp|slct|testp)$",
+        "move": "(mov|cvta|isspacep|mapa)$",
+        "convert": "cvt$",
+        "special": "(rcp|r?sqrt|sin|cos|lg2|ex2|tanh)$",
+        "branch": "br[ax]$",
+        "call": "call$",
+        "exit": "(ret|exit|trap)$",
+        "barrier": "bar(rier)?$",
+        "fence": "(membar|fence)$",
+        "shuffle": "shfl$",
+        "vote": "(vote|match|activemask|redux|elect)$",
+        "atomic": "(atom|red)$",
+        "texture": "(tex|tld4|suld|sust|sured)$",
+    }
+)
+_ADD = frozenset(["add", "addc", "sub", "subc", "neg", "abs", "min", "max", "sad", "copysign"])
+_MULTIPLY = frozenset(["mul", "mul24", "mad", "madc", "mad24", "fma", "dp4a", "dp2a"])
+_DIVIDE = frozenset(["div", "rem"])
+_LOAD = "global load"
+_NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A label, or an instruction."""
+
+    label: str | None
+    parts: tuple[str, ...]
+    """The instruction split at its dots: ``("ld", "global", "v4", "u32")``; empty for a label."""
+    operands: str
+    guard: str = ""
+    """Its predicate: ``@%p1``, ``@!%p1``."""
+
+    @property
+    def type(self) -> str:
+        """The last type of the instruction: ``u32``; empty if it has none."""
+        return next((part for part in reversed(self.parts[1:]) if _TYPE.fullmatch(part)), "")
+
+    @property
+    def space(self) -> str:
+        """The state space; generic addresses, which OpenCL C 1.2 lacks, count as global ones."""
+        return next((space for part in self.parts for space in _SPACES if part.split("::")[0] == space), "global")
+
+    @property
+    def width(self) -> int:
+        """Bytes of a load or store."""
+        typed = _TYPE.fullmatch(self.type)
+        bits = int(typed[1]) * (2 if typed[2] else 1) if typed else 0
+        return bits // 8 * next((int(v[1]) for part in self.parts if (v := _VECTOR.fullmatch(part))), 1)
+
+    @property
+    def kind(self) -> str:
+        """The class of the instruction; ``label`` for a label."""
+        if not self.parts:
+            return "label"
+        operation = self.parts[0]
+        if operation in ("ld", "ldu", "st"):
+            access = f"{self.space} {'store' if operation == 'st' else 'load'}"
+            return {"param": "parameter", "const": "constant load"}.get(self.space, access)
+        if operation in _ADD | _MULTIPLY | _DIVIDE:
+            return _arithmetic(operation, self.type)
+        return kind_of(operation, _KINDS)
+
+    @property
+    def registers(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The registers that it writes, and those that it reads."""
+        first, _, others = _GROUP.sub(lambda match: match[0].replace(",", " "), self.operands).partition(",")
+        named, read = _REGISTER.findall(first), _REGISTER.findall(others)
+        if self.kind in ("branch", "barrier", "exit") or "[" in first:
+            return (), (*named, *read)
+        return tuple(named), tuple(read)
+
+
+def _statements(body: str) -> Iterator[Statement]:
+    """Yield the labels and instructions between the braces of a kernel, in order."""
+    for chunk in body.split(";"):
+        while (before := _BEFORE.match(chunk)) and before.end():
+            chunk = chunk[before.end() :]
+            if before[1]:
+                yield Statement(before[1], (), "")
+        instruction = _INSTRUCTION.match(chunk)
+        if instruction:
+            yield Statement(None, tuple(instruction[2].split(".")), instruction[3], (instruction[1] or "").strip())
+
+
+def _arithmetic(operation: str, kind: str) -> str:
+    if "f" in kind:
+        return "special" if operation in _DIVIDE else f"fp{re.sub(r'[^0-9].*', '', kind.lstrip('bf'))}"
+    if operation in _DIVIDE:
+        return "int divide"
+    return "int multiply" if operation in _MULTIPLY else "int"
 
 
 def read(text: str, kernel: str) -> MachineCode | None:
@@ -32,7 +136,7 @@ def read(text: str, kernel: str) -> MachineCode | None:
     body = _body(_NOISE.sub("", text), kernel)
     if body is None:
         return None
-    every = list(statements(body))
+    every = list(_statements(body))
     code = [s for s in every if s.parts]
     calls = tuple(dict.fromkeys(_called(s) for s in code if s.parts[0] == "call"))
     flow = list(_instructions(every))
@@ -43,7 +147,7 @@ def read(text: str, kernel: str) -> MachineCode | None:
         global_loads=tally(s.width for s in code if s.kind == "global load"),
         global_stores=tally(s.width for s in code if s.kind == "global store"),
         loops=any(one.target is not None and one.target < one.address for one in flow),
-        loop=None if calls else main_loop(every, flow),
+        loop=None if calls else _main_loop(every, flow),
         calls=calls,
         loaded_bytes=moved.loads if moved else None,
         stored_bytes=moved.stores if moved else None,
@@ -85,3 +189,78 @@ def _instructions(every: Sequence[Statement]) -> Iterator[Instruction]:
 def _called(statement: Statement) -> str:
     match = _CALLED.match(statement.operands)
     return match[1] if match else statement.operands
+
+
+def _main_loop(every: Sequence[Statement], code: Sequence[Instruction]) -> LoopCode | None:
+    """Return the innermost loop with the most loads from global memory; ``None`` if no loop loads.
+
+    A compiler that unrolls a loop adds a second one for the remaining iterations, with fewer loads.
+
+    Args:
+        every: the statements of a kernel.
+        code: the same statements as instructions, statement i at addresses 2 i and 2 i + 1.
+    """
+    inner = [sorted({one.address // 2 for one in loop}) for loop in loops.innermost(list(code))]
+    bodies = [[every[index] for index in loop] for loop in inner]
+    body = max(bodies, key=_loads, default=[])
+    if not _loads(body):
+        return None
+    _, following = loops.flow(code)
+    single = len(inner) == len(loops.cycles(following)) and all(map(_loads, bodies))
+    repeated = {index for loop in inner for index in loop}
+    rest = [statement for index, statement in enumerate(every) if index not in repeated]
+    return LoopCode(
+        counts=tally(each.kind for each in body if each.parts),
+        loads=_loads(body),
+        rounds=_rounds(body),
+        iterations=_iterations(body, every),
+        outside=tally(each.kind for each in rest if each.parts) if single else {},
+    )
+
+
+def _loads(body: Sequence[Statement]) -> int:
+    return sum(each.kind == _LOAD for each in body)
+
+
+def _rounds(body: Sequence[Statement]) -> int:
+    """Return the length of the longest chain of loads in one pass over *body*, each at an address of the one before."""
+    depths: dict[str, int] = {}
+    for each in body:
+        written, read = each.registers
+        depth = max((depths.get(register, 0) for register in read), default=0) + (each.kind == _LOAD)
+        depths |= dict.fromkeys(written, depth)
+    return max(depths.values(), default=0)
+
+
+def _iterations(body: Sequence[Statement], every: Sequence[Statement]) -> int | None:
+    """Return the number of iterations if a counter starts, grows and ends at constants; else ``None``.
+
+    The counter is compared after it was increased, at the end of an iteration.
+    """
+    last = body[-1]
+    tested = last.guard.lstrip("@!") if last.kind == "branch" else ""
+    test = next((each for each in body if each.parts[:1] == ("setp",) and tested in each.registers[0]), None)
+    step = test and next((each for each in body if each.parts[:1] == ("add",) and _same(each, test)), None)
+    if test is None or step is None:
+        return None
+    end, by = _number(test), _number(step)
+    names = {*step.registers[0], *step.registers[1]}
+    starts = [
+        each for each in every if each.parts[:1] == ("mov",) and names & {*each.registers[0]} and each not in body
+    ]
+    start = _number(starts[0]) if len(starts) == 1 else None
+    if end is None or by is None or start is None or by == 0:
+        return None
+    count = (end - start) / by
+    return ceil(count) if count >= 1 else None
+
+
+def _same(step: Statement, test: Statement) -> bool:
+    """Return whether *test* compares what *step* increases."""
+    return bool({*step.registers[0]} & {*test.registers[1]}) and _number(step) is not None
+
+
+def _number(statement: Statement) -> int | None:
+    """Return the last operand, if it is a whole number."""
+    text = statement.operands.rpartition(",")[2].strip()
+    return int(text.rstrip("U"), 0) if _NUMBER.fullmatch(text) else None

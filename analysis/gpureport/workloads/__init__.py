@@ -21,6 +21,13 @@ def all_workloads() -> tuple[Workload, ...]:
     return tuple(sorted(workloads, key=lambda workload: not workload.microbenchmark))
 
 
+@cache
+def applications() -> tuple[str, ...]:
+    """Return the families of applications; the others have microbenchmarks, which explain these."""
+    explaining = {workload.family for workload in all_workloads() if workload.microbenchmark}
+    return tuple(dict.fromkeys(w.family for w in all_workloads() if w.family not in explaining))
+
+
 def select(names: tuple[str, ...], *, quick: bool = False) -> tuple[Workload, ...]:
     """Return the workloads named by family or ``family/variant``; for no names all (*quick*: the essential ones).
 

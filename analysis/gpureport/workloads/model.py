@@ -443,12 +443,10 @@ class Workload(ABC):
         it is of work-groups whose size is not the parameter ``local``.
         """
         nbytes, items = self.nbytes(parameters), self.work_items(parameters)
-        place = sweep.points.index(parameters) if sweep.axis.quantity in ("case", "work_group") else 0
-        x = {
-            "case": parameters.get("case", place),
-            "work_group": parameters.get("local", place),
-            "work_items": items,
-        }.get(sweep.axis.quantity, nbytes)
+        x = items if sweep.axis.quantity == "work_items" else nbytes
+        if sweep.axis.quantity in ("case", "work_group"):
+            given = parameters.get("case" if sweep.axis.quantity == "case" else "local")
+            x = sweep.points.index(parameters) if given is None else given
         return PointKey(
             label=self.label(parameters, sweep),
             parameters=dict(parameters),

@@ -1,6 +1,6 @@
 """Selects a back end of ``kernels_cl/common/sub_group.h`` for exchanges within sub-groups."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from gpureport.workloads.model import Features, Workload
@@ -9,47 +9,23 @@ Exchange = Literal["shuffle", "ballot"]
 """An operation across the lanes of a sub-group."""
 
 
-@dataclass(frozen=True)
-class BackEnd:
-    """One way to exchange values within a sub-group.
-
-    Attributes:
-        extension: required OpenCL extension.
-        exchanges: supported operations.
-        options: build options that select this back end.
-    """
-
-    extension: str
-    exchanges: frozenset[Exchange]
-    options: str
-
-
-_BOTH: frozenset[Exchange] = frozenset({"shuffle", "ballot"})
-
-BACK_ENDS = (
-    # Devices with these extensions support OpenCL C 3.0, which has sub-groups as a feature of the language.
-    BackEnd("cl_khr_subgroup_shuffle", frozenset({"shuffle"}), "-cl-std=CL3.0 -DSUB_GROUP_KHR"),
-    BackEnd("cl_khr_subgroup_ballot", frozenset({"ballot"}), "-cl-std=CL3.0 -DSUB_GROUP_KHR"),
-    BackEnd("cl_intel_subgroups", frozenset({"shuffle"}), "-DSUB_GROUP_INTEL"),
-    # These two vendors list no extension for exchanges, but their compilers support them on all devices.
-    BackEnd("cl_nv_device_attribute_query", _BOTH, "-DSUB_GROUP_NVIDIA"),
-    BackEnd("cl_amd_device_attribute_query", _BOTH, "-DSUB_GROUP_AMD"),
-)
-"""In order of preference."""
-
+_KHR = "-cl-std=CL3.0 -DSUB_GROUP_KHR"
+"""Devices with these extensions support OpenCL C 3.0, which has sub-groups as a feature of the language."""
+_OF_VENDORS = {"cl_nv_device_attribute_query": "-DSUB_GROUP_NVIDIA", "cl_amd_device_attribute_query": "-DSUB_GROUP_AMD"}
+"""These two vendors list no extension for exchanges, but their compilers support them on all devices."""
+_BACK_ENDS: Mapping[Exchange, Mapping[str, str]] = {
+    "shuffle": {"cl_khr_subgroup_shuffle": _KHR, "cl_intel_subgroups": "-DSUB_GROUP_INTEL", **_OF_VENDORS},
+    "ballot": {"cl_khr_subgroup_ballot": _KHR, **_OF_VENDORS},
+}
+"""Build options by required OpenCL extension, in order of preference."""
 _SIZED = "cl_intel_required_subgroup_size"
-
-
-def back_end(features: Features, exchange: Exchange) -> BackEnd | None:
-    """Return the first back end that the device supports for *exchange*, or ``None``."""
-    return next((b for b in BACK_ENDS if exchange in b.exchanges and b.extension in features.extensions), None)
 
 
 def missing(features: Features, exchange: Exchange) -> str | None:
     """Return the reason why the device has no *exchange*, in a sentence, or ``None``."""
-    if back_end(features, exchange):
+    if options(features, exchange):
         return None
-    extensions = [b.extension for b in BACK_ENDS if exchange in b.exchanges and not b.extension.endswith("_query")]
+    extensions = [extension for extension in _BACK_ENDS[exchange] if extension not in _OF_VENDORS]
     return (
         f"the device supports no sub-group {exchange} ({' or '.join(extensions)}; "
         "NVIDIA's PTX; a builtin of AMD's compiler)"
@@ -58,10 +34,8 @@ def missing(features: Features, exchange: Exchange) -> str | None:
 
 def options(features: Features, exchange: Exchange) -> str:
     """Return the build options of the device's back end for *exchange*; empty if there is none."""
-    found = back_end(features, exchange)
-    if found is None:
-        return ""
-    return f"{found.options} -DSUB_GROUP_SIZED" if _SIZED in features.extensions else found.options
+    found = next((text for name, text in _BACK_ENDS[exchange].items() if name in features.extensions), "")
+    return f"{found} -DSUB_GROUP_SIZED" if found and _SIZED in features.extensions else found
 
 
 class Exchanging(Workload):

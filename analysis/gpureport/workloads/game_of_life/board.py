@@ -1,6 +1,6 @@
 """Conway's Game of Life in kernels from naive to fastest: sweeps, boards, demand of a stencil, rule in NumPy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, isqrt, prod
 from typing import ClassVar
 
@@ -121,12 +121,15 @@ class Board(Workload):
         side = self._side_for_shapes(device, most, len(shapes))
         largest = min(limits.max_bytes / 2, limits.max_buffer_bytes)
         boards = (self.fitted(_square(each, *self._shape_for(each, limits)), device) for each in sides)
-        within = (board for board in boards if self.board_bytes(board) <= largest)
         groups = (self.adapted(_square(side, *shape), device) for shape in shapes)
+
+        def within(points: Iterable[Parameters]) -> tuple[Parameters, ...]:
+            return tuple(point for point in points if self.board_bytes(point) <= largest)
+
         axis = Axis(quantity="work_group", label="work-group shape")
         return (
-            grid.by_working_set(within, limits, "grid_size", "working set, both boards", "board size"),
-            Sweep("work_group", axis, tuple(groups), f"work-group shape, board {side} x {side}"),
+            grid.by_working_set(within(boards), limits, "grid_size", "working set, both boards", "board size"),
+            Sweep("work_group", axis, within(groups), f"work-group shape, board {side} x {side}"),
         )
 
     def adapted(self, parameters: Parameters, device: Device) -> Parameters:
