@@ -75,11 +75,7 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "workloads.atomics._HANDED_OVER": _POCL,
     "workloads.atomics._LOCKED_ADD_CYCLES": (),
     "workloads.bit_transpose.variants._JOINED": (),
-    "workloads.bit_transpose.family._FEWEST_TILES": (),
-    "workloads.bit_transpose.family._MOST_TILES": (),
     "workloads.bit_transpose.family._ROLLED_CHAIN": _H200,
-    "workloads.game_of_life.board._LEAST_BYTES": (),
-    "workloads.game_of_life.board._MOST_BYTES": (),
     "workloads.game_of_life.board._SHAPES_S": (),
     "workloads.game_of_life.interleaved._AT_BORDERS": (),
     "workloads.game_of_life.interleaved._CPU_MOVES": (),
@@ -89,13 +85,12 @@ FITTED_TO: Mapping[str, tuple[str, ...]] = {
     "workloads.game_of_life.interleaved._OTHERS": (),
     "workloads.game_of_life.interleaved._PER_ROW": (),
     "workloads.matrix._SECONDS": (),
-    "workloads.memory.translation._LAST_REACH_BYTES": (),
     "workloads.residency._USUAL_CYCLES": (),
     "workloads.residency._WAIT_S": (),
     "workloads.game_of_life.strips._SCALARS": (),
-    "workloads.particles._MOST": (),
 }
 """Entries of the devices whose measurements determined a constant, by the constant's dotted name.
 
-Nothing: a definition, a size, or a count from documents or machine code. Docstrings of fitted constants name the data.
+Nothing: a definition, or a count from documents or machine code. Sizes are whole numbers, which are not listed.
+Docstrings of fitted constants name the data.
 """

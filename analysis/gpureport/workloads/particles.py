@@ -20,7 +20,7 @@ SPEED = np.float32(4)
 _VECTOR_BYTES = 16
 BOUNCING = 2 * float(SPEED) / 2 * float(STEP_S)
 """Share of the particles that cross a border per step: two axes, each with half the maximum speed on average."""
-_MOST = 2.0**25
+_MOST = 2**25
 _TILE = 2**17
 """Number of random particles, which larger buffers repeat."""
 
@@ -54,9 +54,9 @@ class Particles(Workload):
         """The number of particles, through the caches; the work-group size, beyond them."""
         both, most = 2 * self.stored_bytes, self.most(device, limits)
         usual = min(256, limits.max_work_group)
-        counts = grid.sizes(min(2.0**12, most), most, grid.multiple(256))
+        counts = grid.sizes(min(2**12, most), most, grid.multiple(256))
         sizes = ({"count": count, "local": usual} for count in counts)
-        beyond = grid.multiple(1024)(min(most, max(2.0**20, 4 * grid.last_cache_bytes(device) / both)))
+        beyond = grid.multiple(1024)(min(most, max(2**20, 4 * grid.last_cache_bytes(device) / both)))
         groups = ({"count": beyond, "local": local} for local in grid.work_groups(device, limits))
         return (
             grid.by_working_set(sizes, limits, "particles", WORKING_SET, "number of particles"),

@@ -18,8 +18,8 @@ ROWS = 32
 TILE_BYTES = 4 * ROWS
 _ACCESS_BYTES = 16
 """Maximum width of a load or store."""
-_MOST_TILES = 2.0**22
-_FEWEST_TILES = 2.0**10
+_MOST_TILES = 2**22
+_FEWEST_TILES = 2**10
 
 _ROTATION = 2
 """Integer operations of an exchange of rows on a GPU: a rotation and a selection of bits. Published kernels need four:

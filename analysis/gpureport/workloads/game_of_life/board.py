@@ -19,7 +19,7 @@ Cells = NDArray[np.bool_]
 SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
 """Work-group shapes (x, y) of variants whose shapes are not all compared."""
 
-_LEAST_BYTES, _MOST_BYTES = 2.0**15, 2.0**34
+_LEAST_BYTES, _MOST_BYTES = 2**15, 2**34
 _TILE_BYTES = 2**22  # random cells, which larger boards repeat
 _SHAPES_S = 1.0
 _RUNS_PER_SHAPE = 12  # time of the samples of one shape, relative to one pass over the board at memory bandwidth

@@ -94,7 +94,7 @@ def _largest_bytes(device: Device, limits: Limits, page: int, line: int, part: i
     return min(largest, limits.max_bytes)
 
 
-_LAST_REACH_BYTES = 16 * 2.0**20
+_LAST_REACH_BYTES = 16 * 2**20
 """On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
 _NAMES = tuple(f"pages{number}" for number in range(_PARTS))
 
