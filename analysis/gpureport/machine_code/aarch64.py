@@ -39,7 +39,9 @@ def decode(address: int, mnemonic: str, operands: str) -> Instruction | None:
         return control(address, kind, int(text[1], 0) if text else None, falls=mnemonic not in ("ret", "b", "br"))
     if "[" in operands.partition("[")[1] and mnemonic.startswith(("ld", "st", "prf")):
         return _memory(address, mnemonic, operands)
-    return Instruction(address, _kind(mnemonic, operands))
+    kind = kind_of(mnemonic, _WITH_LANES if _LANES.search(operands) else _SCALAR)
+    of_floats = kind == "other" and mnemonic.startswith("f") and _SCALAR_FP.search(operands)
+    return Instruction(address, "scalar fp" if of_floats else kind)
 
 
 def _memory(address: int, mnemonic: str, operands: str) -> Instruction:
@@ -65,8 +67,3 @@ def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
     names = _REGISTER.findall(registers)
     narrow = re.fullmatch(r"(?:ldu?r|stu?r|ldtr|sttr|ldar|stlr|ldp)s?([bhw])", mnemonic)
     return tuple(_REGISTER_BYTES[narrow[1] if narrow else name] for name in names)
-
-
-def _kind(mnemonic: str, operands: str) -> str:
-    kind = kind_of(mnemonic, _WITH_LANES if _LANES.search(operands) else _SCALAR)
-    return "scalar fp" if kind == "other" and mnemonic.startswith("f") and _SCALAR_FP.search(operands) else kind

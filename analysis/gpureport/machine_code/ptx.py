@@ -240,8 +240,11 @@ def _iterations(body: Sequence[Statement], every: Sequence[Statement]) -> int | 
     last = body[-1]
     tested = last.guard.lstrip("@!") if last.kind == "branch" else ""
     test = next((each for each in body if each.parts[:1] == ("setp",) and tested in each.registers[0]), None)
-    step = test and next((each for each in body if each.parts[:1] == ("add",) and _same(each, test)), None)
-    if test is None or step is None:
+    if test is None:
+        return None
+    added = (each for each in body if each.parts[:1] == ("add",) and {*each.registers[0]} & {*test.registers[1]})
+    step = next((each for each in added if _number(each) is not None), None)
+    if step is None:
         return None
     end, by = _number(test), _number(step)
     names = {*step.registers[0], *step.registers[1]}
@@ -253,11 +256,6 @@ def _iterations(body: Sequence[Statement], every: Sequence[Statement]) -> int | 
         return None
     count = (end - start) / by
     return ceil(count) if count >= 1 else None
-
-
-def _same(step: Statement, test: Statement) -> bool:
-    """Return whether *test* compares what *step* increases."""
-    return bool({*step.registers[0]} & {*test.registers[1]}) and _number(step) is not None
 
 
 def _number(statement: Statement) -> int | None:

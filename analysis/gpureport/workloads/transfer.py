@@ -60,13 +60,12 @@ class _Copies(Workload):
         most = min(self.most, _MOST_SHORT if grid.is_short(device, limits) else _MOST)
         most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
         sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]
-        directions = self.directions[:2] if device.is_cpu else self.directions  # its copies are the same either way
-        return tuple(self._sweep(name, sizes, limits) for name in directions)
-
-    def _sweep(self, name: str, sizes: Sequence[int], limits: Limits) -> Sweep:
-        title, used = _DIRECTIONS[name]
-        points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
-        return Sweep(name, _SIZE, points, title, coarse=3 if limits.quick else 2, isolated=True)
+        found = []
+        for name in self.directions[:2] if device.is_cpu else self.directions:  # its copies are the same either way
+            title, used = _DIRECTIONS[name]
+            points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
+            found.append(Sweep(name, _SIZE, points, title, coarse=3 if limits.quick else 2, isolated=True))
+        return tuple(found)
 
     def work(self, parameters: Parameters) -> float:
         """Work is the bytes of both directions."""

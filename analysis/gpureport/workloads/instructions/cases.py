@@ -112,10 +112,6 @@ def _rotated_right(value: Words, by: Words) -> Words:
     return np.asarray(value >> right | value << left, dtype=np.uint32)
 
 
-def _from_four_away(lanes: Words) -> Words:
-    return lanes.reshape(-1, 2, 4)[:, ::-1].ravel()
-
-
 def _balloted(words: tuple[Words, ...], operands: tuple[Words, ...], _: int) -> tuple[Words, ...]:
     """Return to each of eight lanes one bit per lane: whether the AND of its word and its operand is not zero."""
     voted = words[0] & operands[0] != 0
@@ -123,21 +119,16 @@ def _balloted(words: tuple[Words, ...], operands: tuple[Words, ...], _: int) -> 
     return (np.repeat(np.sum(bits, axis=1, dtype=np.uint32), 8),)
 
 
-def _any_words(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001 - drawn like the others
+def _any_words(rng: np.random.Generator, lanes: int) -> Words:
     return rng.integers(0, 2**32, size=TABLE, dtype=np.uint32)
 
 
-def _starts(rng: np.random.Generator, lanes: int) -> Words:
-    """Initial x for which x * x + b stays bounded; integers for vectors, whose operators may or may not be fused."""
-    return _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(-1, 2, TABLE))
+def _reals(low: int, high: int) -> Draw:
+    """Return draws of x or b for which x * x + b stays bounded; integers for vectors, whose operators may be fused."""
+    return lambda rng, lanes: _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(low, high, TABLE))
 
 
-def _addends(rng: np.random.Generator, lanes: int) -> Words:
-    """The values of b for these x."""
-    return _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(-2, 0, TABLE))
-
-
-def _whole_reals(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+def _whole_reals(rng: np.random.Generator, lanes: int) -> Words:
     """Small integers of both signs: the sum of millions of products is exact."""
     return _words(rng.integers(1, 4, TABLE) * rng.choice([-1, 1], TABLE))
 
@@ -146,17 +137,17 @@ def _words(numbers: NDArray[np.float64] | NDArray[np.int64]) -> Words:
     return numbers.astype(np.float32).view(np.uint32)
 
 
-def _eight_masks(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+def _eight_masks(rng: np.random.Generator, lanes: int) -> Words:
     """Eight bits for each of eight lanes, repeated: the result is the same for all sub-group sizes."""
     return np.tile(rng.integers(1, 2**8, size=8, dtype=np.uint32), TABLE // 8)
 
 
-def _neighbours(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+def _neighbours(rng: np.random.Generator, lanes: int) -> Words:
     """Neighbouring words of the table: each lane of a wave has its own bank."""
     return np.arange(TABLE, dtype=np.uint32)
 
 
-def _rows_in_a_cycle(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+def _rows_in_a_cycle(rng: np.random.Generator, lanes: int) -> Words:
     """For each word of the table, the index of another in the same bank: a random cycle through all rows."""
     following = np.empty((_ROWS, _BANKS), dtype=np.uint32)
     for bank in range(_BANKS):
@@ -184,7 +175,7 @@ def _selected_by_older(words: tuple[Words, ...], operands: tuple[Words, ...], st
 
 
 ARITHMETIC = (
-    Operation("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _starts, _addends),
+    Operation("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _reals(-1, 2), _reals(-2, 0)),
     Operation("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
     Operation("add", 2, _added, _any_words, _any_words),
     Operation("int32_mul", 1, _squared, _any_words, _any_words),
@@ -213,10 +204,6 @@ def _bounded(encoded: Callable[[_Integers, _Integers], Words]) -> tuple[Draw, Dr
         return lambda rng, _: encoded(_small(rng, low, high), _small(rng, low, high))
 
     return draw(-1, 2), draw(-2, 0)
-
-
-def _one_integer(first: _Integers, _: _Integers) -> Words:
-    return first.view(np.uint32)
 
 
 def _one_half(first: _Integers, _: _Integers) -> Words:
@@ -249,7 +236,7 @@ def _dot_bytes(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Word
     return (np.sum(a * b, axis=1, dtype=np.int32).view(np.uint32) + k[1],)
 
 
-def _powers_of_two(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+def _powers_of_two(rng: np.random.Generator, lanes: int) -> Words:
     exponents = _small(rng, -20, 21)
     return _words(np.ldexp(rng.choice([-1.0, 1.0], TABLE), exponents))
 
@@ -258,7 +245,7 @@ _OTHER_BITS = np.uint32(0xFC7FFFFF)
 """All but the lowest three bits of the exponent."""
 
 
-def _exponent_bits(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+def _exponent_bits(rng: np.random.Generator, lanes: int) -> Words:
     """Values of these three bits but 7: the other bits of the exponent then alternate between two values.
 
     Without a change of the number, compilers would remove two reciprocals that follow each other.
@@ -266,7 +253,7 @@ def _exponent_bits(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG0
     return _small(rng, 0, 7).view(np.uint32) << np.uint32(23)
 
 
-def _numbers_from_8192(rng: np.random.Generator, lanes: int) -> Words:  # noqa: ARG001
+def _numbers_from_8192(rng: np.random.Generator, lanes: int) -> Words:
     """Single-precision numbers from 2^13 to 2^14. The XOR with such an integer is such a number again."""
     return _small(rng, 0, 2**23).view(np.uint32) | np.uint32(0x46000000)
 
@@ -279,31 +266,36 @@ def _truncated(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Word
     return (_real(x[0]).astype(np.int32).view(np.uint32) ^ k[0],)
 
 
-def _twice(words: Words) -> NDArray[np.uint64]:
-    return words.astype(np.uint64) * np.uint64(0x100000001)
-
-
-def _low_xor_high(words: NDArray[np.uint64]) -> Words:
-    return (words ^ words >> np.uint64(32)).astype(np.uint32)
-
-
 _LOGIC = {"ternary": 1.0}
 PRECISIONS = (
-    Operation("fp64", 1, _squared, *_bounded(_one_integer), words=2, extensions=("cl_khr_fp64",)),
+    Operation(
+        "fp64", 1, _squared, *_bounded(lambda first, _: first.view(np.uint32)), words=2, extensions=("cl_khr_fp64",)
+    ),
     Operation("fp16", 1, _fma_pairs, *_bounded(_one_half), vectors=False, extensions=_HALVES),
     Operation("fp16x2", 1, _fma_pairs, *_bounded(_two_halves), vectors=False, extensions=_HALVES),
     Operation("bf16x2", 1, _fma_brain_pairs, *_bounded(_two_brain_numbers), vectors=False, extensions=(_NVIDIA,)),
     Operation(
         "dot_int8", 1, _dot_bytes, _any_words, _any_words, vectors=False, extensions=(DOT_PRODUCT, _NVIDIA, _AMD)
     ),
-    Operation("int64", 2, _added, _any_words, _any_words, words=2, loaded=_twice, folded=_low_xor_high),
+    Operation(
+        "int64",
+        2,
+        _added,
+        _any_words,
+        _any_words,
+        words=2,
+        loaded=lambda words: words.astype(np.uint64) * np.uint64(0x100000001),
+        folded=lambda words: (words ^ words >> np.uint64(32)).astype(np.uint32),
+    ),
     Operation("transcendental", 1, _reciprocal, _powers_of_two, _exponent_bits, _LOGIC, vectors=False),
     Operation("conversion", 1, _truncated, _numbers_from_8192, _numbers_from_8192, _LOGIC),
 )
 """Operations of number formats and units that not all devices have."""
 
 EXCHANGES = (
-    Operation("shuffle", 1, lambda x, *_: (_from_four_away(x[0]),), _any_words, _any_words, group=True),
+    Operation(
+        "shuffle", 1, lambda x, *_: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),), _any_words, _any_words, group=True
+    ),
     Operation("ballot", 1, _balloted, _eight_masks, _eight_masks, {"int32": 1.0}, group=True, result_mask=0xFF),
 )
 """Operations between the lanes of a sub-group."""
