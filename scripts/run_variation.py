@@ -20,6 +20,7 @@ from gpureport.compare.differences import MINIMUM_EFFECT, differences
 from gpureport.errors import InputError
 from gpureport.observe.significance import FALSE_DISCOVERIES
 from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.points import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, reports_below
 
 DETECTED = 0.95
@@ -69,7 +70,7 @@ def _drawn(runs: Sequence[Measurement], rng: np.random.Generator) -> Measurement
         p.model_copy(update={"samples_s": tuple(rng.choice(p.samples_s, len(p.samples_s)))}) if p.samples_s else p
         for p in runs[chosen].points
     )
-    return _scaled(runs[chosen].model_copy(update={"points": points}), factor)
+    return _scaled(runs[chosen].model_copy(update={"points": Points(points)}), factor)
 
 
 def _curves(runs: Sequence[Measurement]) -> pd.DataFrame:
@@ -82,7 +83,7 @@ def _scaled(measurement: Measurement, factor: float) -> Measurement:
     def scaled(point: MeasuredPoint) -> MeasuredPoint:
         return point.model_copy(update={"samples_s": tuple(factor * sample for sample in point.samples_s)})
 
-    return measurement.model_copy(update={"points": tuple(map(scaled, measurement.points))})
+    return measurement.model_copy(update={"points": Points(map(scaled, measurement.points))})
 
 
 def _with_times(report: Report, measurements: Sequence[Measurement]) -> Report:

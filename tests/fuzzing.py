@@ -28,6 +28,7 @@ from gpureport.errors import GpuReportError
 from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
+from gpureport.records.points import Points
 from gpureport.records.report import Report, load_report, reports_below, stored
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html
@@ -199,7 +200,7 @@ def impossible(record: object, path: str = "") -> Iterator[str]:
     elif isinstance(record, dict):
         for key, value in record.items():
             yield from impossible(value, f"{path}.{key}")
-    elif isinstance(record, list | tuple):
+    elif isinstance(record, list | tuple | Points):
         for item in record:
             yield from impossible(item, f"{path}[]")
     elif isinstance(record, int | float) and not (0 <= record < math.inf or path.endswith(".steps[].value")):
@@ -243,7 +244,7 @@ def reports() -> tuple[dict[str, Any], ...]:
     kept = (load_report(path) for path in paths if EVERY or path.parent.name.endswith("-quick"))
     record = published.load(ROOT / "reports" / "published" / "gtx_1060_bit_transpose.yaml")
     cited = published_report(record, shipped().device(record.fields.device))
-    parts = (Report.model_validate(_part(report.model_dump(mode="json"))) for report in kept)
+    parts = (Report.model_validate(_part(report.model_dump())) for report in kept)
     return tuple(map(stored, (*parts, cited)))
 
 

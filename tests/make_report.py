@@ -11,6 +11,7 @@ from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.records.report import Clock, EntryMatch, Machine, Report, RunSettings, Timing, WorkloadInfo
@@ -514,7 +515,7 @@ def slower(report: Report, factor: float, family: str = "") -> Report:
     measurements = tuple(
         m.model_copy(
             update={
-                "points": tuple(
+                "points": Points(
                     p.model_copy(update={"samples_s": tuple(s * factor for s in p.samples_s)}) for p in m.points
                 )
             }

@@ -24,6 +24,7 @@ from gpureport.fleet.website import write_website
 from gpureport.kernel_files import load_kernels
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
+from gpureport.records.points import Points
 from gpureport.records.report import EntryMatch, Report, save_report
 from gpureport.report.comparison.document import content
 from gpureport.report.curves import curves
@@ -73,9 +74,9 @@ def unknown() -> list[str]:
     match = EntryMatch(entry=None, how=how, draft=True, notes=("It has 12 of 132 units.",))
     first, *others = report.measurements
     check = Verification(passed=False, cases=("97 x 61",), message="97 x 61: 5 of 5917 cells differ.")
-    wrong = first.model_copy(update={"points": (), "verification": check, "skipped": "The results are wrong."})
+    wrong = first.model_copy(update={"points": Points(), "verification": check, "skipped": "The results are wrong."})
     late = [MeasuredPoint(point=p.point, skipped=f"It would take {n}.5 ms.") for n, p in enumerate(others[0].points)]
-    cut = others[0].model_copy(update={"points": (*others[0].points[:9], *late[9:])})
+    cut = others[0].model_copy(update={"points": Points((*others[0].points[:9], *late[9:]))})
     own = {first.key.workload: Verdict.ERROR}
     known = {
         "match": match,

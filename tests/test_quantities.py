@@ -51,8 +51,8 @@ NUMBERS = (
     ("curves", 0, "specification", "points", "ceilings_s", "L2", 0),
     ("curves", 0, "specification", "features", 0, "value"),
     ("curves", 0, "observation", "points", "ci_low", 0),
-    ("findings", 0, "ratio"),
-    ("machine", "clocks", 0, "clock_hz"),
+    ("findings", "ratio", 0),
+    ("machine", "clocks", "clock_hz", 0),
     ("machine", "memory_bytes"),
     ("device", "clock_hz"),
     ("device", "caches", 0, "latency_transition", "midpoint"),
@@ -106,6 +106,9 @@ def test_what_cannot_be_is_refused(
 
     assert sentence in told
     field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    field = field.replace(".ratio[0]", "[0].ratio").replace(
+        ".clock_hz[0]", "[0].clock_hz"
+    )  # rows are checked, not columns
     assert f": {field.partition('_transition')[0].removesuffix('.taken_at_s[0]')}" in told
 
 
@@ -143,9 +146,9 @@ def test_a_point_is_there_once(part: str, data: dict[str, Any], tmp_path: Path) 
     ("name", "value", "message"),
     [
         ("at", [10**6], "must have values of at below"),
-        ("time_s", [1.0], "values of time_s, one for each point; it has 1"),
+        ("time_s", [1.0], "values of time_s, one for each row; it has 1"),
         ("time_s", None, "time_s is wrong"),
-        ("ceilings_s", {"L2": [1.0, None]}, "values of L2, one for each point; it has 2"),
+        ("ceilings_s", {"L2": [1.0, None]}, "values of L2, one for each row; it has 2"),
     ],
 )
 def test_columns_have_a_value_for_each_point(

@@ -9,6 +9,7 @@ from gpureport.records.finding import Advice, Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
 from gpureport.report.run import efficiency, kernels
@@ -120,7 +121,7 @@ def one_kernel(share: float, width: float) -> Report:
     )
     sweep = {"key": prediction.key, "metric": prediction.metric, "axis": prediction.axis}
     observation = Observation(**sweep, points=(seen,), features=())
-    isolated = prediction.model_copy(update={"points": (point,), "features": ()})
+    isolated = prediction.model_copy(update={"points": Points((point,)), "features": ()})
     return BASE.model_copy(
         update={"predictions": (isolated,), "observations": (observation,), "measurements": (), "findings": ()}
     )
@@ -194,9 +195,9 @@ def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
     point = prediction.points[0].point
     larger = point.model_copy(update={"working_set_bytes": 2 * point.working_set_bytes, "label": "larger"})
     predicted = prediction.points[0].model_copy(update={"point": larger})
-    further = prediction.model_copy(update={"key": key, "points": (predicted,)})
+    further = prediction.model_copy(update={"key": key, "points": Points((predicted,))})
     seen = observation.points[0].model_copy(update={"point": larger, "time_s": 2.0, "value": 0.5})
-    observed = observation.model_copy(update={"key": key, "points": (seen,)})
+    observed = observation.model_copy(update={"key": key, "points": Points((seen,))})
     both = report.model_copy(update={"predictions": (prediction, further)})
     (limit,) = limits(curves(both))
     assert limit.key.sweep == prediction.key.sweep

@@ -17,6 +17,7 @@ from gpureport.compare import compare, excerpt
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.finding import Verdict
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.report.comparison.document import content
@@ -94,7 +95,7 @@ def report() -> Report:
 
 def with_bands(prediction: Prediction) -> Prediction:
     points = (point.model_copy(update={"spread": 1.25}) for point in prediction.points)
-    return prediction.model_copy(update={"points": tuple(points)})
+    return prediction.model_copy(update={"points": Points(points)})
 
 
 @cache

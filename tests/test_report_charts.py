@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.figures.charts import Chart, chart_json, roofline_charts, sweep_charts
@@ -43,7 +44,7 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     spreads = [1 + number / 8 for number in range(len(found.prediction.points))]
     banded = tuple(p.model_copy(update={"spread": s}) for p, s in zip(found.prediction.points, spreads, strict=True))
     kind = found.prediction.kind
-    found = replace(found, **{kind: found.prediction.model_copy(update={"points": banded})})
+    found = replace(found, **{kind: found.prediction.model_copy(update={"points": Points(banded)})})
     (chart,) = sweep_charts([found], ["title"])
     assert found.observation
     assert found.specification

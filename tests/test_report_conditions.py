@@ -9,6 +9,7 @@ import pytest
 
 from gpureport.observe.disturbance import spans
 from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
+from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report.run.conditions import (
     AFFECTED,
@@ -45,7 +46,7 @@ def with_samples(make: Make, began_s: float, samples: int = 20, every_s: float =
 
     measurements = tuple(
         m.model_copy(
-            update={"began_s": 5.0 + began_s * families.index(m.key.family), "points": tuple(map(timed, m.points))}
+            update={"began_s": 5.0 + began_s * families.index(m.key.family), "points": Points(map(timed, m.points))}
         )
         for m in report.measurements
     )

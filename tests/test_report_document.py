@@ -15,7 +15,7 @@ from gpureport.records import report as document
 from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, reports_below, save_report
 from gpureport.records.schema import report_schema
 
-READ = "reads 2; read it with the gpureport that wrote it"
+READ = "reads 3; read it with the gpureport that wrote it"
 PACKED = f"{FILE_NAME}.xz"
 
 
@@ -80,7 +80,7 @@ def test_the_file_has_a_line_for_each_column(report: Report, tmp_path: Path) -> 
     lines = (tmp_path / "report.json").read_text().splitlines()
 
     assert sum('"samples_s"' in line for line in lines) == len(report.measurements)
-    assert max(map(len, lines)) < 5000
+    assert max(map(len, lines)) < 8000
 
 
 def test_a_failed_write_leaves_the_old_file(report: Report, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"schema_version": 2,\n "device": }', ":2: is not JSON (Expecting value)"),
+        ('{"schema_version": 3,\n "device": }', ":2: is not JSON (Expecting value)"),
         ("[1, 2]", "not a gpureport report (it has no schema_version)"),
         ('{"name": "x"}', "not a gpureport report (it has no schema_version)"),
         *(
@@ -118,9 +118,9 @@ def test_half_a_character_is_none(report: Report, tmp_path: Path) -> None:
                 f'{{"schema_version": {json.dumps(version)}}}',
                 f"its schema_version is {version!r}, and this gpureport {READ}",
             )
-            for version in (1, True, "2", 0, 2.0)
+            for version in (2, True, "3", 0, 3.0)
         ),
-        ('{"schema_version": 2}', "tool_version is missing (and 4 more like it)"),
+        ('{"schema_version": 3}', "tool_version is missing (and 4 more like it)"),
     ],
 )
 def test_what_is_no_report_is_refused_in_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -130,10 +130,10 @@ def test_what_is_no_report_is_refused_in_a_sentence(tmp_path: Path, text: str, s
 
 
 def test_missing_and_wrong_fields_are_named_with_their_place(data: dict[str, Any], tmp_path: Path) -> None:
-    unit = data["findings"][3].pop("unit")
-    assert refusal(tmp_path / "x.json", json.dumps(data)).endswith(": findings[3].unit is missing")
+    unit = data["findings"].pop("unit")
+    assert ": findings[0].unit is missing" in refusal(tmp_path / "x.json", json.dumps(data))
 
-    data["findings"][3]["unit"] = unit
+    data["findings"]["unit"] = unit
     data["device"]["compute_units"] = "many"
     wrong = refusal(tmp_path / "x.json", json.dumps(data))
     assert wrong.endswith(": device.compute_units is wrong: it must be a whole number")
@@ -153,7 +153,7 @@ def test_a_report_obeys_the_schema(report: Report, tmp_path: Path) -> None:
     validator.check_schema(report_schema())
 
     assert not list(validator.iter_errors(content))
-    del content["findings"][0]["unit"]
+    del content["findings"]["unit"]
     assert [error.message for error in validator.iter_errors(content)] == ["'unit' is a required property"]
 
 

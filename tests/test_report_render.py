@@ -18,6 +18,7 @@ from pypdf.generic import Destination, DictionaryObject, PdfObject
 from gpureport.errors import GpuReportError
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading
+from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.pdf import layout, pdf
@@ -62,7 +63,9 @@ def hostile() -> Report:
 def nothing_measured() -> Report:
     report = one_family()
     skipped = tuple(
-        m.model_copy(update={"points": (), "compilation": (), "verification": None, "skipped": "The build failed."})
+        m.model_copy(
+            update={"points": Points(), "compilation": (), "verification": None, "skipped": "The build failed."}
+        )
         for m in report.measurements
     )
     return report.model_copy(update={"measurements": skipped, "observations": (), "findings": ()})

@@ -5,6 +5,7 @@ import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.points import Points
 from gpureport.records.report import WorkloadInfo
 from gpureport.report.run.trust import examples
 from gpureport.units import format_interval
@@ -35,7 +36,7 @@ def test_examples_are_of_what_the_device_can_run() -> None:
         (MeasuredPoint(point=point, skipped="it would take too long", late=True), 1),
         (MeasuredPoint(point=point, samples_s=(1.0,)), 1),
     ):
-        assert shown(measurements=(measurement.model_copy(update={"points": (refused,)}),)) == count
+        assert shown(measurements=(measurement.model_copy(update={"points": Points((refused,))}),)) == count
 
 
 @pytest.mark.parametrize(

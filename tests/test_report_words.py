@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gpureport.records.measurement import Compilation, MeasuredPoint
+from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.run import appendix, compiled
@@ -102,14 +103,14 @@ def test_flat_curves_are_those_that_say_nothing(report: Report) -> None:
     assert not replace(flat, observation=_with_values(curve, 120.0).observation).is_flat
     assert not replace(flat, observation=None).is_flat
     assert flat.specification
-    few = flat.specification.model_copy(update={"points": flat.specification.points[:1]})
+    few = flat.specification.model_copy(update={"points": Points(flat.specification.points[:1])})
     assert not replace(flat, specification=few, calibrated=None, measurement=None, observation=None).is_flat
 
 
 def _with_values(curve: CurveRecords, value: float) -> CurveRecords:
     changed = {
         kind: record.model_copy(
-            update={"points": tuple(point.model_copy(update={"value": value}) for point in record.points)}
+            update={"points": Points(point.model_copy(update={"value": value}) for point in record.points)}
         )
         for kind in ("specification", "calibrated", "observation")
         if (record := getattr(curve, kind))
@@ -131,7 +132,7 @@ def test_a_launch_that_lacked_resources_names_its_registers(
         Compilation(kernel="step", options=f"-D{number}", registers_per_work_item=count)
         for number, count in enumerate(registers)
     )
-    lacking = first.model_copy(update={"points": (refused,), "compilation": builds})
+    lacking = first.model_copy(update={"points": Points((refused,)), "compilation": builds})
     rows = appendix.skipped_table(report.model_copy(update={"measurements": (lacking,)})).rows
     (why,) = (why for _, points, why in rows if points == "128 x 4")
 

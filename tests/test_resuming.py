@@ -12,6 +12,7 @@ from gpureport.errors import DeviceError
 from gpureport.files import reserved
 from gpureport.measure.measurer import Measured
 from gpureport.measure.rounds import Progress
+from gpureport.records.points import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.report.render import render_html
 from gpureport.run import workload_run
@@ -292,7 +293,7 @@ def test_sweeps_are_measured_again_if_they_failed_or_their_points_have_changed()
     failed = report.measurements[1].model_copy(update={"failed": True})
     continued, _ = resumed(report.model_copy(update={"measurements": (report.measurements[0], failed)}))
     assert_whole(continued)
-    shorter = [p.model_copy(update={"points": p.points[1:]}) for p in report.predictions]
+    shorter = [p.model_copy(update={"points": Points(p.points[1:])}) for p in report.predictions]
     continued, done = resumed(report.model_copy(update={"predictions": tuple(shorter)}))
     assert done == ["test/two: checking results", "test/two: size", "test/two: many"]
     points = {p.key: p.points for p in report.predictions}

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from errno import ELOOP
 from io import StringIO
-from itertools import accumulate
 from math import isinf
 from pathlib import Path
 from stat import S_ISREG
@@ -39,9 +38,6 @@ _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 _HALF = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
-_NO_BRACKET = bytes(set(range(256)) - _STEPS.keys())
 
 Step = str | int
 Steps = tuple[Step, ...]
@@ -107,14 +103,14 @@ def read_json(path: Path) -> object:
     Raises:
         FileError: it cannot be read, is too large, or is invalid, also because of a repeated key or an infinite number.
     """
-    file, text = str(path), _HALF.sub(r"\\ufffd", _text(path, json_bytes(path)))
-    brackets = _TEXT.sub(b"", text.encode()).translate(None, _NO_BRACKET)  # parsers recurse
-    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MOST_LEVELS:
-        raise FileError(file, _TOO_DEEP)
+    file, text = str(path), _text(path, json_bytes(path))
     try:
+        text = _HALF.sub(r"\\ufffd", text) if r"\u" in text else text
         return json.loads(
             text, object_pairs_hook=_object, parse_float=_float, parse_int=_int, parse_constant=_not_a_number
         )
+    except RecursionError:
+        raise FileError(file, "is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise FileError(file, f"is not JSON ({error.msg})", error.lineno) from None
     except ValueError as error:

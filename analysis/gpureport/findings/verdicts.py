@@ -3,7 +3,7 @@
 They do not guess why the two differ: ``gpureport.explain.trials`` tests hypotheses about that.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, log
@@ -74,7 +74,7 @@ class _Context:
 
     def predicted_near(self, feature: CurveFeature) -> PredictedPoint:
         """Return the predicted point that represents a rate; for a plateau, one of its last two octaves."""
-        points = self.prediction.points
+        points: Sequence[PredictedPoint] = self.prediction.points
         if feature.position == "case":
             return next(point for point in points if point.point.label == feature.level.name)
         if feature.position == "plateau":

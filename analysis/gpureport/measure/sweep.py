@@ -17,6 +17,7 @@ from gpureport.measure.rounds import Progress, Rounds
 from gpureport.observe.disturbance import Spans, undisturbed
 from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.points import Points
 from gpureport.workloads.model import Sweep, Workload
 
 _NO_POINTS = "the sweep has no points on this device"
@@ -110,7 +111,7 @@ def measure_sweep(
     refused = all(point.skipped and not point.samples for point in points)
     return _blank(workload, sweep).model_copy(
         update={
-            "points": (*(point.record() for point in points), *absent),
+            "points": Points((*(point.record() for point in points), *absent)),
             "compilation": tuple(run.compilations),
             "skipped": next((why for why in reasons_of if why), _NO_POINTS) if refused else None,
             "failed": refused and any(point.failed for point in points),

@@ -2,10 +2,10 @@
 
 All records of a sweep share its key, metric, axis and points; in a file they are one curve. A column has a value for
 each point, or a single one if all are equal; it is left out if all have the default. The types of columns follow from
-those of the records of points.
+those of the records of points. What the calibrated prediction leaves out is that of the specification.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import repeat
@@ -13,25 +13,27 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, Discriminator, Tag, create_model
 from pydantic.fields import FieldInfo
-from pydantic_core import to_jsonable_python
 
-from gpureport.records.keys import POINTS_ONCE, Axis, Metric, PointKey, Record, SweepKey
-from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.keys import Axis, Metric, Point, PointKey, Record, SweepKey
+from gpureport.records.measurement import MeasuredPoint, Measurement, check_paired
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.records.quantities import Many, Table, Whole, once
+from gpureport.records.quantities import Many, Table, Whole, once, refuse_repeated
+from gpureport.records.tables import Columns, columns_of, length_of, rows_of, spread_out
 
 Curve = Prediction | Measurement | Observation
 Part = Literal["specification", "calibrated", "measurement", "observation"]
-Columns = dict[str, Any]
 _SHARED = ("key", "metric", "axis")
-_PARTS: dict[Part, tuple[type[Record], type[Record]]] = {
+_PARTS: dict[Part, tuple[type[Record], type[Point]]] = {
     "specification": (Prediction, PredictedPoint),
     "calibrated": (Prediction, PredictedPoint),
     "measurement": (Measurement, MeasuredPoint),
     "observation": (Observation, ObservedPoint),
 }
 """By field of a curve, the type of the record, and that of its points."""
+_INHERITED: dict[Part, Part] = {"calibrated": "specification"}
+"""Parts that leave out what they share with another one."""
 
 
 def part_of(record: Curve) -> Part:
@@ -53,15 +55,22 @@ def _values(value: Any, each: Any) -> Any:  # noqa: ANN401 - types
     return Annotated[Annotated[Many[each], Tag(EACH)] | Annotated[value, Tag(ALL)], either]
 
 
-def _column(field: FieldInfo) -> Any:  # noqa: ANN401 - a type and a default
+def _column(field: FieldInfo) -> Any:  # noqa: ANN401 - a type
+    value = _unrounded(Annotated[field.annotation, *field.metadata, None])
     if get_origin(field.annotation) is dict:
-        name, value = get_args(field.annotation)
-        kind: Any = Table[name, _values(value, value | None)]  # type: ignore[misc,valid-type]
-    else:  # single numbers are not rounded again, which takes long
-        limits = [each for each in field.metadata if not isinstance(each, AfterValidator)]
-        value = Annotated[field.annotation, *limits] if limits else field.annotation
-        kind = Many[value] if get_origin(field.annotation) is tuple else _values(value, value)  # type: ignore[valid-type]
-    return (kind, ...) if field.is_required() else (kind | None, None)
+        name, each = get_args(field.annotation)
+        return Table[name, _values(_unrounded(each) | None, _unrounded(each) | None)]  # type: ignore[misc,valid-type]
+    return Many[value] if get_origin(field.annotation) is tuple else _values(value, value)  # type: ignore[valid-type]
+
+
+def _unrounded(kind: Any) -> Any:  # noqa: ANN401 - types
+    """Return the *kind* of a number without its rounding, which takes long; numbers in files are rounded."""
+    if get_origin(kind) is tuple:
+        return tuple[_unrounded(get_args(kind)[0]), ...]  # type: ignore[misc]
+    if get_origin(kind) is not Annotated:
+        return kind
+    inner, *rules = get_args(kind)
+    return Annotated[_unrounded(inner), *(rule for rule in rules if not isinstance(rule, AfterValidator))]
 
 
 def _of(record: type[Record], name: str, fields: Columns) -> type[Record]:
@@ -71,9 +80,14 @@ def _of(record: type[Record], name: str, fields: Columns) -> type[Record]:
     return made
 
 
-def _columns(row: type[Record], **others: Any) -> type[Record]:  # noqa: ANN401
-    fields = {name: _column(field) for name, field in row.model_fields.items() if name != "point"}
-    return _of(row, f"{row.__name__}Columns", {**fields, **others})
+def _columns(row: type[Record], *, partial: bool = False, **others: Any) -> type[Record]:  # noqa: ANN401
+    """Return the type of the columns of rows; *partial*: those that are required may also be left out."""
+    fields = {
+        name: (_column(field), ...) if field.is_required() and not partial else (_column(field) | None, None)
+        for name, field in row.model_fields.items()
+        if name != "point"
+    }
+    return _of(row, f"{'Some' if partial else ''}{row.__name__}Columns", {**fields, **others})
 
 
 @cache
@@ -82,15 +96,22 @@ def curve_type() -> Any:  # noqa: ANN401
     fields: Columns = {"key": (SweepKey, ...), "metric": (Metric, ...), "axis": (Axis, ...)}
     fields["points"] = (_columns(PointKey), ...)
     for name, (record, row) in _PARTS.items():
-        own: Columns = {n: (f.annotation, f) for n, f in record.model_fields.items() if n not in (*_SHARED, "kind")}
-        own["points"] = (_columns(row, at=(Many[Whole] | None, None)), ...)
+        partial = name in _INHERITED
+        own: Columns = {
+            n: (Annotated[f.annotation, *f.metadata, None] | None, None) if partial else (f.annotation, f)
+            for n, f in record.model_fields.items()
+            if n not in (*_SHARED, "kind", "points")
+        }
+        own["points"] = (_columns(row, partial=partial, at=(Many[Whole] | None, None)), ...)
         fields[name] = (_of(record, f"{name.capitalize()}Part", own) | None, None)
     return create_model("Curve", __base__=Record, __doc__=_CURVE, **fields)
 
 
-_CURVE = "A sweep. The points of a part are those *at* some indices of the points of the curve, or all of them."
+_CURVE = """A sweep. The points of a part are those *at* some indices of the points of the curve, or all of them. Fields
+and columns that the calibrated part leaves out are those of the specification; ``null`` is the default."""
 
 
+@cache
 def stored_type(report: type[Record]) -> type[Record]:
     """Return the type of a *report* in a file."""
     curve: Any = curve_type()
@@ -118,49 +139,48 @@ def packed(records: Sequence[Curve]) -> Columns:
     keys: dict[str, Columns] = {}
     parts: Columns = {}
     for record in records:
-        part = parts[part_of(record)] = record.model_dump(mode="json", exclude={*_SHARED, "kind"})
-        own = [row.pop("point") for row in part["points"]]
+        part = record.model_dump(mode="json", exclude={*_SHARED, "kind"}, exclude_defaults=True)
+        rows = part.pop("points", [])
+        own = [row["point"] for row in rows]
         names = list(map(repr, own))
         keys |= zip(names, own, strict=True)
-        part["points"] = {"at": names, **_packed(part["points"], _PARTS[part_of(record)][1])}
+        parts[part_of(record)] = {
+            **part,
+            "points": {"at": names, **columns_of(rows, _PARTS[part_of(record)][1], {"point"})},
+        }
     places = {name: place for place, name in enumerate(keys)}
     for part in parts.values():
         at = part["points"].pop("at")
         if at != list(keys):
             part["points"]["at"] = [places[name] for name in at]
+    for name, base in _INHERITED.items():
+        if name in parts and base in parts:
+            parts[name] = {"points": {}, **_difference(parts[name], parts[base])}
     shared = records[0].model_dump(mode="json", include=set(_SHARED))
-    return {**shared, "points": _packed(list(keys.values()), PointKey), **parts}
+    return {**shared, "points": columns_of(list(keys.values()), PointKey), **parts}
 
 
-def _packed(rows: Sequence[Mapping[str, Any]], kind: type[Record]) -> Columns:
-    found: Columns = {}
-    for name, field in kind.model_fields.items():
-        values = [row[name] for row in rows if name != "point"]
-        if get_origin(field.annotation) is dict:
-            keys = dict.fromkeys(key for value in values for key in value)
-            found[name] = {key: _same([value.get(key) for value in values]) for key in keys}
-        elif field.is_required() or any(value != _default(kind, name) for value in values):
-            found[name] = values if get_origin(field.annotation) is tuple else _same(values)
+_NESTED = ("points", "ceilings_s")
+
+
+def _difference(own: Columns, base: Columns) -> Columns:
+    """Return what *own* has in another way than *base*, and ``None`` for what it lacks."""
+    found: Columns = {name: None for name in base if name not in own}
+    for name, value in own.items():
+        if name not in base:
+            found[name] = value
+        elif value != base[name]:
+            found[name] = _difference(value, base[name]) if name in _NESTED else value
     return found
-
-
-@cache
-def _default(kind: type[Record], name: str) -> Any:  # noqa: ANN401
-    return to_jsonable_python(kind.model_fields[name].get_default(call_default_factory=True))
-
-
-def _same(values: list[Any]) -> Any:  # noqa: ANN401
-    return values[0] if len(values) > 1 and all(value == values[0] for value in values) else values
 
 
 # Reading
 
-_once: Any = POINTS_ONCE.func
 _MOST_POINTS = 200_000  # a few bytes of a file would otherwise become a kilobyte of memory
 
 
 def unpacked(curves: Iterable[Any]) -> Columns:
-    """Return the records of *curves*, by field of a report.
+    """Return the records of *curves*, by field of a report; their points are made when they are first used.
 
     Raises:
         ValueError: a column has another number of values than there are points, or a point is there twice.
@@ -168,25 +188,33 @@ def unpacked(curves: Iterable[Any]) -> Columns:
     found: dict[str, list[Any]] = {part: [] for part in _PARTS}
     total = 0
     for number, curve in enumerate(curves):
+        total += length_of(dict(curve.points), PointKey)
         with _place(f"curves[{number}].points"):
-            count = _length(curve.points)
-            total += count + sum(len(getattr(curve, part).points.at or ()) for part in _PARTS if getattr(curve, part))
             if total > _MOST_POINTS:
                 raise ValueError(f"must have at most {_MOST_POINTS} points, together with the curves before it")
-            keys = _rows(curve.points, PointKey, repeat({}, count))
-        shared = {name: getattr(curve, name) for name in _SHARED}
-        for part, (kind, row) in _PARTS.items():
-            if (stored := getattr(curve, part)) is None:
-                continue
-            with _place(f"curves[{number}].{part}.points"):
-                points = _rows(stored.points, row, [{"point": key} for key in _chosen(keys, stored.points.at)])
-                if row is MeasuredPoint:
-                    points = tuple(point.paired() for point in points)
-                own: Columns = shared | dict(stored) | {"points": _once(points)}
-            own |= {"kind": part} if kind is Prediction else {}
-            found[part].append(kind.model_construct(**own))
+        for part, record in _records(curve, f"curves[{number}]"):
+            found[part].append(record)
     specified, calibrated, *others = map(tuple, found.values())
     return dict(zip(GROWING, (specified + calibrated, *others), strict=True))
+
+
+def _records(curve: Any, place: str) -> Iterator[tuple[Part, Record]]:  # noqa: ANN401
+    """Yield the record of each part of a *curve* at a *place* of the file."""
+    columns: Columns = dict(curve.points)
+    count = length_of(columns, PointKey)
+    with _place(f"{place}.points"):
+        rows = rows_of(columns, count, PointKey)
+        keys = cache(lambda: tuple(PointKey.model_construct(**row) for row in rows()))
+        refuse_repeated("point", _identities(columns, count), lambda index: keys()[index].label)
+    for part, (kind, row) in _PARTS.items():
+        if getattr(curve, part) is None:
+            continue
+        with _place(f"{place}.{part}"):
+            own = _required(kind, _fields(curve, part))
+        with _place(f"{place}.{part}.points"):
+            own["points"] = _part_points(row, _required(row, own["points"]), keys, count)
+        own |= {name: getattr(curve, name) for name in _SHARED} | ({"kind": part} if kind is Prediction else {})
+        yield part, kind.model_construct(**own)
 
 
 @contextmanager
@@ -197,41 +225,51 @@ def _place(name: str) -> Iterator[None]:
         raise ValueError(f"{name} is wrong: it {error}") from None
 
 
-def _chosen(keys: Sequence[PointKey], at: Sequence[int] | None) -> Sequence[PointKey]:
-    if at is not None and max(at, default=0) >= len(keys):
-        raise ValueError(f"must have values of at below {len(keys)}, the number of the curve's points")
-    return keys if at is None else [keys[place] for place in at]
+def _fields(curve: Any, part: Part) -> Columns:  # noqa: ANN401
+    base = getattr(curve, _INHERITED.get(part, part))
+    fields = _present(getattr(curve, part))
+    return _merged(_present(base), fields) if base is not None else fields
 
 
-def _length(columns: Record) -> int:
-    """Return the number of points."""
-    lists = (column for _, value in columns for column in (value.values() if isinstance(value, dict) else (value,)))
-    return next((len(column) for column in lists if isinstance(column, tuple)), 1)
+def _present(part: Any) -> Columns:  # noqa: ANN401
+    return {name: getattr(part, name) for name in part.model_fields_set} | {
+        "points": {name: getattr(part.points, name) for name in part.points.model_fields_set}
+    }
 
 
-def _rows(columns: Record, kind: type[Record], begun: Iterable[Columns]) -> tuple[Any, ...]:
-    """Return records with the fields that were *begun*, and those of *columns*."""
-    rows = list(map(dict, begun))
-    for name, value in columns:
-        if value is None or name == "at":
-            continue
-        found = _tables(value, len(rows)) if isinstance(value, dict) else _spread(name, value, len(rows))
-        for row, each in zip(rows, found, strict=True):
-            row[name] = each
-    return tuple(kind.model_construct(**row) for row in rows)
+def _merged(base: Columns, own: Columns) -> Columns:
+    """Return *base* with what is different in *own*, as :func:`_difference` found it."""
+    both = (name for name in own if isinstance(own[name], dict) and isinstance(base.get(name), dict))
+    return {**base, **own, **{name: _merged(base[name], own[name]) for name in both}}
 
 
-def _tables(columns: Columns, count: int) -> Iterable[Columns]:
-    """Yield the table of each point, without the names that it lacks."""
-    spread = [_spread(name, column, count) for name, column in columns.items()]
-    for values in zip(*spread, strict=True):
-        yield {name: value for name, value in zip(columns, values, strict=True) if value is not None}
-    yield from repeat({}, 0 if columns else count)
+def _required(kind: type[Record], fields: Columns) -> Columns:
+    """Return the *fields* that are not ``None``; refuse to go on without one that *kind* requires."""
+    missing = (n for n, f in kind.model_fields.items() if f.is_required() and n not in (*_SHARED, "kind", "point"))
+    for name in missing:
+        if fields.get(name) is None:
+            raise ValueError(f"must have {name}")
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _spread(name: str, column: Any, count: int) -> Iterable[Any]:  # noqa: ANN401
-    if not isinstance(column, tuple):
-        return repeat(column, count)
-    if len(column) != count:
-        raise ValueError(f"must have {count} values of {name}, one for each point; it has {len(column)}")
-    return column
+def _identities(columns: Columns, count: int) -> list[Hashable]:
+    """Return what no two points have: the parameters, or the label of a point without them."""
+    labels = spread_out("label", columns["label"], count)
+    parameters = zip(*(spread_out(name, column, count) for name, column in columns["parameters"].items()), strict=True)
+    rows = parameters if columns["parameters"] else repeat(())
+    return [row if set(row) - {None} else label for label, row in zip(labels, rows, strict=False)]
+
+
+def _part_points(
+    row: type[Point], columns: Columns, keys: Callable[[], Sequence[PointKey]], of_curve: int
+) -> Points[Any]:
+    """Return the points of a part, which are some or all of a curve's, with these *keys*."""
+    at = columns.pop("at", None)
+    if at is not None and max(at, default=0) >= of_curve:
+        raise ValueError(f"must have values of at below {of_curve}, the number of the curve's points")
+    refuse_repeated("point", at or (), lambda place: keys()[at[place]].label)
+    places = range(of_curve) if at is None else at
+    if row is MeasuredPoint:
+        check_paired(*(spread_out(name, columns.get(name, ()), len(places)) for name in ("samples_s", "taken_at_s")))
+    rows = zip(places, rows_of(columns, len(places), row)(), strict=True)
+    return Points(lambda: (row.model_construct(point=keys()[place], **fields) for place, fields in rows), len(places))

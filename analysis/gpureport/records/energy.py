@@ -5,6 +5,7 @@ from typing import Annotated
 
 from gpureport.records.keys import Record
 from gpureport.records.quantities import Amount, Compact, CompactPositive, Many, Name, Rough, once
+from gpureport.records.tables import Rows
 
 IDLE = "idle"
 """Name of the load without kernels."""
@@ -46,7 +47,7 @@ class PowerLoad(Record):
     Without a counter: median of the second half of the readings."""
     by_counter: bool = False
     """Whether the power is from the energy counter."""
-    readings: Many[PowerReading] = ()
+    readings: Rows[PowerReading] = ()
     """Readings during the load."""
     skipped: str | None = None
     """Why it was not measured, in a sentence."""

@@ -1,16 +1,17 @@
 """Parts of records: their base class, metrics and axes, keys of sweeps and points."""
 
+from collections.abc import Hashable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from gpureport.records.quantities import Compact, CompactPositive, Items, Name, Table, Whole, once
+from gpureport.records.quantities import Compact, CompactPositive, Items, Name, Table, Whole
 
 
 class Record(BaseModel):
     """An immutable record. Readers ignore unknown fields, so new fields do not break older versions."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
 
 
 class Metric(Record):
@@ -86,8 +87,14 @@ class PointKey(Record):
     x: Compact
     """Position on the sweep's axis."""
 
+    @property
+    def identity(self) -> Hashable:
+        """What no other point of the sweep has: its parameters, or its label if it has none."""
+        return frozenset(self.parameters.items()) or self.label
 
-POINTS_ONCE = once(
-    "point", lambda each: frozenset(each.point.parameters.items()) or each.point.label, lambda each: each.point.label
-)
-"""Validator of the points of a sweep."""
+
+class Point(Record):
+    """A record of one point."""
+
+    point: PointKey
+    """The point's identity and size."""

@@ -1,16 +1,19 @@
 """Measurements of sweeps, and the conditions during the run."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpureport.records.keys import POINTS_ONCE, Axis, Metric, PointKey, Record, SweepKey
+from gpureport.records.keys import Axis, Metric, Point, Record, SweepKey
+from gpureport.records.points import Points
 from gpureport.records.quantities import (
     Amount,
     Compact,
     CompactPositive,
     CompactSeconds,
     Count,
+    Elapsed,
     Many,
     MomentIfKnown,
     Name,
@@ -19,16 +22,15 @@ from gpureport.records.quantities import (
     Table,
     Whole,
 )
+from gpureport.records.tables import Rows
 
 
-class MeasuredPoint(Record):
+class MeasuredPoint(Point):
     """Raw samples of one point."""
 
-    point: PointKey
-    """The point's identity and size."""
     samples_s: Many[CompactSeconds] = ()
     """Seconds of one dispatch, for each sample in the order of measurement."""
-    taken_at_s: Many[Compact] = ()
+    taken_at_s: Many[Elapsed] = ()
     """Time of each sample, in seconds since the start of the sweep. Points are interleaved in random order."""
     dispatches_per_sample: Count = 1
     """Number of dispatches that each sample timed together."""
@@ -49,9 +51,14 @@ class MeasuredPoint(Record):
     @model_validator(mode="after")
     def paired(self) -> Self:
         """Check that samples have times of their own, or none has."""
-        if len(self.taken_at_s) not in (0, len(self.samples_s)):
-            raise ValueError("must have as many values in taken_at_s as in samples_s, or none")
+        check_paired((self.samples_s,), (self.taken_at_s,))
         return self
+
+
+def check_paired(samples_s: Sequence[Sequence[float]], taken_at_s: Sequence[Sequence[float]]) -> None:
+    """Raise ValueError if the samples of some point have times, but not each of them."""
+    if any(len(times) not in (0, len(samples)) for samples, times in zip(samples_s, taken_at_s, strict=True)):
+        raise ValueError("must have as many values in taken_at_s as in samples_s, or none")
 
 
 class LoopCode(Record):
@@ -156,9 +163,9 @@ class Measurement(Record):
     """What the values of the points are."""
     axis: Axis
     """What the sweep varies."""
-    points: Annotated[Many[MeasuredPoint], POINTS_ONCE] = ()
+    points: Points[MeasuredPoint] = Points()
     """Points of the sweep, with their samples."""
-    compilation: Many[Compilation] = ()
+    compilation: Rows[Compilation] = ()
     """Results of compiling the sweep's kernels."""
     verification: Verification | None = None
     """Comparison with the NumPy reference; ``None`` if none took place."""
@@ -226,5 +233,5 @@ class Conditions(Record):
 
     workload: Name
     """``family/variant``."""
-    readings: Many[Reading]
+    readings: Rows[Reading]
     """Readings in order of time."""

@@ -1,17 +1,14 @@
 """Observations: what the samples of a sweep show."""
 
-from typing import Annotated
-
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import POINTS_ONCE, Axis, Metric, PointKey, Record, SweepKey
+from gpureport.records.keys import Axis, Metric, Point, Record, SweepKey
+from gpureport.records.points import Points
 from gpureport.records.quantities import CompactPositive, Many, Whole
 
 
-class ObservedPoint(Record):
+class ObservedPoint(Point):
     """Statistics of one point."""
 
-    point: PointKey
-    """The point's identity and size."""
     time_s: CompactPositive
     """Median time of one dispatch."""
     value: CompactPositive
@@ -33,7 +30,7 @@ class Observation(Record):
     """What the values of the points are."""
     axis: Axis
     """What the sweep varies."""
-    points: Annotated[Many[ObservedPoint], POINTS_ONCE]
+    points: Points[ObservedPoint]
     """Statistics of the points."""
     features: Many[CurveFeature]
     """Cliffs, tapers and rates of the observed curve."""

@@ -5,10 +5,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import POINTS_ONCE, Axis, Metric, PointKey, Record, SweepKey
+from gpureport.records.keys import Axis, Metric, Point, Record, SweepKey
 from gpureport.records.levels import Level
+from gpureport.records.points import Points
 from gpureport.records.quantities import (
     Amount,
+    Ceiling,
     Compact,
     CompactPositive,
     CompactSigned,
@@ -21,6 +23,7 @@ from gpureport.records.quantities import (
     Table,
     Whole,
 )
+from gpureport.records.tables import Rows
 
 
 class Occupancy(Record):
@@ -62,16 +65,14 @@ def cache_of(ceiling: str) -> str:
     return ceiling.removesuffix(_WRITES)
 
 
-class PredictedPoint(Record):
+class PredictedPoint(Point):
     """The prediction for one point."""
 
-    point: PointKey
-    """The point's identity and size."""
     time_s: CompactPositive
     """Predicted time of one dispatch."""
     value: CompactPositive
     """Predicted value in the sweep's metric."""
-    ceilings_s: Table[Name, Compact]
+    ceilings_s: Table[Name, Ceiling]
     """Time of the dispatch if only this ceiling limited it, by ceiling: ``launch``, ``groups``, ``latency``, ``L1``,
     ``L2``, ``L2 writes``, ``DRAM``, ``int32``, ``shuffle``, …"""
     bottleneck: Name
@@ -137,11 +138,11 @@ class Prediction(Record):
     """What the values of the points are."""
     axis: Axis
     """What the sweep varies."""
-    points: Annotated[Many[PredictedPoint], POINTS_ONCE]
+    points: Points[PredictedPoint]
     """Points of the sweep; more than are measured."""
     features: Many[CurveFeature]
     """Cliffs, tapers and rates of the predicted curve."""
-    occupancy: Many[Occupancy]
+    occupancy: Rows[Occupancy]
     """Occupancy of each work-group shape that the sweep uses."""
     notes: Many[str] = ()
     """Assumptions, in sentences."""

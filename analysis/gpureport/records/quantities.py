@@ -5,7 +5,7 @@ device or run, and within them no computation overflows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
 from math import log
 from re import match
@@ -83,13 +83,18 @@ def once(what: str, key: Callable[[Any], Hashable], name: Callable[[Any], object
     """Refuse a list with two items of the same *key*; the message has their *name*, and *what* they are."""
 
     def check(items: tuple[T, ...]) -> tuple[T, ...]:
-        counts = Counter(map(key, items))
-        twice = next((item for item in items if counts[key(item)] > 1), None) if len(counts) < len(items) else None
-        if twice is not None:
-            raise ValueError(f"must have each {what} once; {quoted(str(name(twice)))} is there twice")
+        refuse_repeated(what, [key(item) for item in items], lambda place: name(items[place]))
         return items
 
     return AfterValidator(check)
+
+
+def refuse_repeated(what: str, keys: Sequence[Hashable], name: Callable[[int], object]) -> None:
+    """Raise ValueError if two *keys* are equal; the message has the *name* at the place of the first such key."""
+    if len(set(keys)) < len(keys):
+        counts = Counter(keys)
+        twice = next(place for place, key in enumerate(keys) if counts[key] > 1)
+        raise ValueError(f"must have each {what} once; {quoted(str(name(twice)))} is there twice")
 
 
 def _within(dimension: Dimension) -> FieldInfo:
@@ -129,6 +134,10 @@ CompactShare = Annotated[Share, _digits(9)]
 CompactSigned = Annotated[float, Field(ge=-_MOST, le=_MOST), _digits(9)]
 CompactLogarithm = Annotated[float, Field(ge=0, le=log(_MOST / _LEAST)), _digits(9)]
 """Absolute natural logarithm of a ratio of such numbers."""
+Elapsed = Annotated[Amount, AfterValidator(lambda value: round(value, 5))]
+"""Seconds since a start, in steps of 10 µs."""
+Ceiling = Annotated[Amount, _digits(7)]
+"""A time that explains another, with seven significant digits."""
 Rough = Annotated[Amount, _digits(4)]
 """A float with four significant digits, for uncertainties."""
 RoughShare = Annotated[Share, _digits(4)]

@@ -19,6 +19,7 @@ from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
+from gpureport.records.tables import Rows
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
@@ -27,7 +28,7 @@ from gpureport.units import format_percent
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Of the format of reports. Fields with defaults may be added to it."""
 FILE_NAME = "report.json"
 """Of a report in a folder. ``report.json.xz``, its compressed form, is read where there is no ``report.json``."""
@@ -74,7 +75,7 @@ class Machine(Record):
     """Versions of Python packages, by package."""
     opencl: PresentDevice
     """Properties of the device that the OpenCL runtime reports."""
-    clocks: Many[Clock] = ()
+    clocks: Rows[Clock] = ()
     """Clock frequencies during the run."""
     processor: ProcessorFacts | None = None
     """What identifies the processor's type of core, if it is known."""
@@ -234,11 +235,11 @@ class Report(Record):
     """Raw samples, by sweep."""
     observations: Annotated[Many[Observation], SWEEPS_ONCE] = ()
     """Statistics and features of the samples, by sweep."""
-    findings: Many[Finding] = ()
+    findings: Rows[Finding] = ()
     """Comparisons of predicted and observed features."""
-    timings: Many[Timing] = ()
+    timings: Rows[Timing] = ()
     """Time that the stages of the run took."""
-    evidence: Many[CodeEvidence] = ()
+    evidence: Rows[CodeEvidence] = ()
     """Comparisons of the model's memory traffic with compiled code."""
     advice: Many[Advice] = ()
     """Changes of described kernels, the largest gain first, from the same prediction as the explanations."""
@@ -339,10 +340,16 @@ def _curve_json(records: Sequence[Curve]) -> str:
     return json.dumps(packed(records), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
+def _rest(report: Report) -> dict[str, Any]:
+    """Return what is no curve; without defaults, except those of the whole report and of its device."""
+    whole = report.model_dump(mode="json", include={"schema_version", "status", "device"})
+    return whole | report.model_dump(mode="json", exclude={*GROWING, *whole}, exclude_defaults=True)
+
+
 def stored(report: Report) -> dict[str, Any]:
     """Return the contents of the file of *report*, ready for JSON."""
     curves = map(packed, curves_of(_growing(report)))
-    return {**report.model_dump(mode="json", exclude=set(GROWING)), "curves": list(curves)}
+    return {**_rest(report), "curves": list(curves)}
 
 
 def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]], str] = _curve_json) -> None:
@@ -357,7 +364,8 @@ def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]],
     try:
         if report.status == "partial":
             curves = ",".join(map(text_of, curves_of(_growing(report))))
-            text = f'{report.model_dump_json(exclude=set(GROWING)).removesuffix("}")},"curves":[{curves}]}}'
+            rest = json.dumps(_rest(report), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            text = f'{rest.removesuffix("}")},"curves":[{curves}]}}'
         else:
             text = "".join(_json_lines(stored(report), 0))
     except ValueError as error:
@@ -429,8 +437,9 @@ def _refuse(path: Path, error: ValidationError) -> NoReturn:
 
 
 def _json_lines(value: object, level: int) -> Iterator[str]:
-    """Yield parts of the JSON of *value*: one line per item down to a fixed level, compact below."""
-    if level >= _EXPANDED_LEVELS or not value or not isinstance(value, dict | list):
+    """Yield parts of the JSON of *value*: one line per item down to a fixed level, compact below; a line per column."""
+    plain = isinstance(value, list) and not isinstance(value[-1] if value else None, dict)
+    if level >= _EXPANDED_LEVELS or plain or not value or not isinstance(value, dict | list):
         yield json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return
     opening, closing = "{}" if isinstance(value, dict) else "[]"

@@ -10,6 +10,7 @@ from gpureport.observe import observe
 from gpureport.predict import predict_sweep
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.observation import Observation
+from gpureport.records.points import Points
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Publication, Report, workload_info
 from gpureport.results.published import Published
@@ -62,7 +63,7 @@ def _observation(series: Series) -> Observation:
     assert observation is not None  # noqa: S101 - each point has one sample
     return observation.model_copy(
         update={
-            "points": tuple(p.model_copy(update={"ci_low": p.value, "ci_high": p.value}) for p in observation.points),
+            "points": Points(p.model_copy(update={"ci_low": p.value, "ci_high": p.value}) for p in observation.points),
             "features": tuple(f.model_copy(update={"ci_low": None, "ci_high": None}) for f in observation.features),
             "warnings": (),
         }

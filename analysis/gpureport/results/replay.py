@@ -8,6 +8,7 @@ from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, compiled_resources
 from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Compilation, Measurement
+from gpureport.records.points import Points
 from gpureport.records.report import Machine, Publication, Report
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor
@@ -157,7 +158,7 @@ def _series(
 def _renewed(measurement: Measurement, workload: Workload, sweep: Sweep) -> Measurement:
     """Return the samples with the current labels and amounts of work of their points."""
     points = (p.model_copy(update={"point": workload.point(p.point.parameters, sweep)}) for p in measurement.points)
-    return measurement.model_copy(update={"points": tuple(points), "metric": workload.metric})
+    return measurement.model_copy(update={"points": Points(points), "metric": workload.metric})
 
 
 def _resources(options: str, compilations: Sequence[Compilation]) -> Resources | None:

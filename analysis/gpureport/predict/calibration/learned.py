@@ -13,6 +13,7 @@ from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records.features import CurveFeature
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.prediction import Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
@@ -174,7 +175,9 @@ def _at(observation: Observation, end: End) -> Observation:
         return point.model_copy(update={"value": value, "time_s": time_s})
 
     features = (f.model_copy(update={"value": _end(f, end)}) for f in observation.features)
-    return observation.model_copy(update={"points": tuple(map(moved, observation.points)), "features": tuple(features)})
+    return observation.model_copy(
+        update={"points": Points(map(moved, observation.points)), "features": tuple(features)}
+    )
 
 
 def _figures(device: Device, specified: Device) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import Literal, Self, TypeVar
 from gpureport.findings.advice import shape_of
 from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation
+from gpureport.records.points import Points
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock, Report
 from gpureport.report.curves import FLAT, CurveRecords
@@ -265,7 +266,7 @@ def _moved(record: R) -> R:
     if record is None:
         return record
     points = (p.model_copy(update={"point": _at_its_size(p.point)}) for p in record.points)
-    return record.model_copy(update={"points": tuple(points)})
+    return record.model_copy(update={"points": Points(points)})
 
 
 def _at_its_size(point: PointKey) -> PointKey:
