@@ -15,7 +15,7 @@ import typer
 from gpureport.cli.console import print_text
 from gpureport.cli.tables import Row, print_table
 from gpureport.explain.hypotheses import HYPOTHESES, single_names
-from gpureport.explain.selection import Informed, Subject, explanations
+from gpureport.explain.selection import MeasuredWorkload, ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
@@ -63,11 +63,11 @@ def _explained(device: Device, informed: Device, others: Device | None, series: 
     prediction = predict_sweep(device, series.workload, series.sweep, "specification")
     found = find(device, (prediction,), (series.measurement,), (observation,))
     if series.workload.microbenchmark:
-        subject = Subject(series.workload, (series.sweep,), device, others=others)
+        subject = MeasuredWorkload(series.workload, (series.sweep,), device, others=others)
     else:
-        basis = Informed(informed, {series.sweep.name: series.compiled})
-        subject = Subject(series.workload, (series.sweep,), device, basis)
-    yield from explanations(subject, found, (series.measurement,), (observation,))
+        basis = ModelInput(informed, {series.sweep.name: series.compiled})
+        subject = MeasuredWorkload(series.workload, (series.sweep,), device, basis)
+    yield from explanations(subject, found, (observation,))
 
 
 def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves: bool = False) -> None:

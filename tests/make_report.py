@@ -12,7 +12,7 @@ from gpureport.records.levels import Level
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.points import Points
-from gpureport.records.prediction import Occupancy, PredictedPoint, Prediction
+from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Prediction
 from gpureport.records.provenance import Provenance
 from gpureport.records.report import Clock, EntryMatch, Machine, Report, RunSettings, Timing, WorkloadInfo
 from gpureport.spec.models import Device, Launch, PresentDevice, Transition
@@ -229,7 +229,7 @@ def _occupancy(group: int) -> Occupancy:
         waves_per_compute_unit=64 if group >= 64 else 32,
         max_waves_per_compute_unit=64,
         fraction=1.0 if group >= 64 else 0.5,
-        limiter="waves" if group >= 64 else "work-groups",
+        limiter=Limiter.WAVES if group >= 64 else Limiter.WORK_GROUPS,
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.findings.residency import resident_groups
+from gpureport.findings.whole_device import resident_groups
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources

@@ -3,7 +3,7 @@
 
 import pytest
 
-from gpureport.findings.instruction_counts import differences, instruction_counts, unclassified
+from gpureport.findings.evidence import differences, instruction_counts, unclassified
 from gpureport.records.measurement import MachineCode
 from gpureport.workloads.model import Demand
 from tests.builders import altered

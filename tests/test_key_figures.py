@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.findings.accuracy import error_statistics, time_error, time_errors
 from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Quantity, Side, key_figures, with_others
+from gpureport.findings.verdicts import error_statistics, time_error, time_errors
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.report import Report, save_report
 from gpureport.results.opening import same_model

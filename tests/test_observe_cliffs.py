@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpureport.observe.cliffs import cliffs, levels, replicated, summary
-from gpureport.observe.crossings import crossing, falling_fit
+from gpureport.observe.cliffs import cliffs, crossing, falling_fit, levels, replicated, summary
 from gpureport.observe.cuts import Plateau, price
 from gpureport.observe.staircase import staircase, without_plateau
 from gpureport.observe.statistics import curve_noise, sampling_noise, strays

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from gpureport.observe.crossings import crossing
+from gpureport.observe.cliffs import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
 from gpureport.observe.features import Curve, curve_features, peak_features, without_launch
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times

@@ -6,9 +6,10 @@ from math import exp, log
 
 import pytest
 
+from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
-from gpureport.predict.uncertainty.sensitivity import NORMAL_95, SIGMA_MODEL
+from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
 from gpureport.report.prediction.headline import (
     effects,

@@ -7,8 +7,7 @@ from math import exp, log
 
 import pytest
 
-from gpureport.explain.hypotheses import Hypothesis
-from gpureport.explain.point_model import PointModel
+from gpureport.explain.hypotheses import Hypothesis, PointModel
 from gpureport.explain.trials import explain
 from gpureport.predict.occupancy import Resources
 from gpureport.records.finding import Explanation

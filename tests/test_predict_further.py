@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.calibration.cache_details import cache_details
-from gpureport.predict.calibration.further import FURTHER, further
+from gpureport.predict.calibration.further import FURTHER, cache_details, further
 from gpureport.predict.calibration.learned import Learned
 from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device, Link, Tlb, Transition

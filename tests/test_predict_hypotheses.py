@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.explain import variations as vary
-from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis
-from gpureport.explain.point_model import PointModel
+from gpureport.explain import hypotheses as vary
+from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, PointModel
 from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.occupancy import Resources
 from gpureport.records.finding import Explanation

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import (
@@ -25,7 +26,7 @@ from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import SIGMA_OTHER_CLIFFS, with_intervals
-from gpureport.predict.uncertainty.sensitivity import NORMAL_95, SIGMA_MODEL, Fact, fact
+from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact, fact
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.levels import Level

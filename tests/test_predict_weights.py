@@ -5,7 +5,7 @@ from math import log
 
 import pytest
 
-from gpureport.predict.calibration.weights import SIGMA_RATE_TRANSFER, combined, noise
+from gpureport.predict.calibration.calibrate import SIGMA_RATE_TRANSFER, combined, noise
 from gpureport.predict.uncertainty.sensitivity import specified_deviation
 from gpureport.records.observation import Observation
 from gpureport.spec.database import load_database

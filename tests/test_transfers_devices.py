@@ -22,7 +22,7 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.protocol import AllocationError
 from gpureport.measure.limits import features
 from gpureport.predict import limits_of, predict
-from gpureport.predict.transfers import TO_HOST_CALLS, link_bytes_per_s, peer_bytes_per_s, transfer_time
+from gpureport.predict.transfers import TO_HOST_CALLS, link_bytes_per_s, peer_bytes_per_s, transfer_times
 from gpureport.predict.uncertainty.sensitivity import varied
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
@@ -121,7 +121,7 @@ def test_each_size_has_buffers_of_its_own(sweep: Any) -> None:
 def test_data_pass_through_both_links_at_once() -> None:
     device = TOY.model_copy(update={"link": Link.pcie(4, 16)})
     link, size = device.host_link, 2.0**30
-    times = [transfer_time(device, HostTraffic(*way, "peer")).time_s for way in ((size, 0.0), (0.0, size))]
+    times = [sum(transfer_times(device, HostTraffic(*way, "peer")).values()) for way in ((size, 0.0), (0.0, size))]
     slower = min(link_bytes_per_s(link, "to_device"), link_bytes_per_s(link, "to_host"))
     assert times[0] == times[1] == pytest.approx((1 + TO_HOST_CALLS) * link.call_s + size / slower)
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
-    NORMAL_95,
     RULES,
     SIGMA_ASSUMED,
     SIGMA_MEASURED_HERE,

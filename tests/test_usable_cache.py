@@ -5,7 +5,7 @@ from math import sqrt
 
 import pytest
 
-from gpureport.findings.usable_cache import LATENCY, usable_part
+from gpureport.findings.whole_device import LATENCY, usable_part
 from gpureport.records.keys import PointKey, SweepKey
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.spec.database import load_database

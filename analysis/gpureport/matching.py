@@ -6,7 +6,7 @@ from itertools import combinations
 from math import inf, log, sqrt
 
 from gpureport.observe import features_of_points
-from gpureport.observe.idle import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
+from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
 from gpureport.observe.staircase import LEAST_DROP
 from gpureport.records.features import CurveFeature, Position
 from gpureport.records.finding import AGREEMENT
@@ -22,10 +22,7 @@ FURTHEST = 4.0
 class FeatureMatch:
     """A predicted feature and the corresponding observed one; either may be missing.
 
-    Attributes:
-        predicted: feature of the predicted curve.
-        observed: feature of the observed curve.
-        comparable: whether their ratio has a meaning; it has none for tapers of different plateaus.
+    Tapers of different plateaus are not *comparable*: their ratio has no meaning.
     """
 
     predicted: CurveFeature | None
@@ -34,10 +31,7 @@ class FeatureMatch:
 
 
 def match_curves(prediction: Prediction, observation: Observation) -> tuple[FeatureMatch, ...]:
-    """Match the predicted features that the measured points can show with the observed ones.
-
-    See :func:`where_measured` and :func:`match_features`.
-    """
+    """Match the predicted features that the measured points can show with the observed ones."""
     return match_features(where_measured(prediction, observation).features, observation.features)
 
 
@@ -56,13 +50,19 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
 
 def _without_unmeasured(prediction: Prediction, observation: Observation) -> Prediction:
     """Replace the features that depend on the selection of points by those of the measured points."""
-    found = _found_where_measured(prediction, observation)
+    measured = {point.point.label for point in observation.points}
+    points = [point for point in prediction.points if point.point.label in measured]
+    changes = any(f.feature == "taper" or f.position == "peak" or f.level.is_transition for f in prediction.features)
+    if len(points) == len(prediction.points) or not changes:
+        return prediction
+    found = features_of_points(prediction.axis, prediction.metric, points)
     if not found:
         return prediction
+    same = _same_plateau(_first_plateau(prediction.features), _first_plateau(found))
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
     shown = {match.predicted.level for match in matches if match.predicted and match.observed}
     kept = [f for f in prediction.features if not f.level.is_transition or f.level in shown]
-    new = [f for f in found if f.position == "peak" or (f.feature == "taper" and _show_plateau(prediction, found))]
+    new = [f for f in found if f.position == "peak" or (f.feature == "taper" and same)]
     old = {f.position: f for f in kept if f.feature in {each.feature for each in new} and f.position != "plateau"}
     features = [f for f in kept if f not in old.values()]
     features += [_moved(old[f.position], f.value) if f.position in old else f for f in new]
@@ -88,7 +88,6 @@ def _with_idle_work_items(prediction: Prediction, observation: Observation) -> P
 
 
 def _transition_between(before: float, beyond: float) -> Iterator[CurveFeature]:
-    """Yield the three positions of a sudden fall between two sizes."""
     middle = sqrt(before * beyond)
     level = Level.unexplained(middle, cause=IDLE_WORK_ITEMS)
     positions: tuple[Position, ...] = ("onset", "midpoint", "end")
@@ -98,27 +97,7 @@ def _transition_between(before: float, beyond: float) -> Iterator[CurveFeature]:
         )
 
 
-def _show_plateau(prediction: Prediction, found: Sequence[CurveFeature]) -> bool:
-    """Return whether features *found* at the measured points include the plateau of the predicted taper."""
-    first, shown = _first_plateau(prediction.features), _first_plateau(found)
-    return first is None or shown is None or abs(log(first.value / shown.value)) <= log(AGREEMENT)
-
-
-def _found_where_measured(prediction: Prediction, observation: Observation) -> tuple[CurveFeature, ...]:
-    """Return the features of the predicted points that were measured; none if all points were."""
-    measured = {point.point.label for point in observation.points}
-    points = [point for point in prediction.points if point.point.label in measured]
-    if len(points) == len(prediction.points) or not any(map(_depends_on_points, prediction.features)):
-        return ()
-    return features_of_points(prediction.axis, prediction.metric, points)
-
-
-def _depends_on_points(feature: CurveFeature) -> bool:
-    return feature.feature == "taper" or feature.position == "peak" or feature.level.is_transition
-
-
 def _moved(feature: CurveFeature, value: float) -> CurveFeature:
-    """Return *feature* at another value, with an interval of the same relative width."""
     low, high = (end and end * value / feature.value for end in (feature.ci_low, feature.ci_high))
     return feature.model_copy(update={"value": value, "ci_low": low, "ci_high": high})
 
@@ -140,7 +119,8 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     unmatched = {(f.feature, f.position, f.level): f for f in named}
     matches = [FeatureMatch(p, unmatched.pop((p.feature, p.position, p.level), None)) for p in predicted]
     if not _same_plateau(_first_plateau(predicted), _first_plateau(named)):
-        matches = list(map(_not_compared, matches))
+        tapers = [m.predicted.feature == "taper" if m.predicted and m.observed else False for m in matches]
+        matches = [replace(m, comparable=not is_taper) for m, is_taper in zip(matches, tapers, strict=True)]
     return (*matches, *(FeatureMatch(None, _with_name(feature, positions)) for feature in unmatched.values()))
 
 
@@ -149,12 +129,6 @@ def _same_plateau(one: CurveFeature | None, other: CurveFeature | None) -> bool:
     if one is None or other is None or one.level == other.level:
         return True
     return abs(log(one.value / other.value)) <= log(AGREEMENT)
-
-
-def _not_compared(match: FeatureMatch) -> FeatureMatch:
-    """Return a *match* of two tapers as not comparable, any other as it is."""
-    tapers = match.predicted and match.observed and match.predicted.feature == "taper"
-    return replace(match, comparable=False) if tapers else match
 
 
 def renamed(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> tuple[CurveFeature, ...]:
@@ -179,12 +153,13 @@ def _position_names(observed: Sequence[CurveFeature]) -> dict[Level, Level]:
 
 
 def _level_names(predicted: Sequence[CurveFeature], observed: Sequence[CurveFeature]) -> dict[Level, Level]:
-    """Return the predicted name of each observed level with a match."""
     ours, theirs = midpoints_of(predicted), midpoints_of(observed)
     names = {theirs[j].level: ours[i].level for i, j in _nearest_in_order(ours, theirs)}
     last = _last_plateau(observed)
     if last and last not in names and (beyond := _plateaus_beyond(predicted, ours, names.values())):
-        names[last] = _nearest_level(beyond if len(theirs) < len(ours) else beyond[-1:], observed, last)
+        value = next(f.value for f in observed if f.feature == "rate" and f.level == last)
+        candidates = reversed(beyond if len(theirs) < len(ours) else beyond[-1:])  # of equals the outermost
+        names[last] = min(candidates, key=lambda plateau: abs(log(plateau.value / value))).level
     return names
 
 
@@ -197,12 +172,6 @@ def _plateaus_beyond(
     outer = [*levels[first:], _last_plateau(predicted)]
     rates = {f.level: f for f in predicted if f.feature == "rate" and f.position != "case"}
     return [rates[level] for level in outer if level in rates]
-
-
-def _nearest_level(plateaus: Sequence[CurveFeature], observed: Sequence[CurveFeature], last: Level) -> Level:
-    """Return the level of the plateau nearest in value to the observed plateau *last*; of equals the outermost."""
-    value = next(f.value for f in observed if f.feature == "rate" and f.level == last)
-    return min(reversed(plateaus), key=lambda plateau: abs(log(plateau.value / value))).level
 
 
 def midpoints_of(features: Sequence[CurveFeature]) -> list[CurveFeature]:
@@ -218,21 +187,24 @@ def _last_plateau(features: Sequence[CurveFeature]) -> Level | None:
     return next((f.level for f in rates if f.level not in ended), None)
 
 
-def _may_match(ours: CurveFeature, theirs: CurveFeature) -> bool:
-    """Return whether an observed cliff is near enough to a predicted one, or within its interval."""
-    return ours.expects(theirs.value) or abs(log(ours.value / theirs.value)) <= log(FURTHEST)
-
-
 def _nearest_in_order(ours: Sequence[CurveFeature], theirs: Sequence[CurveFeature]) -> list[tuple[int, int]]:
-    """Return pairs of indices, ascending in both: as many as possible, with the smallest total distance."""
+    """Return pairs of indices, ascending in both: as many as possible, with the smallest total distance.
+
+    An observed cliff may be at most :data:`FURTHEST` from a predicted one, unless it is within its interval.
+    """
+
+    def distance(i: int, j: int) -> float:
+        return abs(log(ours[i].value / theirs[j].value))
+
     for size in range(min(len(ours), len(theirs)), 0, -1):
         best, pairs = inf, []
         for chosen in combinations(range(len(ours)), size):
             for answers in combinations(range(len(theirs)), size):
                 found = list(zip(chosen, answers, strict=True))
-                distance = sum(abs(log(ours[i].value / theirs[j].value)) for i, j in found)
-                if distance < best and all(_may_match(ours[i], theirs[j]) for i, j in found):
-                    best, pairs = distance, found
+                total = sum(distance(i, j) for i, j in found)
+                near = (ours[i].expects(theirs[j].value) or distance(i, j) <= log(FURTHEST) for i, j in found)
+                if total < best and all(near):
+                    best, pairs = total, found
         if pairs:
             return pairs
     return []

@@ -3,16 +3,45 @@
 A hypothesis never feeds a prediction. Where prediction and observation differ, the curve is predicted again under each
 hypothesis; ``gpureport.explain.trials`` compares these curves with the observed one.
 """
+# ruff: noqa: D103 - the statements of the hypotheses say what each function assumes
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from gpureport.explain import variations
-from gpureport.explain.point_model import PointModel
-from gpureport.explain.variations import Vary
+from gpureport.predict.model import point_time
+from gpureport.predict.occupancy import Resources
+from gpureport.spec.models import Cache, Device
+from gpureport.workloads.model import Demand
 
 AND = " + "
 """Between the names of two hypotheses that together explain a curve."""
+
+
+@dataclass(frozen=True)
+class PointModel:
+    """One point of a sweep: the input of the model.
+
+    Attributes:
+        device: as specified or calibrated.
+        demand: of one dispatch.
+        resources: of one work-item and work-group.
+        calibrated: the same point of the calibrated device, compiled; ``None`` if this is it, or there is none.
+    """
+
+    device: Device
+    demand: Demand
+    resources: Resources
+    calibrated: "PointModel | None" = None
+
+    @property
+    def time_s(self) -> float:
+        """Seconds of one dispatch."""
+        return point_time(self.device, self.demand, self.resources).time_s
+
+
+Vary = Callable[[PointModel], Sequence[PointModel]]
+"""Returns the changed point, or the parts that run one after another; nothing where the hypothesis changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -28,27 +57,18 @@ class Hypothesis:
         return sum(varied.time_s for varied in self.vary(point)) or point.time_s
 
 
-_STATEMENTS = {
-    "measured microbenchmarks": "the device has the values that the microbenchmarks measured, not those of its entry",
-    "shared cores": "each thread of the processor gets half of a core and of its caches",
-    "cold caches": "caches contain no data from earlier accesses",
-    "independent loads": "all loads of a work-item are in flight at once",
-    "one pipe": "all instructions share one pipe",
-    "scalar code": "work-items run one after another, not as lanes of a vector",
-    "vector code": "work-items run as lanes of a vector in spite of branches",
-    "no overlap": "the loads, the instructions and the stores of a dispatch do not overlap",
-    "reads and writes in turn": "memory serves the reads and the writes of a dispatch one after the other",
-    "two rounds of loads": "the loads of a work-item wait for one another once, for example behind branches",
-    "stores wait": "a work-group stays resident until its stores are complete",
-    "write allocation": "caches read data from memory before stores overwrite them",
-    "set conflicts": "lines at a distance of a power of two share few sets of the caches and evict each other",
-    "far partition": "all loads come from the far partition of the cache that all compute units share",
-}
+UNCHANGED = Hypothesis("", "", lambda _: ())
+"""The model as it is."""
+_LISTED: list[Hypothesis] = []
 
-HYPOTHESES = tuple(
-    Hypothesis(name, statement, getattr(variations, name.replace(" ", "_"))) for name, statement in _STATEMENTS.items()
-)
-"""All hypotheses that are tested; each is named after its function."""
+
+def _assumes(statement: str) -> Callable[[Vary], Vary]:
+
+    def listed(vary: Vary) -> Vary:
+        _LISTED.append(Hypothesis(vary.__name__.replace("_", " "), statement, vary))
+        return vary
+
+    return listed
 
 
 def pair(first: Hypothesis, second: Hypothesis) -> Hypothesis:
@@ -63,3 +83,167 @@ def pair(first: Hypothesis, second: Hypothesis) -> Hypothesis:
 def single_names(name: str | None) -> tuple[str, ...]:
     """Return the names of the hypotheses in *name*: of both if it is a pair, of none without a name."""
     return tuple(name.split(AND)) if name else ()
+
+
+# Each of these replaces parts of a point, and returns nothing where that changes nothing.
+
+
+def _device(point: PointModel, **update: object) -> Sequence[PointModel]:
+    device = point.device.model_copy(update=update)
+    return () if device == point.device else (replace(point, device=device),)
+
+
+def _architecture(point: PointModel, **update: object) -> Sequence[PointModel]:
+    return _device(point, architecture=point.device.architecture.model_copy(update=update))
+
+
+def _demand(point: PointModel, **changes: Any) -> Sequence[PointModel]:  # noqa: ANN401 - fields of a demand
+    demand = replace(point.demand, **changes)
+    return () if demand == point.demand else (replace(point, demand=demand),)
+
+
+def _one_after_another(point: PointModel, demands: Sequence[Demand]) -> Sequence[PointModel]:
+    """Split a dispatch into parts, of which only the first has a launch cost; nothing if it has one part."""
+    if len(demands) < 2:
+        return ()
+    launch = point.device.launch.model_copy(update={"batched_s": 0.0, "single_s": 0.0})
+    following = point.device.model_copy(update={"launch": launch})
+    first, *others = (replace(point, demand=demand) for demand in demands)
+    return (first, *(replace(other, device=following) for other in others))
+
+
+# The whole device.
+
+
+@_assumes("the device has the values that the microbenchmarks measured, not those of its entry")
+def measured_microbenchmarks(point: PointModel) -> Sequence[PointModel]:
+    return (point.calibrated,) if point.calibrated else ()
+
+
+@_assumes("each thread of the processor gets half of a core and of its caches")
+def shared_cores(point: PointModel) -> Sequence[PointModel]:
+    if not point.device.is_cpu:
+        return ()
+    first = point.device.caches[0].name if point.device.caches else ""
+    architecture = point.device.architecture
+    rates = {name: rate / 2 for name, rate in architecture.rates_per_cycle.items()}
+
+    def half(cache: Cache) -> Mapping[str, object]:
+        """Halve the caches of a core, its loads and its path to the shared cache.
+
+        The architecture (x86_64) already lists half of the path to a second cache.
+        """
+        divided = cache.name == first or cache.scope == "device"
+        return {
+            "capacity_bytes": cache.capacity_bytes / (2 if cache.scope == "compute_unit" else 1),
+            "bandwidth_bytes_per_cycle": cache.bandwidth_bytes_per_cycle / (2 if divided else 1),
+        }
+
+    return _device(
+        point,
+        architecture=architecture.model_copy(update={"rates_per_cycle": rates}),
+        caches=tuple(cache.model_copy(update=dict(half(cache))) for cache in point.device.caches),
+    )
+
+
+# Memory, instructions, and how they overlap.
+
+
+@_assumes("caches contain no data from earlier accesses")
+def cold_caches(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, reused="never")
+
+
+@_assumes("all loads of a work-item are in flight at once")
+def independent_loads(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, memory_chain=min(point.demand.memory_chain, 1.0))
+
+
+@_assumes("all instructions share one pipe")
+def one_pipe(point: PointModel) -> Sequence[PointModel]:
+    used = [name for name in point.demand.operations if name != "instruction"]
+    return _architecture(point, pipes={"one pipe": tuple(used)})
+
+
+@_assumes("work-items run one after another, not as lanes of a vector")
+def scalar_code(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, branches=True)
+
+
+@_assumes("work-items run as lanes of a vector in spite of branches")
+def vector_code(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, branches=False)
+
+
+def _directions(demand: Demand) -> tuple[Demand, Demand]:
+    """Return the parts of a dispatch that load and store; streams that no level transfers are left out."""
+    moved = [stream for stream in demand.streams if stream.elements and stream.passes and stream.outer_passes]
+    reads = tuple(stream for stream in moved if not stream.write)
+    writes = tuple(stream for stream in moved if stream.write)
+    loading = replace(demand, streams=reads, line_writes=0.0)
+    return loading, replace(demand, streams=writes, operations={}, chain={}, memory_chain=0.0)
+
+
+@_assumes("the loads, the instructions and the stores of a dispatch do not overlap")
+def no_overlap(point: PointModel) -> Sequence[PointModel]:
+    loading, storing = _directions(point.demand)
+    loading = replace(loading, operations={}, chain={})
+    computing = replace(point.demand, streams=(), memory_chain=0.0, line_writes=0.0)
+    return _one_after_another(
+        point, [part for part in (loading, computing, storing) if part.streams or part.operations]
+    )
+
+
+@_assumes("memory serves the reads and the writes of a dispatch one after the other")
+def reads_and_writes_in_turn(point: PointModel) -> Sequence[PointModel]:
+    parts = _directions(point.demand)
+    return _one_after_another(point, parts) if all(part.streams for part in parts) else ()
+
+
+# Loads and stores of work-groups.
+
+
+@_assumes("the loads of a work-item wait for one another once, for example behind branches")
+def two_rounds_of_loads(point: PointModel) -> Sequence[PointModel]:
+    return _demand(point, memory_chain=2.0) if point.demand.memory_chain == 1 else ()
+
+
+@_assumes("a work-group stays resident until its stores are complete")
+def stores_wait(point: PointModel) -> Sequence[PointModel]:
+    shared = point.device.shared_cache
+    return _architecture(point, store_cycles=shared.latency_cycles) if shared and not point.device.is_cpu else ()
+
+
+@_assumes("caches read data from memory before stores overwrite them")
+def write_allocation(point: PointModel) -> Sequence[PointModel]:
+    return _architecture(point, write_allocate=True)
+
+
+_WAYS = 16
+"""Ways of a GPU's cache whose sets are selected by bits of the address. At strides of a sixteenth of the capacity or
+less, fewer ways give the same."""
+
+
+@_assumes("lines at a distance of a power of two share few sets of the caches and evict each other")
+def set_conflicts(point: PointModel) -> Sequence[PointModel]:
+    device = point.device
+    records = [stream.record_bytes for stream in point.demand.streams if stream.used_bytes < stream.record_bytes]
+    stride = point.demand.stride_bytes or max((record & -record for record in records), default=0)
+    ways = None if device.is_cpu else _WAYS
+    caches = tuple(c.model_copy(update={"ways": c.ways or ways}) for c in device.caches)
+    varied = replace(
+        point, device=device.model_copy(update={"caches": caches}), demand=replace(point.demand, stride_bytes=stride)
+    )
+    return () if varied == point else (varied,)
+
+
+@_assumes("all loads come from the far partition of the cache that all compute units share")
+def far_partition(point: PointModel) -> Sequence[PointModel]:
+    caches = point.device.caches
+    far = max((cache.far_latency_cycles or 0.0 for cache in caches if cache.scope == "device"), default=0)
+    moved = (c.model_copy(update={"latency_cycles": far}) if c.scope == "device" else c for c in caches)
+    return _device(point, caches=tuple(moved)) if far else ()
+
+
+HYPOTHESES = tuple(_LISTED)
+"""All hypotheses that are tested."""

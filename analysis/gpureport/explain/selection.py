@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpureport.explain.point_model import PointModel, point_model
+from gpureport.explain.hypotheses import PointModel
 from gpureport.explain.trials import explain
+from gpureport.predict import model_inputs
 from gpureport.predict.occupancy import Resources
 from gpureport.records.features import MAIN_POSITIONS
 from gpureport.records.finding import Explanation, Finding
-from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Sweep, Workload
 
 
 @dataclass(frozen=True)
-class Informed:
+class ModelInput:
     """Input of a calibrated prediction.
 
     Attributes:
@@ -28,7 +28,7 @@ class Informed:
 
 
 @dataclass(frozen=True)
-class Subject:
+class MeasuredWorkload:
     """A measured workload, with the inputs of its predictions.
 
     Attributes:
@@ -44,13 +44,13 @@ class Subject:
     workload: Workload
     sweeps: Sequence[Sweep]
     specified: Device
-    informed: Informed | None = None
+    informed: ModelInput | None = None
     others: Device | None = None
     resources: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
 
 
 def explanations(
-    subject: Subject, findings: Iterable[Finding], measured: Iterable[Measurement], observed: Iterable[Observation]
+    subject: MeasuredWorkload, findings: Iterable[Finding], observed: Iterable[Observation]
 ) -> tuple[Explanation, ...]:
     """Test all hypotheses on each sweep with a feature that differs from the prediction of its specification.
 
@@ -63,35 +63,29 @@ def explanations(
         for finding in findings
         if finding.basis == "specification" and finding.position in MAIN_POSITIONS and not finding.verdict.as_predicted
     }
-    sweeps = {sweep.name: sweep for sweep in subject.sweeps}
-    measurements = {measurement.key: measurement for measurement in measured}
-    tested = (
-        _explanation(subject, sweeps[observation.key.sweep], measurements[observation.key], observation)
-        for observation in observed
-        if observation.key in unexpected
-    )
+    tested = (_explanation(subject, observation) for observation in observed if observation.key in unexpected)
     return tuple(explanation for explanation in tested if explanation)
 
 
-def _explanation(
-    subject: Subject, sweep: Sweep, measurement: Measurement, observation: Observation
-) -> Explanation | None:
-    specified = _points(subject, sweep, observation, Informed(subject.specified, subject.resources))
+def _explanation(subject: MeasuredWorkload, observation: Observation) -> Explanation | None:
+    specified = _points(subject, observation, ModelInput(subject.specified, subject.resources))
     observed_s = [point.time_s for point in observation.points]
-    informed = subject.informed or (Informed(subject.others, subject.resources) if subject.others else None)
+    informed = subject.informed or (ModelInput(subject.others, subject.resources) if subject.others else None)
     if informed:
-        calibrated = _points(subject, sweep, observation, informed)
-        if subject.informed and (explanation := explain(measurement.key, "calibrated", calibrated, observed_s)):
+        calibrated = _points(subject, observation, informed)
+        if subject.informed and (explanation := explain(observation.key, "calibrated", calibrated, observed_s)):
             return explanation
         specified = [replace(point, calibrated=other) for point, other in zip(specified, calibrated, strict=True)]
-    return explain(measurement.key, "specification", specified, observed_s)
+    return explain(observation.key, "specification", specified, observed_s)
 
 
-def _points(subject: Subject, sweep: Sweep, observation: Observation, informed: Informed) -> list[PointModel]:
-    """Return the observed points as inputs of the model."""
+def _points(subject: MeasuredWorkload, observation: Observation, informed: ModelInput) -> list[PointModel]:
+    sweep = next(sweep for sweep in subject.sweeps if sweep.name == observation.key.sweep)
     labels = (subject.workload.point(parameters, sweep).label for parameters in sweep.points)
     compiled = dict(zip(labels, informed.compiled.get(sweep.name, ()), strict=False))
+    points = [point.point for point in observation.points]
+    resources = [compiled.get(point.label) for point in points]
     return [
-        point_model(informed.device, subject.workload, sweep, point.parameters, compiled.get(point.label))
-        for point in (observed.point for observed in observation.points)
+        PointModel(*model_inputs(informed.device, subject.workload, sweep, point.parameters, used))
+        for point, used in zip(points, resources, strict=True)
     ]

@@ -8,10 +8,9 @@ from math import ceil, exp, log, sqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, pair, single_names
-from gpureport.explain.point_model import PointModel
+from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, PointModel, pair, single_names
+from gpureport.observe.statistics import Floats
 from gpureport.records.finding import Explanation
 from gpureport.records.keys import SweepKey
 from gpureport.units import off_by
@@ -32,14 +31,12 @@ _DRAWS = 400
 _FEW = 4
 _ONE_FACTOR = 0.25
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class _Trial:
-    """A curve predicted under a hypothesis (``None``: by the unchanged model), compared with the observed one."""
+    """A curve predicted under a hypothesis, compared with the observed one."""
 
-    hypothesis: Hypothesis | None
+    hypothesis: Hypothesis
     residuals: Floats
     """ln(observed / predicted time) of each point."""
 
@@ -66,7 +63,7 @@ def explain(
     whose inputs are *points*, in the order of the axis.
     """
     observed = np.log(np.asarray(observed_s, dtype=float))
-    base = _trial(None, points, observed)
+    base = _trial(UNCHANGED, points, observed)
     if base.error <= NOTHING_TO_EXPLAIN:
         return None
     ranked = _ranked(hypotheses, points, observed, base)
@@ -80,9 +77,9 @@ def explain(
         key=key,
         basis=basis,
         base_error=base.error,
-        hypothesis=best.hypothesis.name if best and best.hypothesis else None,
+        hypothesis=best.hypothesis.name if best else None,
         error=best.error if best else None,
-        next_best=following.hypothesis.name if following and following.hypothesis else None,
+        next_best=following.hypothesis.name if following else None,
         next_error=following.error if following else None,
         better_than_base=better_than_base,
         better_than_next=better_than_next,
@@ -91,9 +88,8 @@ def explain(
     )
 
 
-def _trial(hypothesis: Hypothesis | None, points: Sequence[PointModel], observed: Floats) -> _Trial:
-    times = [hypothesis.time_s(point) if hypothesis else point.time_s for point in points]
-    return _Trial(hypothesis, observed - np.log(times))
+def _trial(hypothesis: Hypothesis, points: Sequence[PointModel], observed: Floats) -> _Trial:
+    return _Trial(hypothesis, observed - np.log([hypothesis.time_s(point) for point in points]))
 
 
 def _ranked(
@@ -105,7 +101,7 @@ def _ranked(
     """
     few = np.unique(np.linspace(0, len(points) - 1, _SCREENED).round().astype(int))
     some = [points[i] for i in few]
-    base = _Trial(None, base.residuals[few])
+    base = _Trial(UNCHANGED, base.residuals[few])
     screened: list[_Trial] = []
     for trial in (_trial(hypothesis, some, observed[few]) for hypothesis in hypotheses):
         if all(trial.differs(other) for other in (base, *screened)):
@@ -123,10 +119,9 @@ def _pairs(ranked: Sequence[_Trial], points: Sequence[PointModel], observed: Flo
     singles = [trial for trial in ranked if trial.error < base.error]
     found: list[_Trial] = []
     for one, other in combinations(singles, 2):
-        if one.hypothesis and other.hypothesis:
-            both = _trial(pair(one.hypothesis, other.hypothesis), points, observed)
-            if _explains(both, base) and min(_share_closer(both, one), _share_closer(both, other)) >= SIGNIFICANT:
-                found.append(both)
+        both = _trial(pair(one.hypothesis, other.hypothesis), points, observed)
+        if _explains(both, base) and min(_share_closer(both, one), _share_closer(both, other)) >= SIGNIFICANT:
+            found.append(both)
     return sorted(found, key=lambda trial: trial.error)
 
 
@@ -170,19 +165,19 @@ def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial
         )
         if best is None or not mentioned(base.error, best.error):
             return none
-        return f"{none} The closest hypothesis leaves {off_by(best.error)}: {_statement(best)}."
+        return f"{none} The closest hypothesis leaves {off_by(best.error)}: {best.hypothesis.statement}."
     explained = f"from {off} to {off_by(best.error)}"
     if following and outcome == "ambiguous":
         return (
-            f"Two hypotheses explain the curve. One reduces the error {explained}: {_statement(best)}. The other "
-            f"reduces it to {off_by(following.error)}: {_statement(following)}."
+            f"Two hypotheses explain the curve. One reduces the error {explained}: {best.hypothesis.statement}. The "
+            f"other reduces it to {off_by(following.error)}: {following.hypothesis.statement}."
         )
-    together = best.hypothesis is not None and len(single_names(best.hypothesis.name)) > 1
+    together = len(single_names(best.hypothesis.name)) > 1
     subject = "Two hypotheses together explain" if together else "One hypothesis explains"
-    sentence = f"{subject} the curve: {_statement(best)}. This reduces the error {explained}."
+    sentence = f"{subject} the curve: {best.hypothesis.statement}. This reduces the error {explained}."
     if following is None or not mentioned(base.error, following.error):
         return sentence
-    return f"{sentence} The next hypothesis leaves {off_by(following.error)}: {_statement(following)}."
+    return f"{sentence} The next hypothesis leaves {off_by(following.error)}: {following.hypothesis.statement}."
 
 
 def mentioned(base_error: float, error: float) -> bool:
@@ -196,7 +191,3 @@ def _throughout(base: _Trial) -> str:
         return ""
     slower = float(np.mean(base.residuals))
     return f" (throughout {exp(abs(slower)):.2f} times as {'slow' if slower > 0 else 'fast'})"
-
-
-def _statement(trial: _Trial) -> str:
-    return trial.hypothesis.statement if trial.hypothesis else ""

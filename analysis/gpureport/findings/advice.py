@@ -180,12 +180,10 @@ def _best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:
 
 
 def _shape_losses(curve: Observation | Prediction, size: int) -> dict[tuple[int, ...], float]:
-    """Return the loss of each shape of *size* relative to the best shape of any size."""
     return {shape: loss for shape, loss in _relative_to_best(dict(_rates(curve))).items() if prod(shape) == size}
 
 
 def _best_by_size(curve: Observation | Prediction) -> dict[int, _Rate]:
-    """Return the rate of each work-group size in its best shape."""
     best: dict[int, _Rate] = {}
     for shape, rate in _rates(curve):
         best[prod(shape)] = max(rate, best.get(prod(shape), rate))
@@ -334,6 +332,5 @@ def _total(shapes: frozenset[str], searches: list[dict[str, float]]) -> float:
 
 
 def _order(shape: str) -> tuple[int, str]:
-    """Sort key: small groups first."""
     sides = [int(side) for side in shape.split(" x ") if side.isdigit()]
     return prod(sides), shape

@@ -1,10 +1,20 @@
-"""Bytes of global memory that a work-item loads and stores: compiled code against the model. Pure."""
+"""Compiled code against the model: bytes of global memory that a work-item loads and stores, and instructions. Pure.
 
-from collections.abc import Iterator, Sequence
+Only PTX is compared, because its instructions are those of a single work-item. The assembler ptxas changes them: it
+merges bitwise operations into instructions with three inputs, expands divisions, and turns address arithmetic into
+multiply-adds. Therefore arithmetic classes are compared as one sum, and only a difference beyond :data:`FACTOR` counts.
+
+Counts are static: they include the instructions of all branches. A kernel with more global accesses than the model
+counts has alternative or guarded branches, and its instructions are not compared. Nor are those of code with loops.
+
+The model counts some instructions in no class: indices, addresses, bounds, branches. Arithmetic of compiled code agrees
+with the classes, with or without these.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gpureport.findings.instruction_counts import differences, instruction_counts, unclassified
 from gpureport.predict.traffic import requested_bytes
 from gpureport.records.finding import CodeEvidence
 from gpureport.records.keys import PointKey
@@ -16,7 +26,26 @@ from gpureport.workloads.model import Demand, Workload
 TOLERANCE = 0.05
 """Largest relative difference that counts as agreement."""
 
-_BY_WORK_ITEM = "PTX"  # its instructions are those of a single work-item
+FACTOR = 2.0
+"""Ratio beyond which counts differ. On an H200, kernels whose accesses agree have 0.7 to 1.9 times the arithmetic
+instructions of the model, except one with integer divisions (0.5) and one with eight loads (2.2)."""
+_ACCESSES = "global access"
+_ARITHMETIC = "arithmetic"
+_SAME_ACCESSES = 1.25
+"""Ratio of global accesses, compiled to modelled, beyond which the counts of branches are not comparable."""
+
+_PARTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    _ARITHMETIC: (
+        frozenset({"fp32", "int", "int multiply", "int divide", "logic", "shift", "bit", "compare"}),
+        frozenset({"fp32", "fp32_three", "int32", "int32_mul", "add", "ternary", "shift"}),
+    ),
+    _ACCESSES: (frozenset({"global load", "global store"}), frozenset({"memory"})),
+    "local access": (frozenset({"shared load", "shared store"}), frozenset({"local"})),
+    "exchange": (frozenset({"shuffle", "vote"}), frozenset({"shuffle", "ballot"})),
+    "barrier": (frozenset({"barrier"}), frozenset({"barrier"})),
+}
+"""Instruction classes of compiled code and of the model, by the name of their sum."""
+_BY_WORK_ITEM = "PTX"
 _Range = tuple[int, int]
 
 
@@ -46,8 +75,8 @@ def _first_runs(
     for point in points:
         if not left:
             return
-        options = workload.build_options(point.parameters)
-        found = [key for key in left if _built_with(options, key[1])]
+        options = f"{workload.build_options(point.parameters)} ".lstrip()
+        found = [key for key in left if f"{key[1]} ".startswith(options)]  # device and back end may add options
         kernels = _kernels(workload, point) if found else set()
         for key in [key for key in found if kernels == {key[0]}]:
             left.remove(key)
@@ -59,13 +88,10 @@ def _kernels(workload: Workload, point: PointKey) -> set[str]:
     return {dispatch.kernel for dispatch in job.dispatches}
 
 
-def _built_with(options: str, all_options: str) -> bool:
-    """Return whether *all_options* begin with a point's options; device and back end may add others."""
-    return f"{all_options} ".startswith(f"{options} ".lstrip())
-
-
 def _compared(name: str, compilation: Compilation, code: MachineCode, point: PointKey, demand: Demand) -> CodeEvidence:
-    loads, stores = (_per_item(demand, write=write) for write in (False, True))
+    busy = demand.work_items - demand.idle_items
+    # Bytes between registers and the first cache.
+    loads, stores = (requested_bytes([s for s in demand.streams if s.write == write]) / busy for write in (False, True))
     reason = _incomparable(code, demand)
     loaded, stored = (None, None) if reason else (code.loaded_bytes, code.stored_bytes)
     instructions = instruction_counts(code, demand)
@@ -91,12 +117,6 @@ def _compared(name: str, compilation: Compilation, code: MachineCode, point: Poi
         instructions_model={name: model for name, (_, model) in instructions.items()},
         instructions_agree=None if different is None else not different,
     )
-
-
-def _per_item(demand: Demand, *, write: bool) -> float:
-    """Return the model's bytes between registers and the first cache per work-item, without idle work-items."""
-    streams = [stream for stream in demand.streams if stream.write == write]
-    return requested_bytes(streams) / (demand.work_items - demand.idle_items)
 
 
 def _agrees(compiled: _Range, model: float) -> bool | None:
@@ -153,3 +173,47 @@ def _difference(verb: str, compiled: _Range | None, model: float) -> Iterator[st
     if agrees is False:
         text = " to ".join(dict.fromkeys(f"{end:g}" for end in compiled))
         yield f"A work-item {verb} {text} B as compiled, {model:.4g} B in the model."
+
+
+def instruction_counts(code: MachineCode, demand: Demand) -> dict[str, tuple[int, float]]:
+    """Return compiled instructions and the model's operations per work-item, for each class that the model counts.
+
+    The result is empty for code with loops or calls, and for CPUs.
+    """
+    if code.form != _BY_WORK_ITEM or code.loops or code.calls:
+        return {}
+    items = demand.work_items - demand.idle_items
+    found = {
+        name: (
+            sum(count for kind, count in code.counts.items() if kind in compiled),
+            sum(count for kind, count in demand.operations.items() if kind in model) / items,
+        )
+        for name, (compiled, model) in _PARTS.items()
+    }
+    return {name: counts for name, counts in found.items() if counts[1]}
+
+
+def unclassified(demand: Demand) -> float:
+    """Return the instructions of a work-item that the model counts in no class."""
+    classes = sum(count for kind, count in demand.operations.items() if kind != "instruction")
+    return max(0.0, demand.operations.get("instruction", 0.0) - classes) / (demand.work_items - demand.idle_items)
+
+
+def differences(counts: Mapping[str, tuple[int, float]], others: float) -> tuple[str, ...] | None:
+    """Return a sentence for each class whose counts differ by more than :data:`FACTOR`; ``None``: not comparable.
+
+    *others* is the model's number of instructions in no class, any of which may be arithmetic.
+    """
+    if not counts or (_ACCESSES in counts and _differ(*counts[_ACCESSES], 0.0, _SAME_ACCESSES)):
+        return None
+    more = {_ARITHMETIC: others}
+    return tuple(
+        f"A work-item has {compiled} {name} instructions in PTX (before the assembler); the model counts {model:.4g}"
+        f"{f', and {more[name]:.4g} for indices, addresses and branches' if more.get(name) else ''}."
+        for name, (compiled, model) in counts.items()
+        if _differ(compiled, model, more.get(name, 0.0), FACTOR)
+    )
+
+
+def _differ(compiled: int, model: float, others: float, factor: float) -> bool:
+    return not model / factor <= compiled <= (model + others) * factor

@@ -1,6 +1,6 @@
 """Key figures of a device: bandwidths, latencies, rates and launch cost, predicted and measured. Pure functions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -8,16 +8,15 @@ from typing import Literal
 from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
 from gpureport.observe.features import TRANSFER
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.ceilings import WORD_BYTES
+from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
 from gpureport.predict.occupancy import resident_work_items
-from gpureport.predict.power import most_energy_j
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
-from gpureport.spec.models import Cache, Device
+from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.matrix import FORMATS, UNITS
 
@@ -188,20 +187,11 @@ ComparedValue = Finding | OtherValue
 """What the values of other devices are read from."""
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """Where a key figure is found: a feature of a workload's sweep; an empty sweep is any one."""
-
-    figure: KeyFigure
-    workload: str
-    sweep: str
-    position: str
-    level: Level
-
-    def concerns(self, feature: Finding | CurveFeature, key: SweepKey) -> bool:
-        """Return whether *feature* of the sweep *key* has the value."""
-        place = (key.workload, self.sweep or key.sweep, feature.position, feature.level)
-        return place == (self.workload, key.sweep, self.position, self.level)
+_Place = tuple[str, str, str, Level]
+"""Where a key figure is found: workload, sweep (empty: any one), position and level of a feature."""
+_Row = tuple[SweepKey, Finding | CurveFeature, Estimate | None, Estimate | None]
+_Value = tuple[Origin | None, Estimate | None, Estimate | None]
+"""The feature, its predicted and its measured value."""
 
 
 def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, ...]:
@@ -209,8 +199,42 @@ def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, 
 
     *counted* is the largest number of work-items that were resident at once, if they were counted.
     """
-    found = [figure for wanted in _wanted(report) if (figure := _figure(report, wanted)).predicted or figure.measured]
+    values, found = _values(report), []
+    for figure, place in _wanted(report, values):
+        origin, predicted, measured = values.get(place, (None, None, None))
+        if predicted or measured:
+            predicted, measured = (_scaled(each, figure.factor) for each in (predicted, measured))
+            found.append(replace(figure, origin=origin, predicted=predicted, measured=measured))
     return (*_joined(found), *_energy(report), *_exact(report.device, counted))
+
+
+def _values(report: Report) -> dict[_Place, _Value]:
+    """Return the values that were found or, without a finding, predicted; observed ones come first."""
+    findings = sorted((f for f in report.findings if f.basis == "specification"), key=lambda f: f.observed is None)
+    rows: list[_Row] = []
+    for f in findings:
+        predicted = _estimate(f.predicted, f.predicted_low, f.predicted_high)
+        rows.append((f.key, f, predicted, _estimate(f.observed, f.ci_low, f.ci_high)))
+    predictions = (p for p in report.predictions if p.kind == "specification")
+    rows += [(p.key, f, Estimate(f.value, f.ci_low, f.ci_high), None) for p in predictions for f in p.features]
+    values: dict[_Place, _Value] = {}
+    for key, feature, predicted, measured in rows:
+        origin = Origin(key, feature.position, feature.level)
+        for sweep in (key.sweep, ""):
+            place = (key.workload, sweep, feature.position, feature.level)
+            values.setdefault(place, (origin, predicted, measured))
+    return values
+
+
+def _estimate(value: float | None, low: float | None, high: float | None) -> Estimate | None:
+    return None if value is None else Estimate(value, low, high)
+
+
+def _scaled(estimate: Estimate | None, factor: float) -> Estimate | None:
+    if estimate is None:
+        return None
+    value, low, high = estimate.value, estimate.low, estimate.high
+    return Estimate(value * factor, low and low * factor, high and high * factor)
 
 
 def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
@@ -238,47 +262,16 @@ def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[Compared
     )
 
 
-def _figure(report: Report, wanted: _Wanted) -> KeyFigure:
-    figure, factor = wanted.figure, wanted.figure.factor
-    findings = (f for f in report.findings if f.basis == "specification" and wanted.concerns(f, f.key))
-    finding = min(findings, key=lambda f: f.observed is None, default=None)
-    if finding:
-        return replace(
-            figure,
-            origin=Origin(finding.key, finding.position, finding.level),
-            predicted=_estimate(finding.predicted, finding.predicted_low, finding.predicted_high, factor),
-            measured=_estimate(finding.observed, finding.ci_low, finding.ci_high, factor),
-        )
-    features = (
-        (p.key, f)
-        for p in report.predictions
-        if p.kind == "specification"
-        for f in p.features
-        if wanted.concerns(f, p.key)
-    )
-    key, feature = next(features, (None, None))
-    if key is None or feature is None:
-        return figure
-    predicted = _estimate(feature.value, feature.ci_low, feature.ci_high, factor)
-    return replace(figure, origin=Origin(key, feature.position, feature.level), predicted=predicted)
-
-
-def _estimate(value: float | None, low: float | None, high: float | None, factor: float) -> Estimate | None:
-    if value is None:
-        return None
-    return Estimate(value * factor, low and low * factor, high and high * factor)
-
-
-def _wanted(report: Report) -> Iterator[_Wanted]:
-    device = report.device
+def _wanted(report: Report, values: Mapping[_Place, _Value]) -> Iterator[tuple[KeyFigure, _Place]]:
+    device, private = report.device, (_PRIVATE, _private_sweep(report))
     yield from _memory(device)
     for cache in reversed(device.caches):
-        private = _private_sweep(report)
-        own = cache.scope == "compute_unit" or _has_plateau(report, private, cache)
-        workload, sweep = private if own else ("memory/read", "")
+        level = Level(name=cache.name)
+        *_, measured = values.get((*private, "plateau", level), (None, None, None))
+        workload, sweep = private if cache.scope == "compute_unit" or measured else ("memory/read", "")
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
         figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=True)
-        yield _Wanted(figure, workload, sweep, "plateau", Level(name=cache.name))
+        yield figure, (workload, sweep, "plateau", level)
     yield from _latencies(device)
     yield from _rates(device)
     yield from _transfers(device)
@@ -287,16 +280,10 @@ def _wanted(report: Report) -> Iterator[_Wanted]:
         ("back to back", "batched", device.launch.batched_s),
     ):
         figure = KeyFigure(Quantity.LAUNCH, how, "s", launch_s)
-        yield _Wanted(figure, "launch/queued", sweep, "case", Level(name="1 group"))
+        yield figure, ("launch/queued", sweep, "case", Level(name="1 group"))
 
 
-def _has_plateau(report: Report, which: tuple[str, str], cache: Cache) -> bool:
-    """Return whether the curve of a workload and a sweep has a measured plateau in a cache."""
-    place = (*which, "plateau", Level(name=cache.name))
-    return any((f.key.workload, f.key.sweep, f.position, f.level) == place and f.observed for f in report.findings)
-
-
-def _memory(device: Device) -> Iterator[_Wanted]:
+def _memory(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     """Yield bandwidths of memory; where a write first reads its line, only a part of the traffic is counted."""
     fills = device.architecture.write_allocate
     for quantity, variant, counted in (
@@ -305,62 +292,62 @@ def _memory(device: Device) -> Iterator[_Wanted]:
         (Quantity.COPY, "copy", 2 / 3 if fills else 1.0),
     ):
         figure = KeyFigure(quantity, MEMORY, "B/s", device.memory.bandwidth_bytes_per_s * counted, limit=True)
-        yield _Wanted(figure, f"memory/{variant}", "", "plateau", DRAM)
+        yield figure, (f"memory/{variant}", "", "plateau", DRAM)
 
 
-def _private_sweep(report: Report) -> tuple[str, str]:
-    """Return workload and sweep that read the caches of all compute units at once."""
+def _private_sweep(report: Report) -> str:
+    """Return the sweep that reads the caches of all compute units at once."""
     units = report.device.compute_units
     groups = {
         p.key.sweep: p.points[0].point.parameters.get("groups", units)
         for p in report.predictions
         if p.key.workload == _PRIVATE and p.points
     }
-    return _PRIVATE, next((sweep for sweep, count in groups.items() if count == units), "every_unit")
+    return next((sweep for sweep, count in groups.items() if count == units), "every_unit")
 
 
-def _latencies(device: Device) -> Iterator[_Wanted]:
-    """Yield latencies of one dependent load, the nearest level first."""
-    levels = [each for cache in device.caches for each in _cache_latencies(cache)]
+def _latencies(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+    levels: list[tuple[Level, float]] = []
+    for cache in device.caches:
+        far = cache.far_latency_cycles if cache.partitions > 1 else None
+        levels += [(Level(name=cache.name, near=True), cache.latency_cycles)] if far else []
+        levels.append((Level(name=cache.name), far or cache.latency_cycles))
     for level, cycles in (*levels, (DRAM, device.memory.latency_cycles)):
         name = "memory" if level == DRAM else str(level)
-        figure = KeyFigure(Quantity.LATENCY, name, "s", device.cycles(cycles))
-        yield _Wanted(figure, "memory/latency", "", "plateau", level)
+        yield KeyFigure(Quantity.LATENCY, name, "s", device.cycles(cycles)), ("memory/latency", "", "plateau", level)
 
 
-def _cache_latencies(cache: Cache) -> Iterator[tuple[Level, float]]:
-    far = cache.far_latency_cycles if cache.partitions > 1 else None
-    if far:
-        yield Level(name=cache.name, near=True), cache.latency_cycles
-    yield Level(name=cache.name), far or cache.latency_cycles
+def _rates(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+    """Yield the rates of instruction classes, floating-point ones first.
 
-
-def _rates(device: Device) -> Iterator[_Wanted]:
-    """Yield the rates of instruction classes; those of the matrix unit are named after the instruction."""
+    Those of the matrix unit come last, and are named after the instruction.
+    """
     listed = device.architecture.rates_per_cycle
     unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
-    for case, row in INSTRUCTION_CLASSES.items():
+    rates = {case: row.rate for case, row in INSTRUCTION_CLASSES.items() if row.rate}
+    others = sorted((case for case in rates if case not in _MATRIX), key=lambda case: rates[case].unit == "op/s")
+    for case in (*others, *_MATRIX):
         limited_by, is_matrix = listed_class(case, listed), case in _MATRIX
-        if row.rate is None or limited_by not in listed or (is_matrix and unit is None):
+        if limited_by not in listed or (is_matrix and unit is None):
             continue
-        name, of_unit, factor, main = row.rate
+        name, of_unit, factor, main = rates[case]
         rate = factor * device.rate_per_s(limited_by)
         figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=True, factor=factor, main=main)
-        workload = "instructions/formats" if row.optional else "instructions/rate"
+        workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
         if unit and is_matrix:
             figure = replace(figure, quantity=Quantity.MATRIX, of=f"{name} ({unit.instruction})")
             workload = "matrix/rate"
-        yield _Wanted(figure, workload, "", "case", Level(name=case))
+        yield figure, (workload, "", "case", Level(name=case))
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
         rate = device.rate_per_s("local") * WORD_BYTES
         figure = KeyFigure(Quantity.READ, "Local memory", "B/s", rate, limit=True)
-        yield _Wanted(figure, "local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
+        yield figure, ("local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
 
 
-_MATRIX = frozenset(form.name for form in FORMATS)
+_MATRIX = tuple(form.name for form in FORMATS)
 
 
-def _transfers(device: Device) -> Iterator[_Wanted]:
+def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     """Yield the rates of large transfers of pinned memory; where memory is shared, the host's cores limit them.
 
     Then those of copies to and from a second device: the fastest way is a direct link, or else the link to the host.
@@ -372,11 +359,11 @@ def _transfers(device: Device) -> Iterator[_Wanted]:
     rate = link.bandwidth_bytes_per_s if limit else None if device.is_cpu else link.host_copy_bytes_per_s
     for name, sweep in (("Host to device", "to_device"), ("Device to host", "to_host")):
         figure = KeyFigure(Quantity.TRANSFER, name, "B/s", rate, limit=limit, main=sweep == "to_device")
-        yield _Wanted(figure, "transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
+        yield figure, ("transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
     fastest = link.peer_bandwidth_bytes_per_s or link.bandwidth_bytes_per_s
     for name, sweep in (("Device to second device", "to_peer"), ("Second device to device", "from_peer")):
         figure = KeyFigure(Quantity.PEER_TRANSFER, name, "B/s", fastest, limit=True, main=False)
-        yield _Wanted(figure, "transfer/devices", sweep, "plateau", Level(name=TRANSFER))
+        yield figure, ("transfer/devices", sweep, "plateau", Level(name=TRANSFER))
 
 
 def _energy(report: Report) -> Iterator[KeyFigure]:

@@ -1,4 +1,4 @@
-"""Prediction against observation: ratio, verdict, explanation. Pure functions.
+"""Prediction against observation: ratio, verdict, explanation, errors of times. Pure functions.
 
 They do not guess why the two differ: ``gpureport.explain.trials`` tests hypotheses about that.
 """
@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, log
 
+import numpy as np
+
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
-from gpureport.observe.idle import IDLE, work_per_item
+from gpureport.observe.features import IDLE, work_per_item
 from gpureport.records.ceilings import ceiling_text
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, UNCERTAIN, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.observation import Observation
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
@@ -25,6 +27,8 @@ ABOVE_CEILING = 1.05
 ASSUMED = 5.0
 """Largest plausible error of an assumed or typical bandwidth; beyond it, a compiler removed work."""
 _CLOSE = 0.1  # least share of the largest ceiling at which the next one is named
+_Range = tuple[Level, float, float]
+"""A level, with the onset and the end of its transition in bytes."""
 FALLS = 0.95
 """A predicted rate that falls below this share over an observed cliff also falls there, says the explanation."""
 
@@ -168,7 +172,6 @@ def _overlap(*features: CurveFeature) -> bool:
 
 
 def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
-    """Return the sentence on the ceiling that a rate exceeds, if any."""
     if match.observed is None or match.observed.feature != "rate":
         return None
     predicted = {point.point.label: point for point in context.prediction.points}
@@ -177,11 +180,17 @@ def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
         if model is None:
             continue
         name, least_s = _hard_limit(model, context.device)
-        if least_s > ABOVE_CEILING * point.time_s and _same_level(match.observed, point):
+        is_case, rate = match.observed.position == "case", match.observed.value
+        same = match.observed.level.name == point.point.label if is_case else _near(point.value, rate)
+        if least_s > ABOVE_CEILING * point.time_s and same:
             faster = f"At {point.point.label} it runs {least_s / point.time_s:.2f} times as fast as its {name} ceiling"
             wrong = "the ceiling, the count of work or the measurement is wrong"
             return f"{faster} allows at the listed clock: {wrong}."
     return None
+
+
+def _near(value: float, other: float) -> bool:
+    return abs(log(value / other)) < log(AGREEMENT)
 
 
 def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
@@ -195,7 +204,8 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     soft |= {"memory", *({"local"} if "barrier" in point.ceilings_s else ())}
     bounding = () if device.is_cpu else point.ceilings_s.keys() - soft
     rates = device.architecture.rates_per_cycle
-    hard = {name: point.ceilings_s[name] for name in bounding if name in rates and not _is_assumed(device, name)}
+    assumed = {path for path, origin in device.provenance.items() if origin.kind == "assumed"}
+    hard = {name: point.ceilings_s[name] for name in bounding if name in rates and f"rates.{name}" not in assumed}
     if "int32" in hard and "add" in rates:
         # Integer operations may be additions, which compilers may spread over two pipes.
         hard["int32"] *= min(1.0, rates["int32"] / rates["add"])
@@ -208,17 +218,6 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
         hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)
     name = max(hard, key=lambda key: hard[key], default="")
     return name, hard.get(name, 0.0)
-
-
-def _is_assumed(device: Device, rate: str) -> bool:
-    origin = device.provenance.get(f"rates.{rate}")
-    return origin is not None and origin.kind == "assumed"
-
-
-def _same_level(feature: CurveFeature, point: ObservedPoint) -> bool:
-    if feature.position == "case":
-        return feature.level.name == point.point.label
-    return abs(log(point.value / feature.value)) < log(AGREEMENT)
 
 
 def _explanation(feature: CurveFeature, verdict: Verdict, context: _Context) -> str:
@@ -235,7 +234,6 @@ def _explanation(feature: CurveFeature, verdict: Verdict, context: _Context) -> 
 
 
 def _unpredicted(feature: CurveFeature, context: _Context) -> str:
-    """Say where the samples show an unpredicted feature, and whether the predicted curve also falls there."""
     value = format_value(feature.value, feature.unit)
     seen = "Only the samples show it" if feature.feature == "cliff" else f"The samples show it at {value}"
     if feature.best_point is not None:
@@ -276,10 +274,6 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
     whole = f"The capacity of {'one partition of ' if near else ''}{cache.name} is {format_bytes(size)}"
     verb = "is predicted at" if feature in context.prediction.features else "is at"
     return f"{whole}; the {feature.position} {verb} {format_ratio(feature.value / size)} times the capacity."
-
-
-_Range = tuple[Level, float, float]
-"""A level, with the onset and the end of its transition in bytes."""
 
 
 def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFeature]) -> _Range | None:
@@ -332,7 +326,6 @@ _EXPLAIN = {"cliff": _cliff, "taper": _taper, "rate": _rate}
 
 
 def _missing(feature: CurveFeature, context: _Context) -> str:
-    """Say why a predicted feature may be missing in the observation."""
     if feature.feature == "cliff":
         largest = max(point.point.working_set_bytes for point in context.observation.points)
         if feature.value > largest:
@@ -356,7 +349,6 @@ def _uncertain_fall(cliff: CurveFeature, context: _Context) -> str:
 
 
 def _different_plateaus(context: _Context) -> str:
-    """Say why two tapers are not compared: they belong to different plateaus."""
     curves = (context.prediction.features, context.observation.features)
     first = [next((f for f in features if f.position == "plateau"), None) for features in curves]
     rates = [format_value(plateau.value, plateau.unit) for plateau in first if plateau]
@@ -396,3 +388,36 @@ def _wrong(prediction: Prediction, message: str) -> Finding:
         verdict=Verdict.ERROR,
         explanation=f"The results are wrong, so the sweep was not timed. {message}".rstrip(),
     )
+
+
+@dataclass(frozen=True)
+class ErrorStatistics:
+    """Statistics of *n* relative errors; ``p90`` is their 90th percentile."""
+
+    n: int
+    median: float
+    mean: float
+    p90: float
+
+
+def time_error(predicted_s: float, observed_s: float) -> float:
+    """Return the relative error of a predicted time, ``|predicted / observed - 1|``."""
+    return abs(predicted_s / observed_s - 1)
+
+
+def error_statistics(errors: Sequence[float]) -> ErrorStatistics | None:
+    """Return the statistics of *errors*; ``None`` if there are none."""
+    if not errors:
+        return None
+    middle, p90 = (float(quantile) for quantile in np.quantile(errors, [0.5, 0.9]))
+    return ErrorStatistics(len(errors), middle, float(np.mean(errors)), p90)
+
+
+def time_errors(predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Iterator[float]:
+    """Yield the error of the median time of every observed point that one of *predictions* contains."""
+    observed = {observation.key: observation.points for observation in observations}
+    for prediction in predictions:
+        predicted_s = {point.point.label: point.time_s for point in prediction.points}
+        for point in observed.get(prediction.key, ()):
+            if point.point.label in predicted_s:
+                yield time_error(predicted_s[point.point.label], point.time_s)

@@ -1,15 +1,26 @@
-"""Link and power of a device: the link while data were transferred, performance per watt, energy per unit of work."""
+"""The device as a whole: its link, performance per watt, energy, resident work-groups, usable part of a cache."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import median
 
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.power import SHARE, SHARE_FACTOR, listed_rates, most_energy_j
+from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, listed_rates, most_energy_j
+from gpureport.predict.occupancy import Resources, compiled_resources, occupancy, units_per_group
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.energy import IDLE, Energy
+from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.observation import Observation
+from gpureport.records.prediction import Occupancy
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, Link
 from gpureport.units import format_bandwidth
 
+WORKLOAD, LATENCY = "residency/work_groups", "memory/latency"
+"""The workloads that count resident work-groups, and that show the usable part of a CPU's last cache."""
+_BEYOND = 2.0
+"""Working sets up to this multiple of the private caches say nothing about the last one."""
 MEASURED, OF_LIMIT = "measured power", "board limit"
 """The power that a performance per watt refers to."""
 
@@ -109,3 +120,94 @@ def idle_power_w(energy: Energy | None) -> float | None:
     """Return the power without kernels, while this process has the device open."""
     load = energy.load(IDLE) if energy else None
     return load.power_w if load else None
+
+
+@dataclass(frozen=True)
+class ResidentGroups:
+    """One kind of work-group.
+
+    Attributes:
+        label: of the case.
+        local: work-items of a work-group.
+        rules: occupancy by the rules of the architecture.
+        predicted: work-groups that are resident on the whole device by these rules.
+        counted: work-groups that the kernel counted; ``None``: it did not run.
+    """
+
+    label: str
+    local: int
+    rules: Occupancy
+    predicted: int
+    counted: int | None
+
+
+def resident_groups(report: Report) -> tuple[ResidentGroups, ...]:
+    """Return the cases of the workload that counts work-groups; none if it was not measured."""
+    found = (each for each in report.measurements if each.key.workload == WORKLOAD)
+    return tuple(row for measurement in found for row in _rows(report, measurement))
+
+
+def most_counted(report: Report) -> int | None:
+    """Return the largest number of work-items that were counted as resident at once."""
+    return max((row.counted * row.local for row in resident_groups(report) if row.counted), default=None)
+
+
+def _rows(report: Report, measurement: Measurement) -> Iterator[ResidentGroups]:
+    device = report.device
+    places = device.compute_units // units_per_group(device.architecture.occupancy)
+    for point in measurement.points:
+        rules = occupancy(device.architecture, (point.point.parameters["local"],), _resources(measurement, point))
+        predicted = min(rules.groups_per_compute_unit * places, point.point.parameters["groups"])
+        yield ResidentGroups(point.point.label, point.point.parameters["local"], rules, predicted, point.counted)
+
+
+def _resources(measurement: Measurement, point: MeasuredPoint) -> Resources:
+    kept, used = point.point.parameters["kept"], point.point.parameters["used"]
+    builds = (c for c in measurement.compilation if f"-DKEPT={kept}" in c.options.split())
+    compiled = compiled_resources(next(builds, None))
+    if compiled is None:
+        return Resources(kept + 12, used)
+    return Resources(compiled.registers, max(used, compiled.local_memory_bytes), compiled=True)
+
+
+@dataclass(frozen=True)
+class UsablePart:
+    """The part of the last cache that one thread finds.
+
+    Attributes:
+        size_bytes: where the latency has risen by half of its whole rise.
+        low_bytes: where it has risen by a quarter.
+        high_bytes: where it has risen by three quarters.
+    """
+
+    size_bytes: float
+    low_bytes: float
+    high_bytes: float
+
+
+def usable_part(device: Device, observations: Iterable[Observation]) -> UsablePart | None:
+    """Return the part of a CPU's last cache that dependent loads find; ``None`` if their latency does not show it.
+
+    The latency rises from that of the cache to that of memory, both on a logarithmic scale. Where other programs use a
+    part of the cache, it rises gradually, which the interval shows.
+    """
+    last = device.caches[-1] if device.caches else None
+    loads = next((each for each in observations if each.key.workload == LATENCY), None)
+    if not device.is_cpu or last is None or last.scope != "device" or loads is None:
+        return None
+    points = sorted((p.point.working_set_bytes, p.value) for p in loads.points)
+    private = max((c.capacity_bytes for c in device.caches if c.scope == "compute_unit"), default=0.0)
+    beyond = [value for size, value in points if size > last.capacity_bytes]
+    inside = [value for size, value in points if _BEYOND * private <= size <= last.capacity_bytes]
+    if not beyond or not inside or inside[0] >= (memory := median(beyond)):
+        return None
+    fastest = min(inside[0], device.cycles(last.latency_cycles))
+    low, middle, high = (_crossing(points, fastest * (memory / fastest) ** share) for share in (0.25, 0.5, 0.75))
+    return UsablePart(middle, low, high) if middle >= _BEYOND * private else None
+
+
+def _crossing(points: Sequence[tuple[float, float]], value: float) -> float:
+    """Return the size up to which most values are below *value*: as many above before it as below after it."""
+    sizes = [size for size, _ in points]
+    below = sum(seen < value for _, seen in points)
+    return sqrt(sizes[max(0, below - 1)] * sizes[min(below, len(sizes) - 1)])

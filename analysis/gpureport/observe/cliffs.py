@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpureport.observe.crossings import crossing, falling_fit
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import FLATNESS, beside, centre
-from gpureport.observe.statistics import Estimate
-
-Floats = NDArray[np.float64]
+from gpureport.observe.statistics import Estimate, Floats
 
 NEAR_UPPER = float(np.log(0.95))
 """Onset: ln of rate / upper plateau."""
@@ -31,33 +27,62 @@ class Cliff:
     end: Estimate
 
 
+def falling_fit(z: Floats, weight: Floats) -> Floats:
+    """Return the isotonic (never rising) least-squares fit of each row of *z*, with the weights of its columns."""
+    from scipy.optimize import isotonic_regression
+
+    return np.array([isotonic_regression(row, weights=weight, increasing=False).x for row in z])
+
+
+def crossing(u: Floats, fit: Floats, target: Floats, *, straight: bool) -> tuple[Floats, Floats, Floats]:
+    """Return the position at which each row falls to its target, and the range of possible positions.
+
+    Between two points a monotone curve may run anywhere between its chord and the extensions of the neighbouring
+    segments. This range is narrow for a well resolved fall, and the whole distance of the points for a sharp one.
+
+    Args:
+        u: positions, never falling, shape (n,).
+        fit: never rising, shape (rows, n).
+        target: shape (rows,).
+        straight: estimate by the chord (at an inflection point) instead of the middle of the range (at a bend).
+
+    Returns:
+        Estimate, lower and upper end of the range, each of shape (rows,).
+    """
+    row = np.arange(len(fit))
+    j = np.clip(np.argmax(fit <= target[:, None], axis=1), 1, len(u) - 1)
+    reached = fit[:, -1] <= target
+    j = np.where(reached, j, len(u) - 1)
+    above, below = fit[row, j - 1], fit[row, j]
+    slopes = np.diff(fit, axis=1) / np.maximum(np.diff(u), 1e-12)
+    slopes = np.minimum(np.pad(slopes, ((0, 0), (1, 1))), -1e-12)
+    a, b = u[j - 1], u[j]
+    chord = np.clip(a + (above - target) / np.maximum(above - below, 1e-12) * (b - a), a, b)
+    left = np.clip(a + (target - above) / slopes[row, j - 1], a, b)
+    right = np.clip(b + (target - below) / slopes[row, j + 1], a, b)
+    ends = np.sort([left, right], axis=0)
+    low = np.where(ends[0] >= chord, chord, ends[0])
+    high = np.where(ends[1] <= chord, chord, ends[1])
+    nearer = np.where(ends[0] >= chord, ends[0], np.where(ends[1] <= chord, ends[1], low + high - chord))
+    return (chord if straight else (chord + nearer) / 2.0), low, high
+
+
 def replicated(z: Floats, noise: Floats, replicates: int, seed: int = 0) -> Floats:
     """Return the curve (row 0) and *replicates* copies with fresh Gaussian noise: a parametric bootstrap.
 
-    Args:
-        z: ln(rate), shape (n,).
-        noise: standard error of each, shape (n,).
-        replicates: number of copies; 0 for a curve without noise.
-        seed: of the generator; a fixed seed makes reports reproducible.
+    A fixed *seed* makes reports reproducible.
     """
     fresh = np.random.default_rng(seed).standard_normal((replicates, len(z)))
     return np.concatenate([z[None, :], z + noise * fresh])
 
 
 def cliffs(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...]) -> tuple[Cliff, ...]:
-    """Locate the cliffs between plateaus.
-
-    Args:
-        u: ln(size), ascending, shape (n,).
-        copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
-        noise: standard errors, shape (n,).
-        plateaus: of the curve.
-    """
+    """Locate the cliffs between *plateaus*."""
     return tuple(_cliff(u, copies, noise, upper, lower) for upper, lower in pairwise(plateaus))
 
 
 def levels(copies: Floats, noise: Floats, plateaus: Iterable[Plateau]) -> tuple[Estimate, ...]:
-    """Return the rate of every plateau (or part of one), arguments as for :func:`cliffs`.
+    """Return the rate of every plateau (or part of one).
 
     No plateau is perfectly flat, so its points are a sample, too. The interval is the wider one of two: from the noise
     of the points, or from resampling the points.
@@ -85,7 +110,6 @@ def summary(values: Floats, draws: Floats | None = None) -> Estimate:
 
 
 def _cliff(u: Floats, copies: Floats, noise: Floats, upper: Plateau, lower: Plateau) -> Cliff:
-    """Locate one cliff by crossings of a monotone fit between the two plateaus."""
     before, after = beside(u, upper, end=True), beside(u, lower, end=False)
     typical = float(np.median(noise))
     top, bottom = centre(before.of(copies), typical), centre(after.of(copies), typical)

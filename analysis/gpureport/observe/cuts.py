@@ -12,7 +12,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from gpureport.observe.statistics import Floats
+
+_Indices = NDArray[np.intp]
 
 TILT = 0.1
 """Largest slope of a plateau, d ln(rate) / d ln(size): 7 % per octave."""
@@ -115,8 +117,8 @@ def cheapest_cut(u: Floats, costs: Costs) -> list[Plateau]:
     first, later = _allowed(u, costs.lines)
     before, allowed = costs.rise, first
     best: list[Floats] = []
-    starts: list[NDArray[np.intp]] = []
-    ends: list[NDArray[np.intp]] = []
+    starts: list[_Indices] = []
+    ends: list[_Indices] = []
     for _ in range(min(MOST_PLATEAUS, n)):
         table = before[:, None] + costs.penalty + allowed
         starts.append(np.argmin(table, axis=0))

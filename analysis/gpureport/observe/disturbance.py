@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 from math import inf
 from statistics import fmean, median
+from typing import Self
 
 from gpureport.records.measurement import Reading
 
@@ -45,13 +46,27 @@ _SPANNED_S = 0.5 * WINDOW_S  # least time between the first and last reading of 
 
 
 class Cause(StrEnum):
-    """Cause of a disturbance."""
+    """Cause of a disturbance, and its remedy."""
 
-    PROCESSES = "other processes used the device"
-    CORES = "other processes used the processor cores"
-    STEAL = "other virtual machines used the processor cores"
-    SLOWDOWN = "the device lowered its clock because of heat or its power supply"
-    CLOCK = "the clock was below its usual value"
+    remedy: str
+
+    PROCESSES = "other processes used the device", "measure again while nothing else uses the device"
+    CORES = "other processes used the processor cores", "measure again while nothing else uses the device"
+    STEAL = (
+        "other virtual machines used the processor cores",
+        "measure on a machine that no other virtual machine uses",
+    )
+    SLOWDOWN = (
+        "the device lowered its clock because of heat or its power supply",
+        "check the cooling and the power supply",
+    )
+    CLOCK = "the clock was below its usual value", "measure again while nothing else uses the device"
+
+    def __new__(cls, text: str, remedy: str) -> Self:
+        """Make a row of the table; its value is the text."""
+        cause = str.__new__(cls, text)
+        cause._value_, cause.remedy = text, remedy
+        return cause
 
 
 @dataclass(frozen=True)
@@ -96,26 +111,22 @@ def overlapping(began_s: float, ended_s: float, disturbed: Sequence[Span]) -> fr
 
 
 def _causes(readings: Sequence[Reading], kind: str, since_s: float) -> Iterator[tuple[float, frozenset[Cause]]]:
-    """Yield the time of each reading and the causes of disturbance."""
     times = [reading.at_s for reading in readings]
-    usual_hz = None if kind == "cpu" else usual_clock(readings)
+    if kind == "cpu":
+        for window in windows(readings, times, since_s):
+            shares = {Cause.CORES: others_cpu(window), Cause.STEAL: steal(window)}
+            yield window[-1].at_s, frozenset(cause for cause, share in shares.items() if (share or 0.0) > CPU_SHARE)
+        return
+    usual_hz = usual_clock(readings)
     for window in windows(readings, times, since_s):
-        others = None if kind == "cpu" else others_utilisation(readings, times, window)
-        causes = _cpu_causes(window) if kind == "cpu" else _device_causes(window, others, usual_hz)
-        yield window[-1].at_s, frozenset(causes)
+        others = others_utilisation(readings, times, window)
+        yield window[-1].at_s, frozenset(_device_causes(window, others, usual_hz))
 
 
 def windows(readings: Sequence[Reading], times: Sequence[float], since_s: float = -inf) -> Iterator[Sequence[Reading]]:
     """Yield, for each reading, the readings of the second that ends with it."""
     for index in range(bisect_left(times, since_s), len(readings)):
         yield readings[bisect_left(times, times[index] - WINDOW_S) : index + 1]
-
-
-def _cpu_causes(window: Sequence[Reading]) -> Iterator[Cause]:
-    if (others_cpu(window) or 0.0) > CPU_SHARE:
-        yield Cause.CORES
-    if (steal(window) or 0.0) > CPU_SHARE:
-        yield Cause.STEAL
 
 
 def others_cpu(readings: Sequence[Reading]) -> float | None:
@@ -202,7 +213,8 @@ def usual_clock(readings: Sequence[Reading]) -> float | None:
 
 def running_clocks(readings: Sequence[Reading]) -> list[float]:
     """Return the clocks at readings at which the driver reports running kernels, with or without power cap."""
-    return [r.clock_hz for r in readings if r.clock_hz and kernels_ran(r)]
+    running = (r for r in readings if r.measuring and r.throttle_reasons is not None and IDLE not in r.throttle_reasons)
+    return [r.clock_hz for r in running if r.clock_hz]
 
 
 def _clocks(readings: Sequence[Reading]) -> list[float]:
@@ -211,8 +223,3 @@ def _clocks(readings: Sequence[Reading]) -> list[float]:
     Without throttle reasons a lower clock has no meaning, because many devices change it with each kernel.
     """
     return running_clocks([r for r in readings if POWER_CAP not in (r.throttle_reasons or ())])
-
-
-def kernels_ran(reading: Reading) -> bool:
-    """Return whether the driver reports running kernels at a reading during measurement."""
-    return reading.measuring and reading.throttle_reasons is not None and IDLE not in reading.throttle_reasons

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,16 +10,14 @@ from numpy.typing import NDArray
 from gpureport.observe.cliffs import cliffs, levels, replicated
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import LEAST_DROP, beside, staircase
-from gpureport.observe.statistics import Estimate
-from gpureport.observe.tapers import flattens, taper
-from gpureport.observe.transfers import saturation_of_transfers
+from gpureport.observe.statistics import Estimate, Floats
+from gpureport.observe.tapers import flattens, saturation_of_transfers, taper
 from gpureport.records.features import CurveFeature, Feature, Position
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.keys import Axis, Metric, PointKey
 from gpureport.records.levels import DEVICE, Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.units import format_bytes
-
-Floats = NDArray[np.float64]
+from gpureport.workloads.model import REPEATS
 
 REPLICATES = 400
 """Bootstrap copies of a measured curve. The ends of an interval are then known to about 5 % of its width."""
@@ -92,14 +91,15 @@ def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[Curv
     if len(size) < FEWEST_POINTS:
         return (), (f"A curve with {len(size)} sizes is too short to find features; it needs {FEWEST_POINTS}.",)
     if axis.quantity == "transfer":
-        return transfer_features(metric, size, curve.at(first)), ()
+        plateau, n90 = saturation_of_transfers(size, curve.values[first], curve.noise[first])
+        found = () if n90 is None else (_feature("taper", "n90", DEVICE, n90, "B"),)
+        return (*found, _feature("rate", "plateau", Level(name=TRANSFER), plateau, metric.value_unit)), ()
     return _shape_features(axis, metric, curve.at(first), size)
 
 
 def _shape_features(
     axis: Axis, metric: Metric, curve: Curve, size: Floats
 ) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
-    """Return cliffs, taper and plateaus of a sweep over working set or work-items."""
     u, rate = np.log(size), np.log(curve.values) if metric.kind == "rate" else -np.log(curve.values)
     replicates = REPLICATES if np.any(curve.noise > 0.0) else 0
     copies, plateaus = replicated(rate, curve.noise, replicates), staircase(u, rate, curve.noise)
@@ -124,13 +124,6 @@ def _shape_features(
         # Rates rise slightly along a plateau. Its end is the reference of n90 and of the next cliff's onset.
         net_plateaus = tuple(beside(u, plateau, end=True) for plateau in net_plateaus)
     return (*found, *_plateau_features(metric, net_copies, net.noise, net_plateaus, measured)), tuple(warnings)
-
-
-def transfer_features(metric: Metric, size: Floats, curve: Curve) -> tuple[CurveFeature, ...]:
-    """Return n90 in bytes and the plateau of rates of transfers, by ascending *size* in bytes."""
-    found = saturation_of_transfers(size, curve.values, curve.noise)
-    n90 = () if found.n90 is None else (_feature("taper", "n90", DEVICE, found.n90, "B"),)
-    return (*n90, _feature("rate", "plateau", Level(name=TRANSFER), found.plateau, metric.value_unit))
 
 
 def without_launch(curve: Curve, plateau: Plateau) -> Curve:
@@ -179,7 +172,6 @@ def without_launch(curve: Curve, plateau: Plateau) -> Curve:
 
 
 def _grows(column: Floats, factor: float) -> bool:
-    """Return whether a column never falls and grows by at least *factor* in total."""
     return bool(np.all(np.diff(column) >= 0.0) and column[-1] >= factor * column[0])
 
 
@@ -223,9 +215,12 @@ def _plateau_features(
     """Return the value of each plateau, with the best of its *measured* rates if launch cost was subtracted."""
     if not flattens(plateaus):
         return []
+    found = levels(copies, noise, plateaus)
+    if metric.kind == "time":
+        found = tuple(Estimate(1.0 / e.value, e.high and 1.0 / e.high, e.low and 1.0 / e.low) for e in found)
     features = [
-        _feature("rate", "plateau", Level(name=f"level {number}"), _in_metric(metric, level), metric.value_unit)
-        for number, level in enumerate(levels(copies, noise, plateaus), start=1)
+        _feature("rate", "plateau", Level(name=f"level {number}"), value, metric.value_unit)
+        for number, value in enumerate(found, start=1)
     ]
     if measured is None:
         return features
@@ -245,15 +240,6 @@ def peak_features(metric: Metric, points: Sequence[Estimate]) -> tuple[CurveFeat
     return (_feature("rate", "peak", DEVICE, best, metric.value_unit),) if best else ()
 
 
-def _in_metric(metric: Metric, rate: Estimate) -> Estimate:
-    """Convert a rate to the metric: unchanged, or its reciprocal if the metric is a time."""
-    if metric.kind == "rate":
-        return rate
-    if rate.low is None or rate.high is None:
-        return Estimate(1.0 / rate.value)
-    return Estimate(1.0 / rate.value, 1.0 / rate.high, 1.0 / rate.low)
-
-
 def _feature(feature: Feature, position: Position, level: Level, estimate: Estimate, unit: str) -> CurveFeature:
     return CurveFeature(
         feature=feature,
@@ -264,3 +250,26 @@ def _feature(feature: Feature, position: Position, level: Level, estimate: Estim
         ci_low=estimate.low,
         ci_high=estimate.high,
     )
+
+
+IDLE = 0.9
+"""Beyond a transition, the work of a work-item falls below this share if more work-items are idle."""
+IDLE_WORK_ITEMS = "idle work-items"
+"""The cause, as the name of a level."""
+
+
+def work_per_item(size_bytes: float, points: Iterable[PointKey]) -> float:
+    """Return the work of a work-item just beyond a working set / just before it; 1 if a side has no points."""
+    work = {
+        point.working_set_bytes: point.work / point.work_items / prod(point.parameters.get(name, 1) for name in REPEATS)
+        for point in points
+    }
+    around = sizes_around(size_bytes, work)
+    return work[around[-1]] / work[around[0]] if around else 1.0
+
+
+def sizes_around(size_bytes: float, sizes: Iterable[float]) -> tuple[float, ...]:
+    """Return the sizes just before and just beyond a size; neither if a side has none."""
+    before = max((size for size in sizes if size < size_bytes), default=None)
+    beyond = min((size for size in sizes if size >= size_bytes), default=None)
+    return () if before is None or beyond is None else (before, beyond)

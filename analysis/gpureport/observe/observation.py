@@ -1,13 +1,13 @@
 """Derive the observation of a sweep from its samples."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpureport.observe.features import Curve, case_features, curve_features, peak_features
 from gpureport.observe.statistics import (
     ENOUGH_SAMPLES,
     NORMAL_95,
     Estimate,
+    Floats,
     clock_states,
     curve_noise,
     drift,
@@ -21,8 +21,6 @@ from gpureport.records.keys import Metric
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.units import format_percent
-
-Floats = NDArray[np.float64]
 
 LEAST_NOISE = 1e-3
 """Least relative error of a median. Equal samples do not prove exactness, because timers have ticks."""

@@ -10,13 +10,10 @@ are treated alike.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpureport.observe.smooth_maximum import OCTAVE, SmoothMaximum, fit_smooth_maximum, log_times
 from gpureport.observe.staircase import FLATNESS, LEAST_DROP
-from gpureport.observe.statistics import NORMAL_95, Estimate
-
-Floats = NDArray[np.float64]
+from gpureport.observe.statistics import NORMAL_95, Estimate, Floats
 
 NINE_TENTHS = float(np.log(0.9))
 """n90: ln of the share of the peak."""
@@ -29,12 +26,7 @@ PER_OCTAVE = 24
 
 @dataclass(frozen=True)
 class Saturation:
-    """n90, and how fast the rate still rises there.
-
-    Attributes:
-        n90: in work-items.
-        slope: of ln(rate) over ln(work-items) at n90.
-    """
+    """n90 in work-items, and the slope of ln(rate) over ln(work-items) there."""
 
     n90: Estimate
     slope: float
@@ -46,15 +38,10 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
     If the curve falls below 90 % again before the peak, the interval extends to where it finally exceeds it: noise
     decides between these crossings.
 
-    Args:
-        u: ln(work-items), never falling, shape (n,).
-        rates: ln(rate), shape (n,).
-        noise: standard errors, shape (n,).
-
-    Returns:
-        ``None`` if no smooth maximum can be fitted.
+    ``None`` if no smooth maximum can be fitted.
     """
-    u, rates, noise = _distinct(u, rates, noise)
+    u, index, counts = np.unique(u, return_inverse=True, return_counts=True)
+    rates, noise = (np.bincount(index, values) / counts for values in (rates, noise))
     stop = _end_of_peak(u, rates)
     u, rates, noise = u[:stop], rates[:stop], noise[:stop]
     fit = fit_smooth_maximum(u, u - rates, noise)
@@ -69,7 +56,7 @@ def saturation(u: Floats, rates: Floats, noise: Floats) -> Saturation | None:
     slope = (curve.rates[i + 1] - curve.rates[i]) / (curve.sizes[i + 1] - curve.sizes[i])
     value = curve.sizes[i] + (curve.rates[peak] + NINE_TENTHS - curve.rates[i]) / slope
     last = curve.sizes[int(below[-1]) + 1] if below[-1] > i else value
-    error = _fit_error(fit)
+    error = float(np.log(fit.n90().width)) / 2.0
     if curve.corrections[i]:
         error = float(np.hypot(error, NORMAL_95 * curve.errors[i] / slope))
     return Saturation(Estimate(*np.exp([value, value - error, last + error]).tolist()), float(slope))
@@ -129,20 +116,9 @@ def octave_means(u: Floats, values: Floats, sizes: Floats, width: float) -> Floa
     return np.asarray((integral(high) - integral(low)) / (high - low))
 
 
-def _distinct(u: Floats, rates: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the means of points of equal size."""
-    sizes, index, counts = np.unique(u, return_inverse=True, return_counts=True)
-    return sizes, np.bincount(index, rates) / counts, np.bincount(index, noise) / counts
-
-
 def _end_of_peak(u: Floats, rates: Floats) -> int:
     """Return the number of points before rates fall from their peak, the highest mean over two octaves; else all."""
     means = octave_means(u, rates, u, 2.0 * OCTAVE)
     if means[np.argmax(means) :].min() > means.max() - LEAST_DROP:
         return len(u)
     return int(np.flatnonzero(means >= means.max() - FLATNESS)[-1]) + 1
-
-
-def _fit_error(fit: SmoothMaximum) -> float:
-    """Return the half-width of the 95 % interval of a fit's own n90, in ln."""
-    return float(np.log(fit.n90().width)) / 2.0

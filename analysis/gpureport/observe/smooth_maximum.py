@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpureport.observe.statistics import NORMAL_95, Estimate
-
-Floats = NDArray[np.float64]
+from gpureport.observe.statistics import NORMAL_95, Estimate, Floats
 
 FEWEST_POINTS = 8
 """Twice the number of parameters."""
@@ -115,15 +112,9 @@ def log_slopes(parameters: Floats, u: Floats) -> Floats:
 
 
 def fit_smooth_maximum(u: Floats, times: Floats, noise: Floats) -> SmoothMaximum | None:
-    """Fit a smooth maximum by least squares, with errors from its residuals.
+    """Fit a smooth maximum to ln(time) by least squares, with errors from its residuals.
 
-    Args:
-        u: ln(work-items), never falling, shape (n,).
-        times: ln(time), shape (n,).
-        noise: standard errors, shape (n,).
-
-    Returns:
-        ``None`` if the points are too few, or all on one side of the knee.
+    ``None`` if the points are too few, or all on one side of the knee.
     """
     from scipy.optimize import leastsq
 

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpureport.observe.cuts import Costs, Plateau, cheapest_cut, price
-
-Floats = NDArray[np.float64]
+from gpureport.observe.statistics import Floats
 
 FLATNESS = 0.02
 """Plateaus of real devices are flat to about 2 %, however small the noise."""
@@ -48,11 +46,6 @@ def beside(u: Floats, plateau: Plateau, *, end: bool) -> Plateau:
 
 def staircase(u: Floats, z: Floats, noise: Floats) -> tuple[Plateau, ...]:
     """Find the plateaus of a curve.
-
-    Args:
-        u: ln(size), ascending, shape (n,), n >= 1.
-        z: ln(rate), shape (n,).
-        noise: standard error of each ``z``, shape (n,); zeros for a curve without noise.
 
     Returns:
         At least one plateau, from left to right, each significantly lower than the previous one, by at least 10 %.
@@ -115,7 +108,6 @@ class _End:
 
 
 def _end(u: Floats, z: Floats, noise: Floats, part: Plateau, edge: float) -> _End:
-    """Fit a line to the *part* of a plateau beside a step at *edge*."""
     lever = part.of(u) - part.of(u).mean()
     level = float(centre(part.of(z), float(np.median(noise))))
     grip = max(float(np.sum(lever**2)), 1e-12)

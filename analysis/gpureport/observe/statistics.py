@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 NORMAL_95 = 1.96
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 MAD_TO_SIGMA = 1.4826
-"""Standard deviation of a normal distribution / its median absolute deviation."""
+"""Standard deviation of a normal distribution / its median absolute deviation (median of its absolute errors)."""
 _STEP_TO_SIGMA = MAD_TO_SIGMA / np.sqrt(2.0)
 """Standard deviation of samples / the median absolute difference of successive ones."""
 FEWEST_FOR_NOISE = 5
@@ -200,12 +200,8 @@ def curve_noise(z: Floats) -> float:
 def strays(z: Floats, noise: Floats, counts: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Mark outliers: single points far from two neighbours that agree with each other.
 
-    A point with enough samples is never an outlier, because they cannot all be wrong by chance.
-
-    Args:
-        z: ln(value), shape (n,).
-        noise: standard errors, shape (n,).
-        counts: samples of each point, shape (n,).
+    A point with enough samples is never an outlier, because they cannot all be wrong by chance. *counts* are the
+    numbers of samples of the points.
     """
     marked = np.zeros(len(z), dtype=bool)
     if len(z) < FEWEST_FOR_NOISE:
@@ -243,7 +239,6 @@ def _states_of_few(samples: Sequence[Floats]) -> float | None:
 
 
 def _two_clusters(ordered: Floats) -> float | None:
-    """Return the distance between two clusters of sorted values, or ``None`` for a single cluster."""
     n = len(ordered)
     least = max(2, int(np.ceil(n / 5)))
     gaps = np.diff(ordered)[least - 1 : n - least]

@@ -1,19 +1,15 @@
-"""Tapers: the amount of parallel work at which throughput saturates."""
+"""Tapers: the amount of parallel work, or the size of a transfer, at which throughput saturates."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpureport.observe.cliffs import summary
-from gpureport.observe.crossings import crossing, falling_fit
+from gpureport.observe.cliffs import crossing, falling_fit, summary
 from gpureport.observe.cuts import Plateau
 from gpureport.observe.saturation import NINE_TENTHS, saturation
 from gpureport.observe.smooth_maximum import OCTAVE, fit_smooth_maximum
 from gpureport.observe.staircase import FLATNESS, LEAST_DROP, SIGNIFICANCE, beside, centre
-from gpureport.observe.statistics import Estimate, curve_noise
-
-Floats = NDArray[np.float64]
+from gpureport.observe.statistics import NORMAL_95, Estimate, Floats, curve_noise
 
 NOISY = 0.03
 """Median noise of the points beyond which copies of a curve widen the interval of n90. With less, the fit is enough."""
@@ -21,6 +17,8 @@ SCATTERED = 25
 """Rows for that, the curve itself included: the range of 24 copies contains 92 % of further ones."""
 FLAT_TIME = float(np.log(1.1))
 """Times up to 10 % (plus twice the noise) above the first belong to the flat part."""
+_LARGE = 1 / 8
+"""Transfers above this share of the largest belong to the plateau."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,6 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
 
     n90 comes from a smooth curve through all points (:func:`saturation`), with few points from a monotone fit. The knee
     comes from a smooth maximum fitted to the points up to the end of the first plateau, if they follow it.
-
-    Args:
-        u: ln(work-items), never falling, shape (n,).
-        copies: ln(rate), the curve in row 0 and its replicates below, shape (rows, n).
-        noise: standard errors, shape (n,).
-        plateaus: of the curve; only the first one is used.
 
     Returns:
         ``None`` if the curve does not rise by more than 10 % (and the noise), never flattens, or has 90 % of its peak
@@ -90,12 +82,10 @@ def _with_scatter(n90: Estimate, u: Floats, copies: Floats, error: Floats) -> Es
 
 
 def _rising(z: Floats, weight: Floats) -> Floats:
-    """Return the isotonic (never falling) fit of each row."""
     return -falling_fit(-z, weight)
 
 
 def _crossed_n90(u: Floats, copies: Floats, weight: Floats, level: Floats) -> Estimate:
-    """Return where a monotone fit reaches 90 % of the level."""
     # A rising curve, reversed, is a falling one.
     values, low, high = crossing(-u[::-1], _rising(copies, weight)[:, ::-1], level + NINE_TENTHS, straight=True)
     spread = np.random.default_rng(len(copies)).uniform(size=len(copies))
@@ -113,3 +103,31 @@ def _flat_time_knee(u: Floats, times: Floats, weight: Floats, level: Floats, err
     if reach - u[0] < OCTAVE - 1e-9:
         return None
     return summary(np.median(times[:, flat], axis=1) + level)
+
+
+def saturation_of_transfers(size: Floats, rates: Floats, noise: Floats) -> tuple[Estimate, Estimate | None]:
+    """Return the plateau of a curve, the median rate of the largest transfers, and its n90.
+
+    Rates may exceed the plateau before it, where caches of the host serve small transfers.
+
+    Args:
+        size: bytes of one transfer, ascending, shape (n,).
+        rates: bytes/s, shape (n,).
+        noise: relative standard errors of the rates, shape (n,); zeros for a predicted curve, without intervals.
+
+    Returns:
+        The n90 is the size in bytes from which on the rate is at least 90 % of the plateau; ``None`` if the smallest
+        transfers reach it.
+    """
+    large = size > size[-1] * _LARGE
+    level = float(np.median(np.log(rates[large])))
+    error = NORMAL_95 * float(np.median(noise[large]))
+    plateau = Estimate.of_logarithm(level, error)
+    u, shares = np.log(size), np.log(rates) - level
+    reached = np.flatnonzero(shares >= NINE_TENTHS)
+    first = int(reached[0]) if len(reached) else 0
+    if not first:
+        return plateau, None
+    slope = (shares[first] - shares[first - 1]) / (u[first] - u[first - 1])
+    place = float(u[first - 1] + (NINE_TENTHS - shares[first - 1]) / slope)
+    return plateau, Estimate.of_logarithm(place, NORMAL_95 * float(noise[first]) / max(float(slope), 0.1))

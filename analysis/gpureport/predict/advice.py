@@ -7,6 +7,7 @@ from gpureport.predict import model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.records.finding import Advice
+from gpureport.records.prediction import Limiter
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Sweep, Workload
 
@@ -65,9 +66,8 @@ def specified_advice(workloads: Iterable[Workload], device: Device, limits: Limi
 
 
 def _more_resident(device: Device, demand: Demand, used: Resources) -> Iterator[tuple[str, Resources]]:
-    """Yield fewer registers, or less local memory, with which more work-groups are resident."""
     resident = occupancy(device.architecture, demand.work_group, used)
-    field = {"registers": "registers", "local memory": "local_memory_bytes"}.get(resident.limiter)
+    field = {Limiter.REGISTERS: "registers", Limiter.LOCAL_MEMORY: "local_memory_bytes"}.get(resident.limiter)
     now = getattr(used, field) if field else 0
     for part in range(_STEPS - 1, 0, -1):
         fewer = now * part // _STEPS
@@ -85,7 +85,6 @@ def _more_resident(device: Device, demand: Demand, used: Resources) -> Iterator[
 def _shapes(
     workload: Workload, device: Device, sweeps: Sequence[Sweep], usual: tuple[int, ...]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the gain of the best work-group shape of a search over the *usual* one."""
     for sweep in sweeps:
         if sweep.axis.quantity != "work_group":
             continue

@@ -64,7 +64,8 @@ def _steps(time: Expression, ceilings: Mapping[Expression, str], classes: Collec
     computing = {part for part, name in ceilings.items() if name[2:-1] in classes}
     order = _in_order(time)
     names = {part: name for part, name in ceilings.items() if part.operands and part in order}
-    names |= {part: "work_groups" for part in order if part.is_ratio_of("work_items")}
+    ratios = (part for part in order if part.operation == "/" and part.operands[0].name == "work_items")
+    names |= {part: "work_groups" for part in ratios if not part.operands[1].operands}
     names |= _smooth_maxima(order, computing) | {time: "time"}
     names |= dict.fromkeys(_split(order, names), "")
     letters = iter("abcdefghijklmnopqrsuvwxyz")
@@ -93,7 +94,6 @@ def _smooth_maxima(order: list[Expression], computing: set[Expression]) -> dict[
 
 
 def _in_order(time: Expression) -> list[Expression]:
-    """Return all parts of *time*, operands first."""
     found: dict[Expression, None] = {}
 
     def visit(part: Expression) -> None:

@@ -1,13 +1,13 @@
-"""Limits of a device for any kernel: bandwidths, latencies, instruction rates, launch cost."""
+"""Limits of a device for any kernel: bandwidths, latencies, instruction rates, launch cost, energy."""
 
 from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
-from gpureport.predict.power import listed_rates
+from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.predict.uncertainty.propagation import relative_deviations
-from gpureport.predict.uncertainty.sensitivity import NORMAL_95, uncertain
+from gpureport.predict.uncertainty.sensitivity import uncertain
 from gpureport.records.keys import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
@@ -16,6 +16,11 @@ Kind = Literal["bandwidth", "latency", "rate", "launch", "transfer", "per watt"]
 
 WORD_BYTES = 4
 """Bytes of one lane's access to local memory."""
+SHARE = 0.5
+"""Predicted power / power limit of the board. Reads of memory and of the L2, and multiply-adds, draw 0.44 to 0.70 of it
+on an H200."""
+SHARE_FACTOR = 2.0
+"""Half-width of the interval of this share, as a factor (assumed: from a quarter to all of it)."""
 _NO_RATES = ("memory", "local", "barrier")
 """Classes without an instruction rate: shown as bandwidth, or waiting only."""
 
@@ -90,3 +95,22 @@ def _limits(device: Device) -> Iterator[_Limit]:
         rates = listed_rates(device)
         yield "per watt", "DRAM per watt", rates["memory read"] / device.board_power_w, "B/s/W"
         yield "per watt", "fp32 per watt", rates["fp32 FMA"] / device.board_power_w, "FLOP/s/W"
+
+
+def listed_rates(device: Device) -> dict[str, float]:
+    """Return bytes/s and operations/s that the entry promises, by the name of the load."""
+    return {
+        "memory read": device.memory.bandwidth_bytes_per_s * device.memory.efficiency,
+        "fp32 FMA": 2.0 * device.rate_per_s("fp32"),
+        **{f"{cache.name} read": device.level_bandwidth_bytes_per_s(cache) for cache in device.caches},
+    }
+
+
+def most_energy_j(device: Device, name: str) -> float | None:
+    """Return the energy of one byte or operation at the power limit of the board and the listed rate: an upper bound.
+
+    No documented model gives the power that a kernel draws. One that keeps the device busy draws a share of the limit,
+    see :data:`SHARE`. ``None`` without a listed limit, or for other loads.
+    """
+    rate = listed_rates(device).get(name)
+    return device.board_power_w / rate if device.board_power_w and rate else None

@@ -12,18 +12,16 @@ from itertools import groupby
 from math import exp, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpureport.observe.statistics import NORMAL_95, Floats
 from gpureport.predict import Predicted
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown
-from gpureport.predict.uncertainty.sensitivity import NORMAL_95, SIGMA_MODEL, Fact
+from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact
 from gpureport.records.keys import Axis, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_percent
 from gpureport.workloads.grid import part_of_units
-
-Floats = NDArray[np.float64]
 
 SAME = log(1.25)
 """Neighbouring stretches are joined if their ratios differ by less than 25 %, which is less than any interval."""
@@ -198,7 +196,6 @@ def _sizes(first: ComparedCurve, other: ComparedCurve) -> Iterator[tuple[Contras
 
 
 def _cases(first: Predicted, other: Predicted) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
-    """Yield the cases that both sweeps have, by label."""
     mine, theirs = (
         {point.point.label: _point(each, i) for i, point in enumerate(each.prediction.points)}
         for each in (first, other)
@@ -221,7 +218,6 @@ def stretches_of(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
 
 
 def _middle(part: Sequence[RatioPoint]) -> RatioPoint:
-    """Return the point with the median ratio."""
     return sorted(part, key=lambda point: point.ratio.value)[len(part) // 2]
 
 
@@ -276,7 +272,8 @@ def is_shared(devices: tuple[Device, Device], path: str) -> bool:
 
 def capacity_difference(devices: tuple[Device, Device]) -> str | None:
     """Return a sentence about working sets that fit the caches of one device only; ``None`` if there are none."""
-    midpoints = [_last_midpoint(device) for device in devices]
+    shared = ([c for c in device.caches if c.scope == "device"] or device.caches for device in devices)
+    midpoints = [max((c.capacity_bytes * c.transition_of_writes.midpoint for c in of), default=0.0) for of in shared]
     if not all(midpoints) or abs(log(midpoints[0] / midpoints[1])) < SAME:
         return None
     small, large = sorted(range(2), key=lambda i: midpoints[i])
@@ -284,9 +281,3 @@ def capacity_difference(devices: tuple[Device, Device]) -> str | None:
         f"Working sets between {format_bytes(midpoints[small])} and {format_bytes(midpoints[large])} fit the caches of "
         f"{devices[large].name}, but not those of {devices[small].name}."
     )
-
-
-def _last_midpoint(device: Device) -> float:
-    """Return the midpoint of the last shared cache's cliff, bytes, for kernels that also write; 0 without caches."""
-    shared = [cache for cache in device.caches if cache.scope == "device"] or list(device.caches)
-    return max((cache.capacity_bytes * cache.transition_of_writes.midpoint for cache in shared), default=0.0)

@@ -22,13 +22,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from gpureport.observe.statistics import Floats
 from gpureport.spec.core_types import Listing, Topology, socket_bandwidth, usable_l3
 from gpureport.spec.models import CoreType
 
 Operation = Literal["read", "write", "copy"]
 OPERATIONS: tuple[Operation, ...] = ("read", "write", "copy")
-Floats = npt.NDArray[np.float64]
-
 _KIB, _MIB = 1 << 10, 1 << 20
 NODES_PER_LINE = 4
 """List nodes of 16 bytes on a line of 64 bytes."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpureport.predict.cpu_memory import Curve, Floats, norm, streamed_hits
+from gpureport.observe.statistics import Floats
+from gpureport.predict.cpu_memory import Curve, norm, streamed_hits
 from gpureport.spec.core_types import LINE_BYTES
 from gpureport.spec.models import CoreType, StreamType
 
@@ -27,13 +28,7 @@ may have narrower vectors than the core, down to single words."""
 
 @dataclass(frozen=True)
 class Kernel:
-    """Streams of a kernel.
-
-    Attributes:
-        loads: streams that are read.
-        stores: streams that are written.
-        updated: of the stores, those whose lines are also read.
-    """
+    """Number of streams that a kernel reads and writes; lines of *updated* ones of the stores are also read."""
 
     loads: int
     stores: int
@@ -60,14 +55,7 @@ KERNELS: Mapping[str, Kernel] = {
 
 @dataclass(frozen=True)
 class Socket:
-    """One socket of a machine.
-
-    Attributes:
-        clock_hz: of its cores.
-        cores: of the socket.
-        domains: NUMA domains of the socket.
-        l3_bytes: of the socket; 0 without one.
-    """
+    """One socket of a machine: the clock of its cores, their number, NUMA domains, and the L3 (0 without one)."""
 
     clock_hz: float
     cores: int

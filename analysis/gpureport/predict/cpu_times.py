@@ -58,15 +58,11 @@ def waking_s(device: Device, demand: Demand, work_s: float) -> float:
     share = min(1.0, (demand.groups - 1) / awake)
     fetches = device.compute_units * log(max(1.0, demand.groups / awake))
     others = min(device.compute_units, ceil(demand.groups)) - 1
-    late_s = max(0.0, WAKING_DELAY_S * _as_uncertain_as(launch_s) - launch_s)
+    # The delay is as uncertain as the launch, whose relative uncertainty this factor of 1 has.
+    late_s = max(0.0, WAKING_DELAY_S * (launch_s / float(launch_s) if launch_s else 1.0) - launch_s)
     return (WAKING_SHARE_OF_LAUNCH * share + FETCH_SHARE_OF_LAUNCH * fetches) * launch_s + others * min(
         work_s, late_s / (others + 1)
     )
-
-
-def _as_uncertain_as(value: float) -> float:
-    """Return 1, with the relative uncertainty of a value that :mod:`gpureport.predict.uncertainty` propagates."""
-    return value / float(value) if value else 1.0
 
 
 def lanes(device: Device, demand: Demand) -> float:

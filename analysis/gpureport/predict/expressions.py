@@ -7,6 +7,8 @@ from math import isclose
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain
 
 _SIGNS = {"+": " + ", "-": " \N{MINUS SIGN} ", "*": " \N{MULTIPLICATION SIGN} ", "/": " / ", "^": "^"}
+_NEUTRAL = {"+": 0.0, "-": 0.0, "*": 1.0, "/": 1.0, "^": 1.0}
+"""The right operand that changes nothing."""
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3, "norm": 3}
 
 
@@ -26,10 +28,6 @@ class Expression:
     operands: tuple["Expression", ...]
     value: float
     name: str = ""
-
-    def is_ratio_of(self, name: str) -> bool:
-        """Return whether this is the given number *name*, divided by a plain number."""
-        return self.operation == "/" and self.operands[0].name == name and not self.operands[1].operands
 
     def is_norm(self, p: float) -> bool:
         """Return whether this is the p-norm with exponent *p*."""
@@ -104,43 +102,34 @@ class Reader:
         return self._made.setdefault((operation, *operands), Expression(operation, operands, value))
 
     def _simple(self, operation: str, operands: tuple[Expression, ...], value: float) -> Expression:
-        """Return the simplest expression for an operation."""
         if all(not operand.operands and not operand.name for operand in operands) or value == 0.0:
             return self._leaf(value)
-        rules = {"+": self._sum, "*": self._product, "-": self._difference, "/": self._ratio, "^": self._power}
-        if operation in rules:
-            return rules[operation](operands[0], operands[1], value)
-        if operation == "exp" and operands[0].operation == "ln":
-            return operands[0].operands[0]
+        a, b = (*operands, operands[0])[:2]
+        if operation == "/" and a is b:
+            return self._leaf(1.0)
+        if operation == "exp" and a.operation == "ln":
+            return a.operands[0]
+        if (other := _unchanged(operation, a, b)) is not None:
+            return other
+        if operation == "*" and (norm := _norm(a, b)):
+            return self._node("norm", (*norm, self._leaf(round(1.0 / b.operands[1].value, 9))), value)
+        if operation in ("+", "*"):
+            operands = (*_flat(operation, a), *_flat(operation, b))
         return self._node(operation, operands, value)
 
-    def _sum(self, a: Expression, b: Expression, value: float) -> Expression:
-        for one, other in ((a, b), (b, a)):
-            if _plain(one, 0.0):
-                return other
-            if other.operation == "-" and other.operands[1] is one:  # a + (b - a)
-                return other.operands[0]
-        return self._node("+", (*_flat("+", a), *_flat("+", b)), value)
 
-    def _difference(self, a: Expression, b: Expression, value: float) -> Expression:
-        return a if _plain(b, 0.0) else self._node("-", (a, b), value)
-
-    def _product(self, a: Expression, b: Expression, value: float) -> Expression:
-        for one, other in ((a, b), (b, a)):
-            if _plain(one, 1.0):
-                return other
-        norm = _norm(a, b)
-        if norm:
-            return self._node("norm", (*norm, self._leaf(round(1.0 / b.operands[1].value, 9))), value)
-        return self._node("*", (*_flat("*", a), *_flat("*", b)), value)
-
-    def _ratio(self, a: Expression, b: Expression, value: float) -> Expression:
-        if a is b:
-            return self._leaf(1.0)
-        return a if _plain(b, 1.0) else self._node("/", (a, b), value)
-
-    def _power(self, a: Expression, b: Expression, value: float) -> Expression:
-        return a if _plain(b, 1.0) or _plain(a, 1.0) else self._node("^", (a, b), value)
+def _unchanged(operation: str, a: Expression, b: Expression) -> Expression | None:
+    """Return the result of an operation that changes nothing: by 0 or 1, or a + (b - a)."""
+    if operation in _NEUTRAL and _plain(b, _NEUTRAL[operation]):
+        return a
+    if operation == "^":
+        return a if _plain(a, 1.0) else None
+    for one, other in ((a, b), (b, a)) if operation in ("+", "*") else ():
+        if _plain(one, _NEUTRAL[operation]):
+            return other
+        if operation == "+" and other.operation == "-" and other.operands[1] is one:
+            return other.operands[0]
+    return None
 
 
 def _plain(x: Expression, value: float) -> bool:

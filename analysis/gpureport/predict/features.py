@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from math import log
 from statistics import mode
 
-from gpureport.observe.idle import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
+from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
 from gpureport.predict.residency import with_conflicts
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Axis
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
-from gpureport.spec.models import TRANSITIONS, Cache, Device
+from gpureport.spec.models import TRANSITIONS, Cache, Device, Transition
 from gpureport.workloads.memory.latency import APART
 
 
@@ -102,7 +102,8 @@ def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level
     ends = {
         Level(name=cache.name): cache.capacity_bytes * (_usable(cache, of_latency=of_latency) if device.is_cpu else 1.0)
         for cache in device.caches
-        if size_bytes >= _smallest_onset(cache)
+        # Local memory may take any part of a unified cache.
+        if cache.unified_with_local_memory or size_bytes >= cache.capacity_bytes * min(t.onset for t in _ranges(cache))
     }
     if of_latency:
         partitioned = (cache for cache in device.caches if cache.partitions > 1)
@@ -117,7 +118,5 @@ def _usable(cache: Cache, *, of_latency: bool) -> float:
     return (cache.latency_transition if of_latency else cache.bandwidth_transition).midpoint
 
 
-def _smallest_onset(cache: Cache) -> float:
-    """Return the smallest onset of *cache*, bytes; 0 for a unified cache, of which local memory may take any part."""
-    transitions = [transition for name in TRANSITIONS if (transition := getattr(cache, name))]
-    return 0.0 if cache.unified_with_local_memory else cache.capacity_bytes * min(t.onset for t in transitions)
+def _ranges(cache: Cache) -> list[Transition]:
+    return [transition for name in TRANSITIONS if (transition := getattr(cache, name))]

@@ -10,13 +10,13 @@ Each ceiling is the time of the dispatch if nothing else limited it. ``smooth_p`
 exponent p.
 
 - ``p`` approaches 3 from above as more work-groups share a compute unit (for streams beyond the caches, the value of
-  :mod:`gpureport.predict.corner`). It is infinite for one group per compute unit: nothing disturbs that group.
+  :func:`saturation_exponent`). It is infinite for one group per compute unit: nothing disturbs that group.
 - If only one group can be resident, its operations and its latency do not disturb each other either. Then
   W = smooth_p( memory, max( operations, latency ) ) on GPUs.
 - If no group waits for loads, memory and latency do not disturb each other: W = max( memory, smooth_p( operations,
   latency ) ) on GPUs. Bandwidth of writes then grows in proportion to the work up to its peak, as published for V100,
   A100, A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream). This does not hold for devices of
-  several dies (:func:`gpureport.predict.corner.several_dies`).
+  several dies (:func:`several_dies`).
 - ``aligned``: groups of the first round start together, so their loads and computations do not overlap yet.
 - ``latency``: the time of an isolated group, once per round of groups, plus the time from a group's end to its
   successor's start.
@@ -30,7 +30,6 @@ from itertools import pairwise, repeat
 from math import ceil, inf, prod
 
 from gpureport.predict import cpu_times, traffic
-from gpureport.predict.corner import memory_exponent, several_dies
 from gpureport.predict.occupancy import Resources, local_memory_in_use_bytes, occupancy, units_per_group
 from gpureport.predict.residency import (
     NO_TRANSITION,
@@ -41,7 +40,7 @@ from gpureport.predict.residency import (
     translation_levels,
     with_conflicts,
 )
-from gpureport.predict.transfers import transfer_time
+from gpureport.predict.transfers import transfer_times
 from gpureport.records.levels import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
 from gpureport.spec.models import AmdOccupancy, Cache, Device, Transition
@@ -67,6 +66,17 @@ Of 1.05, 1.08 and 1.12 it fits triads best, of two A100, A40, H100 PCIe, L40, MI
 FILL_TIME = 0.9
 """Time for which a sector from memory occupies a slice of a cache, relative to a written sector. Times of copies, sums,
 transposes and particles at 0.5 to 1.6 of an H200's L2 fit 0.8 to 1; its cliffs fit 0.9 best (reports/nvidia-h200)."""
+WRITES_EXPONENT = 6.0
+"""p-norm that joins latency with memory bandwidth if a dispatch only writes: stores do not wait for each other."""
+READS_EXPONENT = 3.0
+"""The same if it only reads, with stacked memory. Latency rises before the bandwidth is reached."""
+MIXED_EXPONENT = 2.6
+"""The same if it reads and writes, with stacked memory: reads also wait while the bus writes. The fit is flat from 2.4
+to 2.7; 2.6 keeps all plateaus of the fitted devices within 10 %."""
+FEWER_CHANNELS = 2.0
+"""Factor of both for other memory, whose load is distributed more evenly among its few channels."""
+ON_ONE_DIE = 2
+"""Most parts of a cache on one die: the partitions of A100, H100 and H200."""
 _MEMORY_CLASSES = frozenset({"memory", "instruction"})
 
 
@@ -123,7 +133,6 @@ def point_time(device: Device, demand: Demand, resources: Resources) -> PointTim
 
 
 def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> PointTime:
-    """Predict one dispatch."""
     if demand.transfer is not None:
         return _transfer(device, demand.transfer)
     resident = occupancy(device.architecture, demand.work_group, resources)
@@ -149,7 +158,7 @@ def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> Poin
     busy = {"core": _core_time_s(groups_s, by_pipe)} if device.is_cpu else by_pipe
     computing_s = smooth_maximum(busy.values(), THROUGHPUT_EXPONENT)
     beyond = limiting == "DRAM" and memory_s > computing_s and not device.is_cpu
-    base = memory_exponent(device, demand) if beyond else LATENCY_EXPONENT
+    base = saturation_exponent(device, demand) if beyond else LATENCY_EXPONENT
     exponent = latency_exponent(_groups_per_compute_unit(device, demand), base)
     # The last group starts after all others have started.
     started_s = groups_s + group_s
@@ -171,9 +180,8 @@ def _dispatch_time(device: Device, demand: Demand, resources: Resources) -> Poin
 
 
 def _transfer(device: Device, traffic: HostTraffic) -> PointTime:
-    found = transfer_time(device, traffic)
-    slowest = max(found.ceilings_s, key=lambda name: found.ceilings_s[name])
-    return PointTime(found.time_s, found.ceilings_s, slowest, Level(), None, 0.0, 0.0)
+    times = transfer_times(device, traffic)
+    return PointTime(sum(times.values()), times, max(times, key=lambda name: times[name]), Level(), None, 0.0, 0.0)
 
 
 def _core_time_s(groups_s: float, by_pipe: Mapping[str, float]) -> float:
@@ -224,6 +232,33 @@ def latency_exponent(groups: int, base: float = LATENCY_EXPONENT) -> float:
     *base* is that of many groups.
     """
     return base * groups / (groups - 1) if groups > 1 else inf
+
+
+def several_dies(device: Device) -> bool:
+    """Return whether compute units are on several dies, each with its own part of a cache and its own way to memory.
+
+    Stores of such dies meet at memory, and the bandwidth of writes saturates as gradually as that of copies. This was
+    found on an MI300X (eight dies). The curve of an MI300A (six dies), which was not used, has the same shape
+    (RRZE-HPC/gpu-benches, gpu-stream).
+    """
+    return any(cache.partitions > ON_ONE_DIE for cache in device.caches)
+
+
+def saturation_exponent(device: Device, demand: Demand) -> float:
+    """Return the exponent of the p-norm that joins latency with memory bandwidth as work is added beyond the caches.
+
+    The larger it is, the sharper is the transition.
+
+    The constants are fitted to bandwidth against resident work-items (RRZE-HPC/gpu-benches, gpu-stream): of 2, 2.5, 3,
+    4, 5, 6 and 8, rounded, they fit times and n90 best. Stacked memory: V100, A100 (40 and 80 GB), H100 PCIe, MI100 and
+    MI210. Other memory: A40 and L40. Not used: RX 6900 XT, MI300A, and
+    MI300X except for :func:`several_dies`.
+    """
+    directions = {stream.write for stream in demand.streams}
+    if directions == {True}:
+        return MIXED_EXPONENT if several_dies(device) else WRITES_EXPONENT
+    exponent = READS_EXPONENT if directions == {False} else MIXED_EXPONENT
+    return exponent if device.memory.stacked else FEWER_CHANNELS * exponent
 
 
 def usable_capacities(device: Device, demand: Demand, resident: Occupancy) -> tuple[float, ...]:
@@ -577,7 +612,6 @@ _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 
 
 def _schedulers(device: Device) -> int:
-    """Return the number of schedulers among which the waves of a work-group are distributed."""
     rules, schedulers = device.architecture.occupancy, device.architecture.schedulers
     return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
 
-from gpureport.records.measurement import Compilation, MachineCode
-from gpureport.records.prediction import Occupancy
+from gpureport.records.measurement import Compilation
+from gpureport.records.prediction import Limiter, Occupancy
 from gpureport.spec.models import (
     AmdOccupancy,
     Architecture,
@@ -41,28 +41,17 @@ def compiled_resources(compilation: Compilation | None) -> Resources | None:
     """Return the resources that the compiler reported, or with 0 registers what the code for a CPU shows, if any."""
     if compilation is None:
         return None
-    registers, local_memory, code = (
-        compilation.registers_per_work_item,
-        compilation.local_memory_bytes or 0,
-        compilation.code,
-    )
+    registers, code = compilation.registers_per_work_item, compilation.code
+    local_memory = compilation.local_memory_bytes or 0
     if registers is not None:
         return Resources(registers, local_memory, compiled=True)
     if code is None or code.vectorised is None:
         return None
-    return Resources(
-        0, local_memory, vectorised=code.vectorised, instructions_per_stored_byte=_instructions_per_stored_byte(code)
-    )
-
-
-def _instructions_per_stored_byte(code: MachineCode) -> float:
-    """Return the instructions per stored byte of a single straight loop of vectors, with what surrounds it; else 0.
-
-    Such code has one branch, back to the start of the loop.
-    """
+    # A single straight loop of vectors has one branch, back to its start.
     straight = (code.vector_loops, code.scalar_loops, code.counts.get("branch")) == (1, 0, 1) and not code.calls
     stored = sum(width * count for width, count in code.global_stores.items())
-    return sum(code.counts.values()) / stored if straight and stored else 0.0
+    each = sum(code.counts.values()) / stored if straight and stored else 0.0
+    return Resources(0, local_memory, vectorised=code.vectorised, instructions_per_stored_byte=each)
 
 
 def occupancy(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> Occupancy:
@@ -79,10 +68,10 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         case PooledOccupancy():
             limits = _pooled(rules, architecture.wave_size, waves_per_group, resources)
         case CpuOccupancy():
-            limits = {"cores": 1.0}
+            limits = {Limiter.CORES: 1.0}
     most = _most_waves(rules) or waves_per_group
     if prod(work_group) > architecture.max_work_group:
-        limits = {"work-group size": 0}
+        limits = {Limiter.WORK_GROUP_SIZE: 0.0}
     limiter = min(limits, key=lambda name: limits[name])
     groups = int(limits[limiter])
     waves = groups * waves_per_group
@@ -137,7 +126,7 @@ def resident_work_items(device: Device) -> int | None:
 def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:
     """Return a sentence if a work-group needs more registers than a compute unit has, else ``None``."""
     resident = occupancy(architecture, work_group, resources)
-    if resident.groups_per_compute_unit or resident.limiter != "registers":
+    if resident.groups_per_compute_unit or resident.limiter != Limiter.REGISTERS:
         return None
     items, each = prod(work_group), resources.registers
     return (
@@ -161,26 +150,25 @@ def _round_up(value: float, granularity: float) -> float:
     return ceil(value / granularity) * granularity
 
 
-def _nvidia(rules: NvidiaOccupancy, waves_per_group: int, resources: Resources) -> dict[str, float]:
+def _nvidia(rules: NvidiaOccupancy, waves_per_group: int, resources: Resources) -> dict[Limiter, float]:
     """Follow ``cuda_occupancy.h`` (CUDA 13.5): registers go to whole warps of a sub-partition."""
     registers_per_wave = _round_up(max(1, resources.registers) * 32, rules.register_granularity)
     waves_per_partition = rules.registers // rules.sub_partitions // registers_per_wave
     allowed = resources.registers <= rules.max_registers_per_work_item
     local = _local_bytes(rules, resources.local_memory_bytes)
     return {
-        "waves": rules.max_waves // waves_per_group,
-        "work-groups": rules.max_groups,
-        "registers": waves_per_partition * rules.sub_partitions // waves_per_group if allowed else 0,
-        "local memory": rules.local_memory_bytes // local if local else inf,
+        Limiter.WAVES: rules.max_waves // waves_per_group,
+        Limiter.WORK_GROUPS: rules.max_groups,
+        Limiter.REGISTERS: waves_per_partition * rules.sub_partitions // waves_per_group if allowed else 0,
+        Limiter.LOCAL_MEMORY: rules.local_memory_bytes // local if local else inf,
     }
 
 
 def _local_bytes(rules: NvidiaOccupancy, group_bytes: int) -> float:
-    """Return the bytes of local memory that a work-group occupies."""
     return _round_up(group_bytes + rules.local_memory_reserved_bytes, rules.local_memory_granularity_bytes)
 
 
-def _amd(rules: AmdOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
+def _amd(rules: AmdOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[Limiter, float]:
     """Follow LLVM's AMDGPUBaseInfo: waves of a SIMD share its vector registers, groups of a unit its LDS.
 
     In the work-group processor mode, LLVM's default from gfx10 on, groups share the SIMDs and the LDS of two units.
@@ -190,42 +178,40 @@ def _amd(rules: AmdOccupancy, wave_size: int, waves_per_group: int, resources: R
     allocated = _round_up(max(1, resources.registers), granularity)
     waves_per_simd = rules.vector_registers[wave_size] // allocated
     local = _round_up(resources.local_memory_bytes, rules.local_memory_granularity_bytes)
+    # One group may use the local memory of one compute unit only.
+    fits = 0.0 < local <= rules.local_memory_bytes
+    groups = units * rules.local_memory_bytes // local if fits else 0.0
     return {
-        "waves": rules.max_waves_per_simd * simds // waves_per_group,
+        Limiter.WAVES: rules.max_waves_per_simd * simds // waves_per_group,
         # A group of one wave needs no barrier and does not count towards the limit.
-        "work-groups": units * rules.max_groups if waves_per_group > 1 else inf,
-        "registers": waves_per_simd * simds // waves_per_group
+        Limiter.WORK_GROUPS: units * rules.max_groups if waves_per_group > 1 else inf,
+        Limiter.REGISTERS: waves_per_simd * simds // waves_per_group
         if resources.registers <= rules.max_vector_registers
         else 0,
-        "local memory": _amd_groups(rules, local) if local else inf,
+        Limiter.LOCAL_MEMORY: groups if local else inf,
     }
 
 
-def _amd_groups(rules: AmdOccupancy, local: float) -> float:
-    """Return how many groups of *local* bytes fit; one group may use the local memory of one compute unit only."""
-    return rules.units_per_group * rules.local_memory_bytes // local if local <= rules.local_memory_bytes else 0
-
-
-def _intel(rules: IntelOccupancy, waves_per_group: int, resources: Resources) -> dict[str, float]:
+def _intel(rules: IntelOccupancy, waves_per_group: int, resources: Resources) -> dict[Limiter, float]:
     """Follow Intel's compute runtime: threads and shared local memory of a subslice."""
     needed = resources.local_memory_bytes
     local = next((size for size in rules.local_memory_sizes_bytes if size >= needed), inf) if needed else 0
     return {
-        "waves": rules.threads // waves_per_group,
-        "local memory": rules.local_memory_bytes // local if local else inf,
+        Limiter.WAVES: rules.threads // waves_per_group,
+        Limiter.LOCAL_MEMORY: rules.local_memory_bytes // local if local else inf,
     }
 
 
-def _pooled(rules: PooledOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[str, float]:
+def _pooled(rules: PooledOccupancy, wave_size: int, waves_per_group: int, resources: Resources) -> dict[Limiter, float]:
     """Give each wave its registers from one of equal pools; local memory of a unit goes to its groups."""
     registers_per_wave = _round_up(max(1, resources.registers), rules.register_granularity) * wave_size
     waves_per_pool = rules.registers // rules.pools // registers_per_wave
     allowed = resources.registers <= rules.max_registers_per_work_item
     available, needed = rules.local_memory_bytes, resources.local_memory_bytes
     return {
-        "waves": rules.max_waves // waves_per_group,
-        "registers": waves_per_pool * rules.pools // waves_per_group if allowed else 0,
-        "local memory": inf if available is None or not needed else available // needed,
+        Limiter.WAVES: rules.max_waves // waves_per_group,
+        Limiter.REGISTERS: waves_per_pool * rules.pools // waves_per_group if allowed else 0,
+        Limiter.LOCAL_MEMORY: inf if available is None or not needed else available // needed,
     }
 
 

@@ -6,15 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpureport.predict.cpu_memory import (
-    OPERATIONS,
-    SPREADS,
-    Curve,
-    Floats,
-    Operation,
-    bandwidth_curve,
-    latency_curve,
-)
+from gpureport.observe.statistics import Floats
+from gpureport.predict.cpu_memory import OPERATIONS, SPREADS, Curve, Operation, bandwidth_curve, latency_curve
 from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
 from gpureport.spec.core_types import Topology, core_of_machine, generic_name, topology, usable_l3
 from gpureport.spec.database import Database
@@ -90,7 +83,6 @@ def usable_l3_bytes(core: CoreType, place: Topology) -> Interval:
 def _streams(
     facts: ProcessorFacts, database: Database, name: str, core: CoreType, place: Topology
 ) -> dict[str, tuple[Interval, ...]]:
-    """Return the bandwidth of all cores of a socket; nothing without a clock."""
     listed = _CLOCK.search(facts.name)
     clock = float(listed[1]) * 1e9 if listed else facts.clock_hz
     if not clock:

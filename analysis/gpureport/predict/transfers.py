@@ -27,8 +27,6 @@ for the device answer its read requests, with a header of 12 B. Machines with li
 payload of 128 B: :data:`REACHED` is then almost 1 to the host, on all 14 models. With generation 5, 256 B fit.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -67,21 +65,8 @@ FROM_STAGING = 1.7
 in a cache. Of 1 and 1.7, the latter fits 13 to 17 GB/s of an H200 at 64 MiB to 1 GiB (to the device: 9.4)."""
 
 
-@dataclass(frozen=True)
-class TransferTime:
-    """The predicted time of a transfer.
-
-    Attributes:
-        time_s: of the transfer.
-        ceilings_s: time if only the ``call``, the ``link`` or the ``host copy`` limited it.
-    """
-
-    time_s: float
-    ceilings_s: Mapping[str, float]
-
-
-def transfer_time(device: Device, traffic: HostTraffic) -> TransferTime:
-    """Predict a transfer."""
+def transfer_times(device: Device, traffic: HostTraffic) -> dict[str, float]:
+    """Return the times of a transfer that add up, seconds: of the ``call``, the ``link`` and the ``host copy``."""
     link, moved = device.host_link, traffic.to_device + traffic.to_host
     shared = link.kind == "shared"
     copied_s = 0.0
@@ -99,11 +84,10 @@ def transfer_time(device: Device, traffic: HostTraffic) -> TransferTime:
             traffic.to_device / (link_bytes_per_s(link, "to_device") * both),
             traffic.to_host / (link_bytes_per_s(link, "to_host") * both),
         )
-    return TransferTime(sum(ceilings.values()), ceilings)
+    return ceilings
 
 
 def _first_s(device: Device, traffic: HostTraffic) -> float:
-    """Return the time of the smallest transfer."""
     link = device.host_link
     if not (traffic.by_host or device.is_cpu or (traffic.to_device and traffic.to_host)):
         return link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)

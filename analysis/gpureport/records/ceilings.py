@@ -72,13 +72,16 @@ class InstructionClass(Ceiling):
     """A class of instructions; its identifier is that of its rate in architectures' files.
 
     Attributes:
-        optional: whether only some devices have them: those that list a rate.
+        listed: which architectures list their rate. ``special``: those with this number format or unit; without a rate,
+            they are neither predicted nor measured. Devices may have another special rate than their architecture.
+        latency: which list their latency.
         roofline: whether they are the operations of a roofline; others are addresses, logic or exchange.
         rate: its key figure.
     """
 
     kind: Kind = Kind.COMPUTE
-    optional: bool = False
+    listed: Literal["all", "some", "special", "none"] = "all"
+    latency: Literal["all", "some", "none"] = "none"
     roofline: bool = False
     rate: Rate | None = None
 
@@ -89,6 +92,78 @@ class InstructionClass(Ceiling):
 
 
 INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
+    "fp32": InstructionClass(
+        text="floating-point instructions",
+        definition="single-precision multiply-adds.",
+        roofline=True,
+        rate=Rate("fp32 FMA", "FLOP/s", 2.0, main=True),
+        latency="all",
+    ),
+    "fp32_three": InstructionClass(
+        text="floating-point instructions with three registers",
+        label="fp32 of 3 registers",
+        definition="multiply-adds of three different registers, which some devices execute more slowly than others.",
+        standard="fp32 of 3 registers",
+        listed="some",
+    ),
+    "int32": InstructionClass(
+        text="integer instructions",
+        label="integer",
+        definition="32-bit integer operations without a class of their own.",
+        roofline=True,
+        latency="all",
+    ),
+    "add": InstructionClass(
+        text="integer additions",
+        label="integer add",
+        definition="32-bit additions, if compilers may distribute them over several pipes.",
+        rate=Rate("int32 add", "op/s", 1.0, main=True),
+        listed="some",
+        latency="some",
+    ),
+    "int32_mul": InstructionClass(
+        text="integer multiplications",
+        label="integer multiply",
+        definition="32-bit integer multiplications.",
+        roofline=True,
+        latency="all",
+    ),
+    "ternary": InstructionClass(
+        text="bitwise instructions",
+        label="bitwise",
+        definition="bitwise combinations of three words in one instruction.",
+        standard="LOP3, bitwise",
+        listed="some",
+        latency="some",
+    ),
+    "shift": InstructionClass(
+        text="shifts",
+        definition="shifts, funnel shifts and rotations by a variable distance.",
+        listed="some",
+        latency="some",
+    ),
+    "shuffle": InstructionClass(
+        text="shuffles", definition="exchanges of words between the lanes of a wave.", roofline=True, latency="all"
+    ),
+    "ballot": InstructionClass(
+        text="ballots", definition="votes of the lanes of a wave.", listed="some", latency="some"
+    ),
+    "permute": InstructionClass(
+        text="permutations", definition="words of a CPU's vector in another order.", listed="some"
+    ),
+    "local": InstructionClass(
+        kind=Kind.LOCAL,
+        text="local-memory accesses",
+        label="local memory",
+        definition="4-byte accesses of local memory.",
+        roofline=True,
+        latency="all",
+    ),
+    "memory": InstructionClass(
+        text="load and store instructions",
+        label="loads, stores",
+        definition="4-byte global loads and stores issued.",
+    ),
     "instruction": InstructionClass(
         text="instruction issue",
         label="issue rate",
@@ -96,144 +171,113 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         standard="issue rate",
         roofline=True,
     ),
-    "fp32": InstructionClass(
-        text="floating-point instructions",
-        definition="single-precision multiply-adds.",
-        roofline=True,
-        rate=Rate("fp32 FMA", "FLOP/s", 2.0, main=True),
+    "barrier": InstructionClass(
+        kind=Kind.LATENCY, text="barriers", definition="work-items that reach a barrier.", listed="some", latency="all"
     ),
-    "fp32_three": InstructionClass(
-        text="floating-point instructions with three registers",
-        label="fp32 of 3 registers",
-        definition="multiply-adds of three different registers, which some devices execute more slowly than others.",
-        standard="fp32 of 3 registers",
+    "branch": InstructionClass(
+        text="branches",
+        definition="branches that only some lanes of a wave take.",
+        listed="none",
+        latency="some",
     ),
     "fp64": InstructionClass(
         text="double-precision instructions",
         definition="double-precision multiply-adds.",
-        optional=True,
+        listed="special",
         roofline=True,
         rate=Rate("fp64 FMA", "FLOP/s", 2.0, main=True),
+        latency="some",
     ),
     "fp16": InstructionClass(
         text="half-precision instructions",
         definition="half-precision multiply-adds of single numbers.",
-        optional=True,
+        listed="special",
         roofline=True,
         rate=Rate("fp16 FMA", "FLOP/s", 2.0),
+        latency="some",
     ),
     "fp16x2": InstructionClass(
         text="packed half-precision instructions",
         definition="half-precision multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
         standard="packed half precision",
-        optional=True,
+        listed="special",
         roofline=True,
         rate=Rate("Packed fp16 FMA", "FLOP/s", 4.0),
+        latency="some",
     ),
     "bf16x2": InstructionClass(
         text="packed bfloat16 instructions",
         definition="bfloat16 multiply-adds of pairs that share a register: one instruction, two multiply-adds.",
-        optional=True,
+        listed="special",
         roofline=True,
         rate=Rate("Packed bf16 FMA", "FLOP/s", 4.0),
+        latency="some",
     ),
     "dot_int8": InstructionClass(
         text="dot products of bytes",
         definition="dot products of four bytes, added to a 32-bit integer: one instruction, four multiply-adds.",
         standard="dp4a, dot4",
-        optional=True,
+        listed="special",
         roofline=True,
         rate=Rate("int8 dot product", "op/s", 8.0),
+        latency="some",
     ),
-    "int32": InstructionClass(
-        text="integer instructions",
-        label="integer",
-        definition="32-bit integer operations without a class of their own.",
-        roofline=True,
-    ),
-    "add": InstructionClass(
-        text="integer additions",
-        label="integer add",
-        definition="32-bit additions, if compilers may distribute them over several pipes.",
-        rate=Rate("int32 add", "op/s", 1.0, main=True),
-    ),
-    "int32_mul": InstructionClass(text="integer multiplications", label="integer multiply", roofline=True),
     "int64": InstructionClass(
         text="64-bit additions",
         definition="64-bit integer additions.",
-        optional=True,
+        listed="special",
         roofline=True,
         rate=Rate("int64 add", "op/s", 1.0),
+        latency="some",
     ),
     "transcendental": InstructionClass(
         text="transcendental instructions",
         definition="approximate reciprocals, roots, exponentials, logarithms and sines. Reciprocals are measured.",
         standard="special function unit, MUFU",
-        optional=True,
+        listed="special",
         roofline=True,
         rate=Rate("Reciprocal", "op/s", 1.0),
+        latency="some",
     ),
     "conversion": InstructionClass(
         text="conversions",
         definition="conversions of single-precision numbers to 32-bit integers.",
-        optional=True,
+        listed="special",
         rate=Rate("Conversion", "op/s", 1.0),
+        latency="some",
     ),
-    "ternary": InstructionClass(
-        text="bitwise instructions",
-        label="bitwise",
-        definition="bitwise combinations of three words in one instruction.",
-        standard="LOP3, bitwise",
-    ),
-    "shift": InstructionClass(text="shifts", definition="shifts, funnel shifts and rotations by a variable distance."),
-    "shuffle": InstructionClass(text="shuffles", roofline=True),
-    "ballot": InstructionClass(text="ballots"),
-    "permute": InstructionClass(text="permutations"),
-    "local": InstructionClass(
-        kind=Kind.LOCAL,
-        text="local-memory accesses",
-        label="local memory",
-        definition="4-byte accesses of local memory.",
-        roofline=True,
-    ),
-    "memory": InstructionClass(
-        text="load and store instructions",
-        label="loads, stores",
-        definition="4-byte global loads and stores issued.",
-    ),
-    "barrier": InstructionClass(kind=Kind.LATENCY, text="barriers", definition="work-items that reach a barrier."),
     "matrix_fp16": InstructionClass(
         text="the matrix unit (fp16)",
         definition="multiply-adds of half-precision matrices with single-precision sums.",
-        optional=True,
+        listed="special",
         rate=Rate("fp16", "FLOP/s", 2.0),
     ),
     "matrix_bf16": InstructionClass(
         text="the matrix unit (bf16)",
         definition="multiply-adds of bfloat16 matrices with single-precision sums.",
-        optional=True,
+        listed="special",
         rate=Rate("bf16", "FLOP/s", 2.0, main=True),
     ),
     "matrix_tf32": InstructionClass(
         text="the matrix unit (TF32)",
         definition="multiply-adds of TF32 matrices (19 bits) with single-precision sums.",
-        optional=True,
+        listed="special",
         rate=Rate("tf32", "FLOP/s", 2.0),
     ),
     "matrix_int8": InstructionClass(
         text="the matrix unit (int8)",
         definition="multiply-adds of matrices of bytes with 32-bit integer sums.",
-        optional=True,
+        listed="special",
         rate=Rate("int8", "op/s", 2.0),
     ),
     "matrix_fp8": InstructionClass(
         text="the matrix unit (fp8)",
         definition="multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums.",
-        optional=True,
+        listed="special",
         rate=Rate("fp8", "FLOP/s", 2.0),
     ),
 }
-"""Key figures are in this order."""
+"""In the order of files."""
 
 CEILINGS: Mapping[str, Ceiling] = {
     **INSTRUCTION_CLASSES,

@@ -1,6 +1,7 @@
 """Predictions of sweeps."""
 
-from typing import Annotated, Literal
+from enum import StrEnum
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -26,6 +27,26 @@ from gpureport.records.quantities import (
 from gpureport.records.tables import Rows
 
 
+class Limiter(StrEnum):
+    """Resource that limits the residency of work-groups, and its short name in tables; empty: the usual limit."""
+
+    short: str
+
+    WAVES = "waves", ""
+    CORES = "cores", ""
+    REGISTERS = "registers", "regs"
+    WORK_GROUPS = "work-groups", "groups"
+    LOCAL_MEMORY = "local memory", "local"
+    WORK_GROUP_SIZE = "work-group size", "too large"
+    """No work-group fits."""
+
+    def __new__(cls, label: str, short: str) -> Self:
+        """Make a row of the table; its value is the label."""
+        limiter = str.__new__(cls, label)
+        limiter._value_, limiter.short = label, short
+        return limiter
+
+
 class Occupancy(Record):
     """How many waves of a kernel can be resident on a compute unit, and what limits them."""
 
@@ -45,9 +66,8 @@ class Occupancy(Record):
     """Maximum number of resident waves of any kernel."""
     fraction: Amount
     """Resident waves / maximum number of resident waves, 0…1."""
-    limiter: Name
-    """The resource that limits residency: ``work-groups``, ``waves``, ``registers``, ``local memory``, ``cores``, or
-    ``work-group size`` if no work-group fits."""
+    limiter: Limiter
+    """The resource that limits residency."""
 
 
 _WRITES = " writes"

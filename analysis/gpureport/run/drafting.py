@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpureport.findings.residency import resident_groups
-from gpureport.findings.whole_device import idle_power_w
+from gpureport.findings.whole_device import idle_power_w, resident_groups
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Measurer
 from gpureport.measure.rounds import Progress

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 from pydantic import Field, model_validator
 
 from gpureport.docstrings import Documented
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.keys import Record
 from gpureport.spec import models
 from gpureport.spec.values import (
@@ -34,6 +35,7 @@ from gpureport.spec.values import (
     Strict,
     Text,
 )
+from gpureport.text import sentence
 
 Schema = dict[str, Any]
 
@@ -173,12 +175,13 @@ class File(Strict):
     notes: tuple[str, ...] = ()
 
 
-def _by_class(of: Literal["rate", "latency"], declared: Listed, *, only: str = "") -> dict[str, Any]:
+def _by_class(of: Literal["listed", "latency"], declared: Listed, *, only: str = "") -> dict[str, Any]:
     """Return the types of rates or latencies by instruction class, optional if not all architectures list them."""
-    each = {name: getattr(instruction, of) for name, instruction in models.INSTRUCTIONS.items()}
+    each = {name: getattr(instruction, of) for name, instruction in INSTRUCTION_CLASSES.items()}
     return {
         name: Annotated[
-            _leaf(float, declared, optional=which != "all"), Field(description=models.INSTRUCTIONS[name].text)
+            _leaf(float, declared, optional=which != "all"),
+            Field(description=sentence(INSTRUCTION_CLASSES[name].definition)),
         ]
         for name, which in each.items()
         if which != "none" and only in ("", which)
@@ -188,14 +191,14 @@ def _by_class(of: Literal["rate", "latency"], declared: Listed, *, only: str = "
 _RATE = Listed(0.01, 4096, example="64")
 
 
-class PrecisionRates(Declared, values=_by_class("rate", _RATE, only="special")):
+class PrecisionRates(Declared, values=_by_class("listed", _RATE, only="special")):
     """Lane operations per cycle of one compute unit for number formats and units that not all devices have.
 
     A class that is not listed is neither predicted nor measured.
     """
 
 
-class Rates(Declared, values=_by_class("rate", _RATE)):
+class Rates(Declared, values=_by_class("listed", _RATE)):
     """Lane operations per cycle of one compute unit."""
 
 

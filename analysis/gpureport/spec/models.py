@@ -5,7 +5,6 @@ sources.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from math import inf
@@ -13,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.keys import Record
 from gpureport.records.levels import Level
 from gpureport.records.provenance import Provenance
@@ -417,64 +417,7 @@ class StreamType(Record):
     """p-norm of the times of all transfers: 1 if they follow each other; the larger, the more they overlap."""
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """An instruction class.
-
-    Attributes:
-        text: its instructions.
-        rate: which architectures list its rate. ``special``: those with this number format or unit; without a rate, it
-            is neither predicted nor measured. Devices may have another special rate than their architecture.
-        latency: which list its latency.
-    """
-
-    text: str
-    rate: Literal["all", "some", "special", "none"] = "all"
-    latency: Literal["all", "some", "none"] = "all"
-
-
-INSTRUCTIONS: Mapping[str, Instruction] = {
-    "fp32": Instruction("Single-precision multiply-adds."),
-    "fp32_three": Instruction("Multiply-adds of three different registers, if slower.", "some", "none"),
-    "int32": Instruction("Integer operations without their own class."),
-    "add": Instruction("Additions, if compilers may distribute them over several pipes.", "some", "some"),
-    "int32_mul": Instruction("Integer multiplications."),
-    "ternary": Instruction("Bitwise combinations of three words.", "some", "some"),
-    "shift": Instruction("Shifts, funnel shifts and rotations by a variable distance.", "some", "some"),
-    "shuffle": Instruction("Exchanges of words between the lanes of a wave."),
-    "ballot": Instruction("Votes of the lanes of a wave.", "some", "some"),
-    "permute": Instruction("Words of a CPU's vector in another order.", "some", "none"),
-    "local": Instruction("4-byte accesses of local memory."),
-    "memory": Instruction("4-byte global loads and stores issued.", "all", "none"),
-    "instruction": Instruction("Any issued instruction.", "all", "none"),
-    "barrier": Instruction("Work-items that reach a barrier.", "some"),
-    "branch": Instruction("A branch that only some lanes of a wave take.", "none", "some"),
-    "fp64": Instruction("Double-precision multiply-adds.", "special", "some"),
-    "fp16": Instruction("Half-precision multiply-adds of single numbers.", "special", "some"),
-    "fp16x2": Instruction("Half-precision multiply-adds of pairs: one instruction, two results.", "special", "some"),
-    "bf16x2": Instruction("bfloat16 multiply-adds of pairs.", "special", "some"),
-    "dot_int8": Instruction(
-        "Dot products of four bytes, added to a word: one instruction, four multiply-adds.", "special", "some"
-    ),
-    "int64": Instruction("64-bit integer additions.", "special", "some"),
-    "transcendental": Instruction(
-        "Approximate reciprocals, roots, exponentials, logarithms, sines (special function unit).", "special", "some"
-    ),
-    "conversion": Instruction("Conversions of single-precision numbers to 32-bit integers.", "special", "some"),
-    "matrix_fp16": Instruction(
-        "Multiply-adds of half-precision matrices with single-precision sums, by the instruction in the note.",
-        "special",
-        "none",
-    ),
-    "matrix_bf16": Instruction("The same of bfloat16 matrices.", "special", "none"),
-    "matrix_tf32": Instruction("The same of TF32 matrices (19 bits).", "special", "none"),
-    "matrix_int8": Instruction("Multiply-adds of matrices of bytes with 32-bit integer sums.", "special", "none"),
-    "matrix_fp8": Instruction(
-        "Multiply-adds of 8-bit floating-point matrices (e4m3) with single-precision sums.", "special", "none"
-    ),
-}
-"""All instruction classes, by name."""
-REQUIRED_RATES = tuple(name for name, each in INSTRUCTIONS.items() if each.rate == "all")
+REQUIRED_RATES = tuple(name for name, each in INSTRUCTION_CLASSES.items() if each.listed == "all")
 """Instruction classes whose rates predictions of all kernels use."""
 
 
@@ -499,7 +442,7 @@ class Architecture(Record):
     """Factor between the listed single-precision peak and ``rates.fp32``, where vendors count two operations that may
     issue together (RDNA 3 and 4); default 1. Predictions use the rate without it."""
     rates_per_cycle: Table[Name, Number]
-    """Lane operations per cycle of one compute unit, by instruction class (:data:`INSTRUCTIONS`)."""
+    """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
     sector_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=True)] = None

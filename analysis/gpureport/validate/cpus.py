@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpureport.predict.cpu_memory import OPERATIONS, Curve, Floats, bandwidth_curve, latency_curve
+from gpureport.observe.statistics import Floats
+from gpureport.predict.cpu_memory import OPERATIONS, Curve, bandwidth_curve, latency_curve
 from gpureport.records.keys import SweepKey
 from gpureport.results.cpus import (
     BARE_METAL,

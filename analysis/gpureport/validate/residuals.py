@@ -6,7 +6,7 @@ from itertools import zip_longest
 from statistics import median
 from typing import Literal, get_args
 
-from gpureport.findings.accuracy import time_error
+from gpureport.findings.verdicts import time_error
 from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import Kind, model_inputs, predict_sweep

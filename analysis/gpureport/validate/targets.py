@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from gpureport.findings.accuracy import error_statistics
+from gpureport.findings.verdicts import error_statistics
 from gpureport.predict import Kind
 from gpureport.validate.residuals import Residual, What
 

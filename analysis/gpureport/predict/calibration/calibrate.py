@@ -7,12 +7,14 @@ measures (``Workload.calibrates``); :data:`_CALIBRATIONS` contains a function fo
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from math import exp, hypot, log
 from statistics import median
 from typing import Literal
 
 from gpureport.matching import FURTHEST, FeatureMatch, match_features
-from gpureport.predict.calibration.weights import combined, noise
+from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.model import THROUGHPUT_EXPONENT
+from gpureport.predict.uncertainty.sensitivity import specified_deviation, visit_facts
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
@@ -22,6 +24,30 @@ from gpureport.spec.values import Scope
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.model import Calibration, Workload
+
+SIGMA_TRANSFER = 0.2
+"""t: standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine
+(assumed)."""
+SIGMA_RATE_TRANSFER = 0.5
+"""t of rates. A microbenchmark that keeps all pipes busy shares them with the other hardware thread of the core, which
+halves its rate; a kernel that also waits loses less. On 16 cores, an earlier quick run had smaller errors with 0.5 than
+with 0.35; in those of ``reports/pocl-xeon-16-cores*`` both are equal within 0.3 percentage points."""
+SIGMA_LAUNCH_TRANSFER = 1.0
+"""t of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep. The median error of the
+full run on 16 cores is 16.4 % with 1 and 16.8 % with 0.5 (reports/pocl-xeon-16-cores); that of the quick run, to which
+it was not fitted, is 12.5 and 11.9 %."""
+_SIGMA_BY_KIND = {"rates": SIGMA_RATE_TRANSFER, "launch": SIGMA_LAUNCH_TRANSFER}
+_FEW_GROUPS = 8
+"""Dispatches of up to this many work-groups take as long as one work-group."""
+_MANY_LAUNCHES = 20
+"""Dispatches that take longer than this number of launches show more than launch cost."""
+_BARRIER_SIZES = 3
+"""Least number of work-group sizes that separate the barrier rate from the cost per barrier."""
+
+_LaunchField = Literal["batched_s", "single_s", "groups_per_cycle"]
+_WritesTransition = Literal["write_transition", "ping_pong_transition"]
+_ClassField = Literal["rates_per_cycle", "latency_cycles"]
+_WriteRate = Literal["sector_writes_per_cycle", "line_writes_per_cycle"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +115,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
     A figure of the entry is multiplied by observed / predicted of the microbenchmark that shows it. Effects that the
     model already contains (launch cost, smooth maxima) are thus not counted twice. Observations of other workloads are
     ignored, and so are work-group searches, because some shapes are slow. On a CPU, measured and specified values are
-    combined (:mod:`gpureport.predict.calibration.weights`).
+    combined (:func:`combined`).
     """
     specified, noises = device, dict[str, float]()
     workloads = {workload.name: workload for workload in all_workloads() if workload.calibrates}
@@ -115,35 +141,22 @@ def _changed(device: Device, sweep: _ObservedSweep, facts: Iterable[str], **upda
     return device.model_copy(update={**update, "provenance": {**device.provenance, **measured}})
 
 
-def _with_launch_cost(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate launch cost by the smallest dispatches."""
-    ratios = [o.time_s / p.time_s for p, o in sweep.points if o.point.work <= _FEW_GROUPS]
-    return _with_launch(device, sweep, "batched_s", median(ratios) if ratios else None)
+def _with_launch(device: Device, sweep: _ObservedSweep, field: _LaunchField) -> Device:
+    """Calibrate launch cost by the smallest dispatches, that of an isolated one by a single work-group.
 
-
-def _with_group_rate(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate launch rate by the largest dispatches."""
-    ratio = max(sweep.ratios.values(), default=None)
-    return _with_launch(device, sweep, "groups_per_cycle", ratio)
-
-
-def _with_isolated_launch(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the cost of an isolated dispatch by that of a single work-group."""
+    The launch rate is calibrated by the largest dispatches.
+    """
+    few = [o.time_s / p.time_s for p, o in sweep.points if o.point.work <= _FEW_GROUPS]
     isolated = sweep.observation.key.sweep == "isolated"
-    ratio = sweep.ratios.get(Level(name="1 group")) if isolated else None
-    return _with_launch(device, sweep, "single_s", ratio)
-
-
-def _with_launch(device: Device, sweep: _ObservedSweep, field: str, ratio: float | None) -> Device:
-    """Multiply a *field* of the launch by *ratio*, if there is one."""
+    ratio = {
+        "batched_s": median(few) if few else None,
+        "single_s": sweep.ratios.get(Level(name="1 group")) if isolated else None,
+        "groups_per_cycle": max(sweep.ratios.values(), default=None),
+    }[field]
     if ratio is None:
         return device
     launch = device.launch.model_copy(update={field: getattr(sweep.specified.launch, field) * ratio})
     return _changed(device, sweep, [f"launch.{field.removesuffix('_s')}"], launch=launch)
-
-
-_FEW_GROUPS = 8
-"""Dispatches of up to this many work-groups take as long as one work-group."""
 
 
 def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
@@ -154,9 +167,6 @@ def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
         return device
     memory = device.memory.model_copy(update={"efficiency": sweep.specified.memory.efficiency * median(ratios)})
     return _changed(device, sweep, ["memory.efficiency"], memory=memory)
-
-
-_WritesTransition = Literal["write_transition", "ping_pong_transition"]
 
 
 def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransition) -> Device:
@@ -171,32 +181,23 @@ def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransit
     return _changed(device, sweep, facts, caches=tuple(caches))
 
 
-def _with_writes(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the rate of sector writes by points that take much longer than a launch."""
-    least_s = _MANY_LAUNCHES * device.launch.batched_s
-    return _write_rate(device, sweep, "sector_writes_per_cycle", lambda point: point.time_s > least_s)
+def _with_writes(device: Device, sweep: _ObservedSweep, rate: _WriteRate) -> Device:
+    """Calibrate a *rate* of writes by points whose predicted bottleneck is writes.
 
-
-def _with_scatter(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the rate of line writes by points at which every work-item writes to a different line."""
-    return _write_rate(
-        device, sweep, "line_writes_per_cycle", lambda point: 4 * point.point.parameters["stride"] >= device.line_bytes
-    )
-
-
-def _write_rate(device: Device, sweep: _ObservedSweep, rate: str, counts: Callable[[PredictedPoint], bool]) -> Device:
-    """Calibrate a *rate* of writes by the points that *counts* selects and whose predicted bottleneck is writes."""
+    Sectors: points that take much longer than a launch. Lines: points at which every work-item writes to another line.
+    """
     listed: float | None = getattr(sweep.specified.architecture, rate)
+    least_s = _MANY_LAUNCHES * device.launch.batched_s
     writes = {write_ceiling(cache.name) for cache in device.caches}
-    ratios = [p.time_s / o.time_s for p, o in sweep.points if p.bottleneck in writes and counts(p)]
+    limited = [(p, o) for p, o in sweep.points if p.bottleneck in writes]
+    if rate == "sector_writes_per_cycle":
+        ratios = [p.time_s / o.time_s for p, o in limited if p.time_s > least_s]
+    else:
+        ratios = [p.time_s / o.time_s for p, o in limited if 4 * p.point.parameters["stride"] >= device.line_bytes]
     if listed is None or not ratios:
         return device
     architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
     return _changed(device, sweep, [rate], architecture=architecture)
-
-
-_MANY_LAUNCHES = 20
-"""Dispatches that take longer than this number of launches show more than launch cost."""
 
 
 def _with_caches(device: Device, sweep: _ObservedSweep, scope: Scope) -> Device:
@@ -268,16 +269,19 @@ def _with_latencies(device: Device, sweep: _ObservedSweep) -> Device:
     return _changed(device, sweep, facts, caches=tuple(caches), memory=memory)
 
 
-def _with_rates(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the rate of each instruction class by the case of which it is the predicted bottleneck."""
-    old = sweep.specified.architecture.rates_per_cycle
-    rates: dict[str, float] = {}
+def _with_classes(device: Device, sweep: _ObservedSweep, field: _ClassField) -> Device:
+    """Calibrate each instruction class: its rate by the case of which it is the predicted bottleneck.
+
+    Its latency is calibrated by the case whose predicted bottleneck is latency.
+    """
+    old: Mapping[str, float] = getattr(sweep.specified.architecture, field)
+    changed: dict[str, float] = {}
     for names, ratio, bottleneck in sweep.cases(old):
-        if bottleneck == listed_class(names[0], old):
-            rates |= {name: old[listed_class(name, old)] * ratio for name in names}
-    every = {**device.architecture.rates_per_cycle, **rates}
-    architecture = device.architecture.model_copy(update={"rates_per_cycle": every})
-    return _changed(device, sweep, [f"rates.{name}" for name in rates], architecture=architecture)
+        if bottleneck == ("latency" if field == "latency_cycles" else listed_class(names[0], old)):
+            changed |= {name: old[known] * ratio for name in names if (known := listed_class(name, old)) in old}
+    every = {**getattr(device.architecture, field), **changed}
+    paths = [f"{'latencies' if field == 'latency_cycles' else 'rates'}.{name}" for name in changed]
+    return _changed(device, sweep, paths, architecture=device.architecture.model_copy(update={field: every}))
 
 
 def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
@@ -302,39 +306,61 @@ def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
     return _changed(device, sweep, ["barrier_cycles", "rates.barrier"], architecture=architecture)
 
 
-_BARRIER_SIZES = 3
-"""Least number of work-group sizes that separate the barrier rate from the cost per barrier."""
-
-
-def _with_chains(device: Device, sweep: _ObservedSweep) -> Device:
-    """Calibrate the latency of each instruction class by the case whose predicted bottleneck is latency."""
-    old = sweep.specified.architecture.latency_cycles
-    latencies = {
-        name: old[listed_class(name, old)] * ratio
-        for names, ratio, bottleneck in sweep.cases(old)
-        for name in names
-        if listed_class(name, old) in old and bottleneck == "latency"
-    }
-    every = {**device.architecture.latency_cycles, **latencies}
-    architecture = device.architecture.model_copy(update={"latency_cycles": every})
-    return _changed(device, sweep, [f"latencies.{name}" for name in latencies], architecture=architecture)
-
-
 _CALIBRATIONS: Mapping[Calibration, Callable[[Device, _ObservedSweep], Device]] = {
-    "launch_cost": _with_launch_cost,
-    "group_rate": _with_group_rate,
-    "isolated_launch_cost": _with_isolated_launch,
+    "launch_cost": partial(_with_launch, field="batched_s"),
+    "group_rate": partial(_with_launch, field="groups_per_cycle"),
+    "isolated_launch_cost": partial(_with_launch, field="single_s"),
     "memory_efficiency": _with_stream,
     "write_transition": partial(_with_transition, name="write_transition"),
     "ping_pong_transition": partial(_with_transition, name="ping_pong_transition"),
-    "sector_write_rate": _with_writes,
-    "line_write_rate": _with_scatter,
+    "sector_write_rate": partial(_with_writes, rate="sector_writes_per_cycle"),
+    "line_write_rate": partial(_with_writes, rate="line_writes_per_cycle"),
     "device_cache_bandwidth": partial(_with_caches, scope="device"),
     "unit_cache_bandwidth": partial(_with_caches, scope="compute_unit"),
     "load_latency": _with_latencies,
     "cache_capacity": lambda device, _: device,  # calibration keeps capacities; see learned.py
-    "instruction_rates": _with_rates,
-    "instruction_latencies": _with_chains,
+    "instruction_rates": partial(_with_classes, field="rates_per_cycle"),
+    "instruction_latencies": partial(_with_classes, field="latency_cycles"),
     "barrier_cost": _with_barriers,
 }
 """The function that calibrates each quantity."""
+
+
+def noise(observation: Observation) -> float:
+    """Return n: the standard deviation of the logarithms of the sweep's values, from their 95 % intervals."""
+    ratios = [p.ci_high / p.ci_low for p in observation.points if p.ci_low and p.ci_high and p.ci_low > 0]
+    return median(map(log, ratios)) / (2 * NORMAL_95) if ratios else 0.0
+
+
+def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -> Device:
+    """Return *measured* with each value of *noises*, by path, combined with that of *specified*.
+
+    On a CPU, a microbenchmark and another kernel may differ in clock, vectors and neighbours on the same socket.
+    Specified and measured values are therefore combined by their uncertainties, as logarithms::
+
+        ln value = (1 - w) ln specified + w ln measured,   w = s^2 / (s^2 + t^2 + n^2)
+
+    ``s`` is the uncertainty of the specified value (:mod:`gpureport.predict.uncertainty.sensitivity`), the same as for
+    intervals: documented instruction rates are known better than bandwidths of a virtual machine. ``t`` is that of the
+    transfer to another kernel, ``n`` the noise.
+    """
+    before: dict[str, float] = {}
+    visit_facts(specified, before.setdefault)
+    rates = specified.architecture.rates_per_cycle
+
+    def combine(path: str, value: float) -> float:
+        if path not in noises:
+            return value
+        kind, _, name = path.partition(".")
+        if path not in before and kind in ("rates", "latencies"):
+            path_before = f"{kind}.{listed_class(name, rates)}"
+        else:
+            path_before = path
+        listed = before.get(path_before)
+        if not listed or not value:
+            return value
+        deviation = specified_deviation(specified, path_before)
+        weight = deviation**2 / (deviation**2 + hypot(_SIGMA_BY_KIND.get(kind, SIGMA_TRANSFER), noises[path]) ** 2)
+        return exp((1 - weight) * log(listed) + weight * log(value))
+
+    return visit_facts(measured, combine)

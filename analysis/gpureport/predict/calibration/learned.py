@@ -68,7 +68,9 @@ class Learned:
 def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
     """Derive values of a drafted *device* from *sweeps* that show the cliffs of its caches."""
     sizes = _capacities(device, sweeps)
-    sized = _with_capacities(device, {name: ends[0] for name, (ends, _) in sizes.items()})
+    found = {name: ends[0] for name, (ends, _) in sizes.items()}
+    caches = (c.model_copy(update={"capacity_bytes": found.get(c.name, c.capacity_bytes)}) for c in device.caches)
+    sized = device.model_copy(update={"caches": tuple(caches)})
     predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in sweeps]
     ends = [calibrated(sized, predictions, [_at(one.observation, end) for one in sweeps]) for end in _ENDS]
     figures = [_figures(end, sized) for end in ends]
@@ -154,19 +156,12 @@ def _matched_cliffs(
             yield match.predicted, match.observed
 
 
-def _with_capacities(device: Device, capacities: Mapping[str, float]) -> Device:
-    caches = (c.model_copy(update={"capacity_bytes": capacities.get(c.name, c.capacity_bytes)}) for c in device.caches)
-    return device.model_copy(update={"caches": tuple(caches)})
-
-
 def _end(feature: CurveFeature, end: End) -> float:
-    """Return a feature's value, or an end of its interval if it has one."""
     value: float | None = getattr(feature, end)
     return feature.value if value is None else value
 
 
 def _at(observation: Observation, end: End) -> Observation:
-    """Return the observation with every value at this end of its interval."""
 
     def moved(point: ObservedPoint) -> ObservedPoint:
         value: float = getattr(point, end)

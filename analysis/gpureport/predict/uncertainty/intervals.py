@@ -5,18 +5,15 @@ from dataclasses import dataclass
 from math import hypot, log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpureport.observe.saturation import saturation
-from gpureport.observe.statistics import curve_noise
-from gpureport.predict.uncertainty.sensitivity import NORMAL_95, Fact, spread
+from gpureport.observe.statistics import NORMAL_95, Floats, curve_noise
+from gpureport.predict.uncertainty.sensitivity import Fact, spread
 from gpureport.records.features import CurveFeature
 from gpureport.records.keys import Metric
 from gpureport.records.levels import Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS
-
-Floats = NDArray[np.float64]
 
 _NEAR = log(1.1)
 """Points within 10 % of a plateau's value, or of the first time, belong to it."""
@@ -55,14 +52,7 @@ def with_intervals(
     """
     order = sorted(range(len(points)), key=lambda i: points[i].point.x)
     curve = _Curve(metric, [points[i] for i in order], relative[order], {fact.path: fact for fact in facts}, in_bytes)
-    return tuple(_with_interval(feature, curve.factor(feature), curve.centre(feature)) for feature in features)
-
-
-def _with_interval(feature: CurveFeature, factor: float, centre: float) -> CurveFeature:
-    """Return a feature with an interval of a *factor* to either side of its value times *centre*."""
-    middle = feature.value * centre
-    low, high = (float(f"{end:.5g}") for end in (middle / factor, middle * factor))
-    return feature.model_copy(update={"ci_low": min(low, feature.value), "ci_high": max(high, feature.value)})
+    return tuple(map(curve.with_interval, features))
 
 
 @dataclass(frozen=True)
@@ -81,6 +71,13 @@ class _Curve:
         points = [point.point for point in self.points]
         return np.log([float(point.working_set_bytes if self.in_bytes else point.work_items) for point in points])
 
+    def with_interval(self, feature: CurveFeature) -> CurveFeature:
+        """Return *feature* with its interval, whose middle is below its value if others use a part of a cache."""
+        transition = self._transition(f"caches.{feature.level.name}") if feature.feature == "cliff" else None
+        middle, factor = feature.value * (transition.centre if transition else 1.0), self.factor(feature)
+        low, high = (float(f"{end:.5g}") for end in (middle / factor, middle * factor))
+        return feature.model_copy(update={"ci_low": min(low, feature.value), "ci_high": max(high, feature.value)})
+
     def factor(self, feature: CurveFeature) -> float:
         """Return the half-width of the 95 % interval of *feature*, as a factor."""
         if feature.feature == "cliff":
@@ -91,11 +88,6 @@ class _Curve:
             labels = [point.point.label for point in self.points]
             return spread(self.relative[labels.index(feature.level.name)])
         return spread(self._at(feature.value, [point.value for point in self.points]))
-
-    def centre(self, feature: CurveFeature) -> float:
-        """Return the middle of a feature's interval relative to its value: below 1 if others use a part of a cache."""
-        transition = self._transition(f"caches.{feature.level.name}") if feature.feature == "cliff" else None
-        return transition.centre if transition else 1.0
 
     def _of_cliff(self, level: Level) -> float:
         """Return a cliff's relative standard deviation: the transition range's and, unless measured, the capacity's.
@@ -117,7 +109,6 @@ class _Curve:
         return max(listed, key=lambda each: each[0])[1] if listed else None
 
     def _of_taper(self, feature: CurveFeature) -> Floats:
-        """Return the relative deviations of a taper's position."""
         work = self.work
         times = np.log([point.time_s for point in self.points])
         u, first = np.unique(work, return_index=True)

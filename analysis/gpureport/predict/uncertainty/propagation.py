@@ -20,9 +20,8 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from gpureport.observe.statistics import Floats
 
 Operation = Literal["given", "+", "-", "*", "/", "^", "ln", "exp", "clamp"]
 

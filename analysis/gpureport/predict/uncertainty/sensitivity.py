@@ -12,24 +12,18 @@ from statistics import median
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpureport.observe.statistics import MAD_TO_SIGMA, NORMAL_95, Floats
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.keys import Record
 from gpureport.records.prediction import Prediction, Sensitivity
 from gpureport.spec.models import Device, Link, Tlb, Transition, listed
 
-Floats = NDArray[np.float64]
-
 R = TypeVar("R", bound=Record)
 
-MEDIAN_TO_SIGMA = 1.4826
-"""Standard deviation of a normal distribution / median of its absolute errors."""
 MEAN_TO_SIGMA = 1.2533
 """Standard deviation of a normal distribution / mean of its absolute errors."""
-NORMAL_95 = 1.96
-"""Half-width of the 95 % interval of a normal distribution, in standard deviations."""
 
 
 SIGMA_ASSUMED = 0.3
@@ -54,13 +48,13 @@ class Rule:
     what: str
     paths: str
     published: float
-    assumed: float
     source: str
+    assumed: float = SIGMA_ASSUMED
     here: float = SIGMA_MEASURED_HERE
     centre: float = 1.0
 
 
-SIGMA_MODEL = 0.043 * MEDIAN_TO_SIGMA
+SIGMA_MODEL = 0.043 * MAD_TO_SIGMA
 """Standard deviation of the model itself. Half of the published times are within 4.3 % of their predictions
 (``gpureport validate --times reports/published``: NVIDIA GPUs 2.8 %, AMD 5.2 %, Intel 9.2 %). This includes uncertain
 facts. Most of these devices have caches that the same authors measured."""
@@ -71,23 +65,21 @@ RULES = (
     Rule(
         "clock",
         r"clock",
-        0.052 * MEDIAN_TO_SIGMA,
-        SIGMA_ASSUMED,
+        0.052 * MAD_TO_SIGMA,
         "FP32 rate against the listed boost clock: off by 5.2 % in the median of 30 cards (krrishnarraj/clpeak logs)",
     ),
     Rule(
         "achievable share of the memory bandwidth",
         r"memory\.efficiency",
         0.068 * MEAN_TO_SIGMA,
-        0.15,
         "OpenCL reads / listed bandwidth: one share for all is off by 6.8 % on average over 28 cards "
         "(krrishnarraj/clpeak logs)",
+        assumed=0.15,
     ),
     Rule(
         "latency of caches and memory",
         r"(caches\.\w+|memory)\.(far_)?latency",
         0.07,
-        SIGMA_ASSUMED,
         "A100 and H100: sources differ by 7 % (root mean square; RRZE-HPC/gpu-benches @1038c5d; Luo et al., "
         "arXiv:2402.13499; Chips and Cheese)",
     ),
@@ -95,7 +87,6 @@ RULES = (
         "latency under load / unloaded latency",
         r"loaded_latency_factor",
         0.25,
-        SIGMA_ASSUMED,
         "predicted work-items for 90 % of the bandwidth: off by 19 % in the median of A100, A40, H100 and "
         "MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream); memory's bandwidth share explains a part of that",
     ),
@@ -103,22 +94,20 @@ RULES = (
         "time from one work-group to the next",
         r"turnover_cycles",
         0.15,
-        0.5,
         "300 to 530 cycles on seven architectures; on one, reads and writes differ by 15 % (RRZE-HPC/gpu-benches, "
         "gpu-stream)",
+        assumed=0.5,
     ),
     Rule(
         "launch cost",
         r"launch\.(single|batched)",
         0.28,
-        SIGMA_ASSUMED,
         "3.4 to 9.3 µs on 17 NVIDIA cards (krrishnarraj/clpeak logs)",
     ),
     Rule(
         "bandwidth of the link to the host",
         r"link\.bandwidth",
         0.07,
-        SIGMA_ASSUMED,
         "pinned copies on 150 cloud machines, by model of GPU: 5 % to the host, 8 % to the device (root mean square; "
         "SpareCores/sc-inspector-data)",
     ),
@@ -126,39 +115,44 @@ RULES = (
         "cost of a transfer",
         r"link\.(latency|call)",
         0.4,
-        0.4,
         "one value for all runtimes and machines (assumed)",
+        assumed=0.4,
     ),
     Rule(
         "rate at which a core of the host copies",
         r"link\.host_copy",
         0.35,
-        0.35,
         "6 to 17 GB/s on 15 machines (RRZE-HPC/kerncraft @5d1cc67, streams of one core)",
+        assumed=0.35,
     ),
     Rule(
         "rate of copies to another device / rate if staged through host memory",
         r"link\.peer_speedup",
         log(2.0) / NORMAL_95,
-        log(2.0) / NORMAL_95,
         "copies to and from host memory, one after the other, take twice the time of overlapping ones (assumed); the "
         "interval also contains the listed bandwidth of a direct link",
+        assumed=log(2.0) / NORMAL_95,
     ),
-    Rule("instruction issue rate", r"rates\.instruction", 0.02, SIGMA_ASSUMED, "follows from the number of schedulers"),
+    Rule(
+        "instruction issue rate",
+        r"rates\.instruction",
+        0.02,
+        "follows from the number of schedulers",
+    ),
     Rule(
         "transition range of a cache / capacity",
         r"caches\.\w+\.\w+_transition",
         0.05,
-        0.1,
         "latency: 1.00 to 1.05 of the capacity of second-level caches; bandwidth: 0.87 to 0.91 with two partitions "
         "(RRZE-HPC/gpu-benches @1038c5d); cyclic sweeps 0.75, copies 0.69 (simulated). If the run measures it: its "
         "kernels evict lines in another order than the microbenchmark (six calibrated cliffs of an H200: 6.5 %, root "
         "mean square; 8 % with Student's t for six values)",
+        assumed=0.1,
         here=0.08,
     ),
 )
 """Facts with a known spread of their own. The first rule that matches counts."""
-SIGMA_MODEL_CPU = 0.18 * MEDIAN_TO_SIGMA
+SIGMA_MODEL_CPU = 0.18 * MAD_TO_SIGMA
 """Standard deviation of the model of OpenCL on CPUs, beyond ``SIGMA_MODEL``: half of the calibrated times are within
 18 % of their predictions (``gpureport validate --times reports/pocl-*``). This includes what compilers make of a
 kernel."""
@@ -170,10 +164,10 @@ CPU_RULES = (
         "part of the L3 that programs find",
         r"caches\.L3\.\w+_transition",
         0.59,
-        0.59,
         "0.2 to 2.0 times the usual part on 95 % of cloud machines (``predict.cpu_memory.SPREADS``), with 0.63 in the "
         "middle on a logarithmic scale; other programs on the host use the rest. If the run measures it: streams and "
         "chains of loads of the same kernel find 0.3 to 1.0 of what the microbenchmark finds (reports/pocl-xeon-*)",
+        assumed=0.59,
         here=0.59,
         centre=0.63,
     ),
@@ -181,28 +175,33 @@ CPU_RULES = (
         "transition range of the L1 / capacity",
         r"caches\.L1\.\w+_transition",
         0.35,
-        0.35,
         "0.6 to 1.1 of the capacity on two virtual machines (reports/pocl-xeon-*)",
+        assumed=0.35,
         here=0.2,
     ),
     Rule(
         "transition range of the L2 / capacity",
         r"caches\.L2\.\w+_transition",
         0.6,
-        0.6,
         "0.5 to 2.6 times the predicted position on two virtual machines (reports/pocl-xeon-*): physical pages are not "
         "contiguous, and the other thread of a core uses a part",
+        assumed=0.6,
         here=0.35,
     ),
     Rule(
         "bandwidth of a core",
         r"caches\.\w+\.bandwidth|memory\.bandwidth",
         0.3,
-        SIGMA_ASSUMED,
         "95 % of cloud machines: private caches within a factor of 1.5, L3 and memory within 2 "
         "(``predict.cpu_memory.SPREADS``)",
     ),
-    Rule("launch cost", r"launch\.(single|batched)", 0.5, 0.5, "4 to 190 µs with PoCL (krrishnarraj/clpeak logs)"),
+    Rule(
+        "launch cost",
+        r"launch\.(single|batched)",
+        0.5,
+        "4 to 190 µs with PoCL (krrishnarraj/clpeak logs)",
+        assumed=0.5,
+    ),
 )
 """The same for CPUs, before ``RULES``."""
 

@@ -85,7 +85,9 @@ def _busiest(point: PredictedPoint, device: Device) -> str | None:
     """Return the class of operations that would take longest by itself, if the point has any operations."""
     counted = (name for name, row in INSTRUCTION_CLASSES.items() if row.roofline and name in point.ceilings_s)
     known = [name for name in counted if name in device.architecture.rates_per_cycle]
-    return max(known, key=lambda name: point.ceilings_s[name], default=None) if point.operations > 0 else None
+    if not known or not point.operations > 0:
+        return None
+    return max(known, key=lambda name: (point.ceilings_s[name], name == "instruction"))  # any instruction, of equals
 
 
 def _dot(name: str, point: PredictedPoint, observed_s: float | None, device: Device) -> Dot:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpureport.findings.usable_cache import UsablePart, usable_part
-from gpureport.observe.idle import IDLE, work_per_item
-from gpureport.predict.calibration.cache_details import cache_details
+from gpureport.findings.whole_device import UsablePart, usable_part
+from gpureport.observe.features import IDLE, work_per_item
+from gpureport.predict.calibration.further import cache_details
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.levels import Level

@@ -101,7 +101,6 @@ def load_sentences(report: Report) -> str:
         causes=[cause for cause, number in counts.items() if number >= _RARE * len(affected)],
         share=sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected),
         workloads=sum(not info.skipped for info in report.workloads.values()),
-        Cause=Cause,
     )
 
 

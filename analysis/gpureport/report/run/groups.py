@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice, one_size
-from gpureport.findings.residency import resident_groups
+from gpureport.findings.whole_device import resident_groups
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.sweeps import SEARCHES, Block

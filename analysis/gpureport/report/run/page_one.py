@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median, median_low
 
 from gpureport.findings.key_figures import ComparedValue, KeyFigure, Quantity, key_figures, with_others
-from gpureport.findings.residency import most_counted
+from gpureport.findings.whole_device import most_counted
 from gpureport.observe.disturbance import running_clocks
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from gpureport.findings.accuracy import error_statistics, time_errors
+from gpureport.findings.verdicts import error_statistics, time_errors
+from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.predict.expressions import number
 from gpureport.predict.uncertainty.sensitivity import (
-    MEDIAN_TO_SIGMA,
     RULES,
     SIGMA_BY_SOURCE,
     SIGMA_MEASURED_HERE,
@@ -162,7 +162,7 @@ def rules_table() -> Table:
             "two runs on two H200: 90 % of results within 1.2 %",
         )
     )
-    within = format_percent(SIGMA_MODEL / MEDIAN_TO_SIGMA, ".1f")
+    within = format_percent(SIGMA_MODEL / MAD_TO_SIGMA, ".1f")
     half = f"half of published times are within {within} of predicted (gpureport validate)"
     rows.append(("the model itself", _share(SIGMA_MODEL), "", half))
     return Table(("input", "published", "assumed", "basis"), tuple(rows), frozenset({"published", "assumed"}))

@@ -16,14 +16,6 @@ from gpureport.units import UNKNOWN, format_bytes, format_percent, format_range,
 from gpureport.workloads import all_workloads
 
 _SIZES = 6  # the most columns of an occupancy table, one for each work-group size
-_LIMITERS = {
-    "waves": "",
-    "cores": "",
-    "registers": "regs",
-    "work-groups": "groups",
-    "local memory": "local",
-    "work-group size": "too large",
-}
 _SHORT, _LONG, _LINE = 14, 120, 118  # characters: a short text, the longest that counts, a line of a table
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BOLD = 1.2  # relative width of a head's characters
@@ -150,7 +142,7 @@ def _registers(found: Sequence[Occupancy]) -> str:
 
 def occupancy_text(entry: Occupancy) -> str:
     """Write the occupancy, with its limit unless that is the number of waves: ``31 % regs``."""
-    return f"{format_percent(entry.fraction)} {_LIMITERS.get(entry.limiter, entry.limiter)}".rstrip()
+    return f"{format_percent(entry.fraction)} {entry.limiter.short}".rstrip()
 
 
 def workload_table(names: Iterable[str]) -> Table:
