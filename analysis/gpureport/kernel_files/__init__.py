@@ -67,7 +67,7 @@ def described(
         where, message = next(mistakes(KernelFields, error, _paths(plain)))
         raise InputError(f"{'.'.join(map(str, where))}: {message}") from None
     given = {name: np.asarray(array) for name, array in (arrays or {}).items()}
-    buffers = dict.fromkeys(argument.name for argument in valid.arguments if argument.elements is not None)
+    buffers = dict.fromkeys(argument.name for argument in valid.arguments if argument.kind == "buffer")
     for name, array in given.items():
         if name not in buffers:
             raise InputError(f"arrays: there is no buffer {name!r}; there are {', '.join(buffers) or 'none'}")

@@ -58,7 +58,7 @@ def changed_demands(
 
 def _is_record(argument: ArgumentFields) -> bool:
     """Return whether a work-item uses a part of a record only."""
-    return argument.elements is not None and argument.accessed_bytes < argument.record_bytes
+    return argument.kind == "buffer" and argument.accessed_bytes < argument.record_bytes
 
 
 def _stored_together(argument: ArgumentFields) -> dict[str, object]:

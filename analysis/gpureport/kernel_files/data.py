@@ -21,15 +21,15 @@ _PATTERN_BYTES = 2**22
 
 
 def argument_value(
-    formulas: Formulas, position: int, argument: ArgumentFields, parameters: Parameters, handles: Mapping[str, str]
+    formulas: Formulas, argument: ArgumentFields, parameters: Parameters, handles: Mapping[str, str]
 ) -> Argument:
     """Return a kernel argument; *handles* are the names of buffers in the job."""
     if argument.local is not None:
-        elements = formulas.whole(f"arguments.{position}.local", argument.local, parameters)
+        elements = formulas.whole(formulas.place(argument, "local"), argument.local, parameters)
         return Local(max(1, elements) * argument.element_bytes)
     if argument.value is None:
         return handles.get(argument.buffer_name, argument.buffer_name)
-    field = f"arguments.{position}.value"
+    field = formulas.place(argument, "value")
     value = formulas.number(field, argument.value, parameters)
     lanes = _converted(np.full(argument.lanes, value), argument.dtype)
     if argument.dtype.kind != "f" and float(lanes[0]) != value:
@@ -39,7 +39,7 @@ def argument_value(
 
 
 def initial_contents(
-    formulas: Formulas, position: int, argument: ArgumentFields, parameters: Parameters, rng: np.random.Generator
+    formulas: Formulas, argument: ArgumentFields, parameters: Parameters, rng: np.random.Generator
 ) -> NDArray[np.generic]:
     """Return the initial contents, which may be a beginning that the buffer repeats."""
     count, dtype = formulas.elements(argument, parameters) * argument.lanes, argument.dtype
@@ -60,7 +60,7 @@ def initial_contents(
             return rng.uniform(low, high, count).astype(dtype)
         return rng.integers(int(low), int(high), count).astype(dtype)
 
-    field = f"arguments.{position}.values"
+    field = formulas.place(argument, "values")
     with formulas.of_field(field):
         found = np.asarray(evaluate(argument.values, formulas.names(parameters), {"random": random}))
     if found.size not in (1, count):

@@ -52,6 +52,10 @@ class Formulas:
         self.fields, self.arrays, self.prefix, self.document = fields, arrays, prefix, document
         self._names = dict[tuple[tuple[str, int], ...], Mapping[str, Value]]()
 
+    def place(self, argument: ArgumentFields, field: str) -> str:
+        """Return the path of a *field* of an argument in this kernel."""
+        return f"arguments.{self.fields.arguments.index(argument)}.{field}"
+
     def error(self, field: str, message: str) -> FieldError:
         """Return a problem of a *field* of this kernel."""
         return FieldError(self.prefix + field, message, self.document)
@@ -73,7 +77,16 @@ class Formulas:
     @cached_property
     def buffers(self) -> tuple[ArgumentFields, ...]:
         """The arguments in global memory."""
-        return tuple(argument for argument in self.fields.arguments if argument.elements is not None)
+        return tuple(argument for argument in self.fields.arguments if argument.kind == "buffer")
+
+    @cached_property
+    def every_buffer(self) -> Mapping[str, "tuple[Formulas, ArgumentFields]"]:
+        """The buffers of all kernels by name, each with its first kernel and its argument there."""
+        found: dict[str, tuple[Formulas, ArgumentFields]] = {}
+        for step in self.steps:
+            for each in step.buffers:
+                found.setdefault(each.buffer_name, (step, each))
+        return found
 
     def names(self, parameters: Parameters) -> Mapping[str, Value]:
         """Return the sizes of a point and its work-group's dimensions, for expressions."""
@@ -108,8 +121,8 @@ class Formulas:
 
     def amount_of(self, argument: ArgumentFields, field: str, parameters: Parameters) -> float:
         """Evaluate a *field* of an argument as :meth:`amount`; 0 without it."""
-        text, place = getattr(argument, field), self.fields.arguments.index(argument)
-        return self.amount(f"arguments.{place}.{field}", text, parameters) if text else 0.0
+        text = getattr(argument, field)
+        return self.amount(self.place(argument, field), text, parameters) if text else 0.0
 
     def counts(self, field: str, counts: Mapping[Any, str], parameters: Parameters) -> dict[str, float]:
         """Evaluate the expressions of a *field* that is a mapping."""
@@ -117,7 +130,7 @@ class Formulas:
 
     def elements(self, argument: ArgumentFields, parameters: Parameters) -> int:
         """Return the elements of a buffer."""
-        field = f"arguments.{self.fields.arguments.index(argument)}.elements"
+        field = self.place(argument, "elements")
         count = self.whole(field, argument.elements or "0", parameters)
         if count == 0:
             raise self.error(field, "is 0; a buffer needs at least one element")
@@ -165,8 +178,8 @@ class Formulas:
     def local_memory_bytes(self, parameters: Parameters) -> int:
         """Return the local memory of a work-group, from arguments and as declared."""
         passed = (
-            self.whole(f"arguments.{i}.local", each.local, parameters) * each.element_bytes
-            for i, each in enumerate(self.fields.arguments)
+            self.whole(self.place(each, "local"), each.local, parameters) * each.element_bytes
+            for each in self.fields.arguments
             if each.local is not None
         )
         return sum(passed) + self.whole("local_memory_bytes", self.fields.local_memory_bytes, parameters)

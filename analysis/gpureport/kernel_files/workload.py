@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gpureport.kernel_files.changes import changed_demands
 from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
 from gpureport.kernel_files.demand import demand_of
-from gpureport.kernel_files.description import MOST_SIZE, RESERVED, ArgumentFields, KernelFields, range_of
+from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.signature import Signature
@@ -106,7 +106,8 @@ class KernelFileWorkload(Workload):
     def _tolerance(self) -> float:
         if self.fields.tolerance is not None:
             return self.fields.tolerance
-        return max((_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, _, each in self._buffers()), default=0.0)
+        buffers = self.formulas.every_buffer.values()
+        return max((_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in buffers), default=0.0)
 
     def _description(self) -> str:
         fields = self.fields
@@ -135,7 +136,7 @@ class KernelFileWorkload(Workload):
         self.expected(parameters, job, 1)
 
     def _check_names(self) -> None:
-        fields, buffers = self.fields, {argument.buffer_name for _, _, argument in self._buffers()}
+        fields, buffers = self.fields, self.formulas.every_buffer
         for field, given in (("expect", fields.expect or ()), ("swap", fields.swap or ())):
             for name in given:
                 if name not in buffers:
@@ -287,8 +288,8 @@ class KernelFileWorkload(Workload):
 
     def _computable(self, nbytes: Mapping[str, int]) -> bool:
         """Return whether the buffers whose contents are expressions are small enough; *nbytes* are those of all."""
-        computed = (each.buffer_name for _, _, each in self._buffers() if each.values not in SHARED_VALUES)
-        return all(nbytes[name] <= MOST_ELEMENTS for name in computed)
+        buffers = self.formulas.every_buffer.items()
+        return all(nbytes[name] <= MOST_ELEMENTS for name, (_, each) in buffers if each.values not in SHARED_VALUES)
 
     def _work_groups(self, device: Device, limits: Limits, shapes: Sequence[tuple[int, ...]]) -> Sweep:
         """Return the search for a work-group shape, in the order of the shapes."""
@@ -381,9 +382,8 @@ class KernelFileWorkload(Workload):
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Random data, or what the description says."""
         buffers, handles = {}, dict[str, str]()
-        for step, position, argument in self._buffers():
-            name = argument.buffer_name
-            contents = initial_contents(step, position, argument, parameters, rng)
+        for name, (step, argument) in self.formulas.every_buffer.items():
+            contents = initial_contents(step, argument, parameters, rng)
             # The points of a sweep share buffers of one name, whose contents must then not depend on the size.
             sized = argument.values not in SHARED_VALUES and name not in step.arrays
             handles[name] = f"{name} {contents.nbytes}" if sized else name
@@ -396,21 +396,9 @@ class KernelFileWorkload(Workload):
             dispatches = (dispatch, replace(dispatch, arguments=tuple(back)))
         return Job(buffers, dispatches)
 
-    def _buffers(self) -> Iterable[tuple[Formulas, int, ArgumentFields]]:
-        """Yield each buffer once: its first kernel, and position and fields of the argument."""
-        seen = set[str]()
-        for step in self.formulas.steps:
-            for position, argument in enumerate(step.fields.arguments):
-                if argument.elements is not None and argument.buffer_name not in seen:
-                    seen.add(argument.buffer_name)
-                    yield step, position, argument
-
     def _dispatch(self, step: Formulas, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
-        arguments = (
-            argument_value(step, position, argument, parameters, handles)
-            for position, argument in enumerate(step.fields.arguments)
-        )
-        return Dispatch(step.fields.kernel, step.global_size(parameters), step.local_size(parameters), tuple(arguments))
+        arguments = tuple(argument_value(step, each, parameters, handles) for each in step.fields.arguments)
+        return Dispatch(step.fields.kernel, step.global_size(parameters), step.local_size(parameters), arguments)
 
     def smallest(self) -> "KernelFileWorkload":
         """Return the same kernel, verified at the smallest size only."""
@@ -450,7 +438,7 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
         if argument.pattern and len(argument.pattern.stencil) != dimensions:
             what = f"has {len(argument.pattern.stencil)} dimensions, and global_size has {dimensions}"
             raise step.error(f"arguments.{position}.pattern", what)
-        argument_value(step, position, argument, parameters, {})
+        argument_value(step, argument, parameters, {})
     step.global_size(parameters)
     step.counts("operations", step.fields.operations, parameters)
     step.counts("chain", step.fields.chain, parameters)
