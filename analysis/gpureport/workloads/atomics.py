@@ -212,8 +212,6 @@ class _BySize(Atomics):
 
 
 class ByGroup(_BySize):
-    """One address per work-group."""
-
     variant = "by_group"
     title = "Global atomic adds, one address per work-group"
     description = (
@@ -249,8 +247,6 @@ class ByGroup(_BySize):
 
 
 class Reduced(_BySize):
-    """A reduction in local memory first."""
-
     variant = "reduced"
     title = "Global atomic adds after a reduction in local memory"
     description = (
@@ -294,8 +290,6 @@ class Reduced(_BySize):
 
 
 class Spread(Atomics):
-    """The number of addresses varies."""
-
     variant = "spread"
     title = "Global atomic adds by number of addresses"
     description = (

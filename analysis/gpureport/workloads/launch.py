@@ -61,8 +61,6 @@ class _Empty(Workload):
 
 
 class Groups(_Empty):
-    """The number of work-groups varies."""
-
     variant = "groups"
     essential = True
     microbenchmark = True
@@ -80,8 +78,6 @@ class Groups(_Empty):
 
 
 class GroupSize(_Empty):
-    """The size of the work-groups varies."""
-
     variant = "group_size"
     title = "Launch, work-group size"
     description = (
@@ -101,8 +97,6 @@ class GroupSize(_Empty):
 
 
 class Queued(_Empty):
-    """Isolated and back-to-back dispatches."""
-
     variant = "queued"
     microbenchmark = True
     calibrates = ("isolated_launch_cost",)

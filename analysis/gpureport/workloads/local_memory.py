@@ -17,8 +17,6 @@ _CASES = ((4, 1), (8, 1), (16, 1), (4, 2), (4, 4), (4, 8), (4, 16), (4, 32), (4,
 
 
 class Bandwidth(UnstoredResults):
-    """All work-items of all compute units read local memory."""
-
     family = "local_memory"
     variant = "bandwidth"
     title = "Local-memory bandwidth by access width and stride"

@@ -221,8 +221,6 @@ UNITS: tuple[Unit, ...] = (
 
 
 class MatrixRate(UnstoredResults):
-    """The cases are number formats."""
-
     family = "matrix"
     variant = "rate"
     source = "matrix.cl"

@@ -170,8 +170,6 @@ def advanced(state: NDArray[np.float32], steps: int, *, bounce: bool) -> NDArray
 
 
 class Arrays(Particles):
-    """Positions and velocities in separate arrays."""
-
     variant = "arrays"
     kernel = "step_arrays"
     title = "Structure of arrays"
@@ -206,8 +204,6 @@ class _HalfStructs(_Structs):
 
 
 class Structs(_HalfStructs):
-    """As published: the bounce stores in a branch."""
-
     variant = "structs32"
     essential = True
     title = "Structures of 32 bytes, half used"
@@ -238,8 +234,6 @@ def _around_the_edge(device: Device, beyond: float) -> tuple[float, ...]:
 
 
 class StraightStructs(_HalfStructs):
-    """The published layout without the bounce."""
-
     variant = "structs32_straight"
     title = "Structures of 32 bytes, half used, no bounce"
     description = (
@@ -251,8 +245,6 @@ class StraightStructs(_HalfStructs):
 
 
 class WholeStructs(_Structs):
-    """32-byte structures, read and written completely."""
-
     variant = "structs32_whole"
     title = "Structures of 32 bytes, completely used"
     description = (
@@ -266,8 +258,6 @@ class WholeStructs(_Structs):
 
 
 class ShortStructs(WholeStructs):
-    """16-byte structures: one vector per particle."""
-
     variant = "structs16"
     essential = True
     title = "Structures of 16 bytes"
@@ -282,8 +272,6 @@ class ShortStructs(WholeStructs):
 
 
 class StraightShortStructs(ShortStructs):
-    """16-byte structures without the bounce."""
-
     variant = "structs16_straight"
     essential = False
     title = "Structures of 16 bytes, no bounce"

@@ -22,8 +22,6 @@ _ONE_REGISTER = 1
 
 
 class Residency(Workload):
-    """Work-groups count themselves while they wait."""
-
     family = "residency"
     variant = "work_groups"
     title = "Resident work-groups"

@@ -129,8 +129,6 @@ def _sizes(parameters: Parameters) -> tuple[int, int]:
 
 
 class Pinned(_Copies):
-    """Pinned memory, timed by the device."""
-
     variant = "pinned"
     title = "Transfer, pinned memory"
     description = (
@@ -146,8 +144,6 @@ class Pinned(_Copies):
 
 
 class Pageable(_Copies):
-    """Ordinary memory, timed by the host."""
-
     variant = "pageable"
     title = "Transfer, ordinary memory"
     description = (
@@ -159,8 +155,6 @@ class Pageable(_Copies):
 
 
 class Mapped(_Copies):
-    """A mapped buffer, timed by the host."""
-
     variant = "mapped"
     title = "Transfer, mapped buffer"
     description = (
@@ -172,8 +166,6 @@ class Mapped(_Copies):
 
 
 class Smallest(_Copies):
-    """Four bytes, timed by the host."""
-
     variant = "latency"
     title = "Transfer, latency"
     description = (

@@ -21,8 +21,6 @@ class _Bytes(Board):
 
 
 class Bytes(_Bytes):
-    """The naive kernel."""
-
     variant = "bytes"
     essential = True
     mapped = True
@@ -41,9 +39,7 @@ class Bytes(_Bytes):
 
 
 class Bytes4(_Bytes):
-    """Four cells share their loads; published as *grouped*."""
-
-    variant = "bytes4"
+    variant = "bytes4"  # published as "grouped"
     mapped = True
     kernel = "step_bytes4"
     title = "Game of Life, 1 byte per cell, four cells per work-item"
@@ -63,8 +59,6 @@ class Bytes4(_Bytes):
 
 
 class BytesWide(_Bytes):
-    """Four cells in one 32-bit word, added as four 8-bit numbers."""
-
     variant = "bytes_wide"
     mapped = True
     kernel = "step_bytes_wide"
@@ -86,8 +80,6 @@ class BytesWide(_Bytes):
 
 
 class BytesTile(_Bytes):
-    """A work-group copies its cells and their halo to local memory."""
-
     variant = "bytes_tile"
     kernel = "step_bytes_tile"
     title = "Game of Life, 1 byte per cell, tile in local memory"

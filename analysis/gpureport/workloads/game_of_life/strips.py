@@ -178,8 +178,6 @@ class _Strips(Board):
 
 
 class BytesStrips(_Strips):
-    """One byte per cell."""
-
     variant = "bytes_strips"
     title = "Game of Life, 1 byte per cell, strips"
     description = (
@@ -197,8 +195,6 @@ class BytesStrips(_Strips):
 
 
 class PackedStrips(_Strips):
-    """One bit per cell."""
-
     variant = "packed_strips"
     title = "Game of Life, 1 bit per cell, strips"
     description = (

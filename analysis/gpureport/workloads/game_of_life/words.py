@@ -22,8 +22,6 @@ _TORUS = "Opposite edges touch; comparisons and selections wrap the indices. Cou
 
 
 class Words(Board):
-    """Every cell is written."""
-
     source = "game_of_life/words.cl"
     variant = "words"
     kernel = "step_words"
@@ -42,8 +40,6 @@ class Words(Board):
 
 
 class WordsLinear(Words):
-    """One-dimensional, as published."""
-
     variant = "words_linear"
     mapped = False
     maskable = False
@@ -69,8 +65,6 @@ class WordsLinear(Words):
 
 
 class WordsBlocks(Words):
-    """2 x 2 cells per work-item."""
-
     variant = "words_blocks"
     mapped = False
     maskable = False
@@ -131,8 +125,6 @@ class _Started(Words):
 
 
 class WordsGlider(_Started):
-    """The reference for the sparse board: every cell is written."""
-
     variant = "words_glider"
     title = "Game of Life, 4 bytes per cell, one glider"
     description = f"One cell per work-item, on a board with a single glider; every cell is still written. {_TORUS}"
@@ -171,8 +163,6 @@ def changed(source: NDArray[np.uint32], target: NDArray[np.uint32]) -> NDArray[n
 
 
 class WordsChangedGlider(_Changed):
-    """Almost no cell is written."""
-
     variant = "words_changed_glider"
     title = "Game of Life, 4 bytes per cell, only changes written, one glider"
     description = f"{_STATES} The board contains a single glider. {_TORUS}"
@@ -184,8 +174,6 @@ class WordsChangedGlider(_Changed):
 
 
 class WordsChangedRandom(_Changed):
-    """More than half of all cells are written."""
-
     variant = "words_changed_random"
     title = "Game of Life, 4 bytes per cell, only changes written, random board"
     description = f"{_STATES} Every sample starts with a random board. {_TORUS}"

@@ -159,8 +159,6 @@ def rounds(device: Device, case: Operation, seconds: float, operations: float) -
 
 
 class InstructionLatency(Chains):
-    """One wave, one chain."""
-
     variant = "latency"
     calibrates = ("instruction_latencies",)
     title = "Instruction latency"
@@ -193,8 +191,6 @@ class InstructionLatency(Chains):
 
 
 class SubGroupLatency(Exchanging, InstructionLatency):
-    """The latency of exchanges."""
-
     required = ("shuffle", "ballot")
     variant = "sub_group_latency"
     title = "Sub-group exchange latency"
@@ -206,8 +202,6 @@ class SubGroupLatency(Exchanging, InstructionLatency):
 
 
 class PrecisionLatency(InstructionLatency):
-    """The latency of operations that not all devices have."""
-
     variant = "formats_latency"
     essential = False
     title = "Instruction latency of further number formats"
@@ -221,8 +215,6 @@ class PrecisionLatency(InstructionLatency):
 
 
 class Rate(Chains):
-    """All compute units compute independent chains."""
-
     variant = "rate"
     calibrates: ClassVar[tuple[Calibration, ...]] = ("instruction_rates",)
     title = "Instruction rate"
@@ -255,8 +247,6 @@ class Rate(Chains):
 
 
 class SubGroupRate(Exchanging, Rate):
-    """The rate of exchanges."""
-
     required = ("shuffle", "ballot")
     variant = "sub_group_rate"
     title = "Sub-group exchange rate"
@@ -268,8 +258,6 @@ class SubGroupRate(Exchanging, Rate):
 
 
 class PrecisionRate(Rate):
-    """The rate of operations that not all devices have."""
-
     variant = "formats"
     title = "Instruction rate of further number formats"
     description = (
@@ -283,8 +271,6 @@ class PrecisionRate(Rate):
 
 
 class Barrier(Rate):
-    """The work-group size varies."""
-
     variant = "barrier"
     calibrates = ("barrier_cost",)
     title = "Barriers by work-group size"

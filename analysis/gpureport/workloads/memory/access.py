@@ -105,8 +105,6 @@ def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uin
 
 
 class Strided(_ByStride):
-    """Neighbouring work-items read words with a stride."""
-
     variant = kernel = "strided"
     title = "Strided reads from memory"
     description = (
@@ -141,8 +139,6 @@ class Strided(_ByStride):
 
 
 class Scatter(_ByStride):
-    """Neighbouring work-items write words with a stride."""
-
     variant = kernel = "scatter"
     calibrates = ("line_write_rate",)
     title = "Strided writes within the last cache"
@@ -205,8 +201,6 @@ class Scatter(_ByStride):
 
 
 class Misaligned(_Access):
-    """Contiguous words at misaligned addresses."""
-
     variant = kernel = "misaligned"
     title = "Misaligned reads"
     description = (

@@ -91,8 +91,6 @@ def cycle(rng: np.random.Generator, elements: int, apart: int) -> tuple[NDArray[
 
 
 class SetConflicts(Chase):
-    """One work-item follows a random cycle through lines with a constant distance."""
-
     variant = "set_conflicts"
     title = "Load latency at a stride of a power of two"
     description = (
@@ -169,8 +167,6 @@ class SetConflicts(Chase):
 
 
 class PointerChase(Chase):
-    """One work-item follows a random cycle through all lines of a buffer."""
-
     variant = "latency"
     essential = True
     title = "Load latency"

@@ -28,8 +28,6 @@ class _Loads(Chase):
 
 
 class Sectors(_Loads):
-    """Pairs of loads with a distance."""
-
     verification_dispatches = 2
     variant = "sectors"
     title = "Latency of a second load nearby"
@@ -98,8 +96,6 @@ class Sectors(_Loads):
 
 
 class SecondAccess(_Loads):
-    """Loads after loads or stores."""
-
     verification_dispatches = 1
     variant = "second_access"
     title = "Latency of loads after loads or stores"

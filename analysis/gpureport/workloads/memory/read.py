@@ -68,8 +68,6 @@ class _Reading(UnstoredResults):
 
 
 class Read(_Reading):
-    """Read bandwidth of the levels that all compute units share."""
-
     variant = "read"
     kernel = "read_shared"
     calibrates = ("device_cache_bandwidth", "cache_capacity")
@@ -149,8 +147,6 @@ def _regions(
 
 
 class ReadPrivate(_Reading):
-    """Read bandwidth of the caches of compute units."""
-
     variant = "read_private"
     kernel = "read_private"
     unrolled = 4

@@ -115,8 +115,6 @@ def _vector_bytes(parameters: Parameters) -> int:
 
 
 class Copy(_Streaming):
-    """One array is copied to another."""
-
     variant = "copy"
     calibrates = ("memory_efficiency", "write_transition")
     kernel = "copy"
@@ -144,8 +142,6 @@ class Copy(_Streaming):
 
 
 class PingPong(_Streaming):
-    """One array is copied to another, then back."""
-
     variant = "ping_pong"
     calibrates = ("ping_pong_transition",)
     kernel = "copy"
@@ -177,8 +173,6 @@ class PingPong(_Streaming):
 
 
 class Write(_Streaming):
-    """One array is written."""
-
     variant = "write"
     calibrates = ("sector_write_rate",)
     kernel = "write"
@@ -204,8 +198,6 @@ class Write(_Streaming):
 
 
 class Triad(_Streaming):
-    """Two arrays are read, one is written."""
-
     variant = "triad"
     kernel = "triad"
     title = "Stream triad"

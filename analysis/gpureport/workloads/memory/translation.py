@@ -21,8 +21,6 @@ _STEPS = {"cpu": 1 << 15, "gpu": 1 << 12, "accelerator": 1 << 12}
 
 
 class Translation(Chase):
-    """One work-item follows a random cycle with one element per page."""
-
     variant = "translation"
     title = "Load latency, one load per page"
     description = (
