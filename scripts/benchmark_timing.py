@@ -1,6 +1,5 @@
 """One row of the benchmark: verified, then timed alternately with a copy of the same working set."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -93,24 +92,16 @@ def _timed(run: Run, row: Row, workload: Workload) -> Outcome:
     point = point_of(run, row, workload)
     beside = copy_of(run, point.key.working_set_bytes) if row.beside_copy else None
     points = [point, beside] if beside else [point]
-    _take(run, row.label, points)
+    try:
+        rounds = Rounds(run.backend, run.settings, run.progress, row.label)
+        rounds.measure(points, 1, np.random.default_rng(run.settings.seed))
+    finally:
+        run.backend.clear()
     reason = next((each.skipped for each in points if each.skipped), None)
     if reason:
         return Outcome(row, reason)
     model = modelled(run, point) * row.counts / modelled(run, beside) if row.modelled and beside else None
     return Outcome(row, "", Timed(point, row.counts), Timed(beside, 1) if beside else None, model)
-
-
-def _take(run: Run, label: str, points: Sequence[Point]) -> None:
-    """Take samples of *points* alternately."""
-    rounds = Rounds(run.backend, run.settings, run.progress, label)
-    try:
-        rng = np.random.default_rng(run.settings.seed)
-        accepted = [point for point in rounds.chosen(points, 1, rng) if not point.skipped]
-        rounds.settle(accepted)
-        rounds.rounds(accepted, rng)
-    finally:
-        run.backend.clear()
 
 
 def point_of(run: Run, row: Row, workload: Workload) -> Point:

@@ -79,6 +79,14 @@ class Rounds:
     def _report(self) -> None:
         self._progress.advance(self._label, min(1.0, self._elapsed() / self._settings.budget_s))
 
+    def measure(self, points: Sequence[Point], coarse: int, rng: np.random.Generator) -> list[Point]:
+        """Choose points, let the clocks rise and take samples; return the points, as :meth:`chosen`."""
+        chosen = self.chosen(points, coarse, rng)
+        accepted = [point for point in chosen if not point.skipped]
+        self.settle(accepted)
+        self.rounds(accepted, rng)
+        return chosen
+
     def chosen(self, points: Sequence[Point], coarse: int, rng: np.random.Generator) -> list[Point]:
         """Pilot every *coarse*-th point and the last, then points where the curve bends; return all piloted points.
 

@@ -99,10 +99,7 @@ def measure_sweep(
         if sweep.frames:
             run.traces(points, sweep.frames)
         else:
-            points = run.chosen(points, sweep.coarse, rng)
-            accepted = [point for point in points if not point.skipped]
-            run.settle(accepted)
-            run.rounds(accepted, rng)
+            points = run.measure(points, sweep.coarse, rng)
     finally:
         backend.clear()
     without = (*((parameters, reason) for parameters, reason in reasons if reason), *sweep.absent)

@@ -60,12 +60,7 @@ _BLOCKING_MARGIN = 1.3  # times the last measured time of queueing
 _LONGEST_BLOCKING_S = 0.05
 _REST_S = 0.05  # between two readings of the clocks
 _SLOWEST_ENQUEUE_S = 20e-6  # more than that includes compilation or another process
-_KERNEL_FACTS = (
-    "LOCAL_MEM_SIZE",
-    "PRIVATE_MEM_SIZE",
-    "PREFERRED_WORK_GROUP_SIZE_MULTIPLE",
-    "WORK_GROUP_SIZE",
-)
+_KERNEL_FACTS = ("LOCAL_MEM_SIZE", "PRIVATE_MEM_SIZE", "PREFERRED_WORK_GROUP_SIZE_MULTIPLE", "WORK_GROUP_SIZE")
 
 
 def list_devices() -> tuple[PresentDevice, ...]:
