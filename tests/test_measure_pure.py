@@ -16,10 +16,10 @@ from gpureport.measure.backends import pci
 from gpureport.measure.backends.buildlog import MAX_LOG_CHARACTERS, compilation, first_error, tidy, usage
 from gpureport.measure.backends.describe import describe, kind
 from gpureport.measure.limits import features, run_limits, sweep_budget_s
-from gpureport.measure.presence import choose
+from gpureport.measure.presence import choose, in_order
 from gpureport.measure.sampling import MAX_DISPATCHES, between, dispatches, is_narrow, sample_length_s
 from gpureport.observe.statistics import correlation_time, median_interval
-from gpureport.spec.models import PresentDevice
+from gpureport.spec.models import Kind, PresentDevice
 from gpureport.workloads.model import Dispatch, Local
 from tests.fake_backend import PRESENT
 
@@ -165,6 +165,54 @@ def test_the_error_of_a_bad_selection_lists_the_devices(text: str, problem: str)
     with pytest.raises(InputError, match=problem) as caught:
         choose(DEVICES, text)
     assert "1 = Small GPU (Fake Platform, driver 1.0)" in str(caught.value)
+
+
+OCLGRIND = ("Oclgrind", "Oclgrind Simulator", "gpu")
+FPGA_EMULATOR = ("Intel(R) FPGA Emulation Platform for OpenCL(TM)", "Intel(R) FPGA Emulation Device", "accelerator")
+POCL = ("Portable Computing Language", "pthread-AMD EPYC", "cpu")
+INTEL_CPU = ("Intel(R) OpenCL", "AMD EPYC", "cpu")
+NVIDIA = ("NVIDIA CUDA", "NVIDIA H200", "gpu")
+FPGA = ("Intel(R) FPGA SDK for OpenCL(TM)", "pac_a10 : Intel PAC Platform", "accelerator")
+
+Named = tuple[str, str, Kind]
+
+
+def runtimes(*named: Named) -> tuple[PresentDevice, ...]:
+    return tuple(
+        present(n, name, platform=platform, kind=kind, compute_units=1000 - n)
+        for n, (platform, name, kind) in enumerate(named)
+    )
+
+
+@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR])
+@pytest.mark.parametrize("real", [POCL, INTEL_CPU, NVIDIA, FPGA])
+def test_auto_selects_the_real_device(simulator: Named, real: Named) -> None:
+    """In either order, and even if the simulator reports a larger size."""
+    assert choose(runtimes(simulator, real), "auto").name == real[1]
+    assert choose(runtimes(real, simulator), "auto").name == real[1]
+
+
+def test_auto_selects_the_newest_pocl_among_the_runtimes_of_one_cpu() -> None:
+    cpus = runtimes(INTEL_CPU, POCL, POCL, POCL)
+    drivers = ("2026.22.10.0", "3.1+debian", "6.0", "3.0-rc2")
+    devices = [each.model_copy(update={"driver": driver}) for each, driver in zip(cpus, drivers, strict=True)]
+    for order in (devices, devices[::-1]):
+        assert [each.driver for each in in_order(order)] == ["6.0", "3.1+debian", "3.0-rc2", "2026.22.10.0"]
+
+
+@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR])
+def test_a_simulator_must_be_selected_explicitly(simulator: Named) -> None:
+    """``auto`` does not select it even if it is the only device; its name or index does."""
+    devices = runtimes(simulator)
+    with pytest.raises(InputError, match=f"selects no simulator or emulator; select one of: 0 = {simulator[1][:5]}"):
+        choose(devices, "auto")
+    assert choose(devices, simulator[0].partition("(")[0]) == choose(devices, "0") == devices[0]
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_name_selects_no_device(text: str) -> None:
+    with pytest.raises(InputError, match="no device given; use 'auto', an index, or a part of one name of: 0 = NVIDIA"):
+        choose(runtimes(NVIDIA), text)
 
 
 def test_memory_limits() -> None:
