@@ -22,12 +22,12 @@ from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked
 from gpureport.records.keys import Metric
 from gpureport.report.comparison.document import content, maps
+from gpureport.report.comparison.sentences import sentences
 from gpureport.report.comparison.tables import (
     deviating_sweeps_table,
     machine_table,
     outliers_table,
 )
-from gpureport.report.comparison.words import sentences
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns
 from gpureport.report.figures.landmarks import landmark_figure, landmark_pages
 from gpureport.report.figures.speeds import SpeedRow, speed_figure

@@ -101,8 +101,8 @@ def _without_folders(text: str) -> str:
 
 def _print(comparison: "Comparison") -> None:
     from gpureport.compare import FEW
+    from gpureport.report.comparison.sentences import sentences
     from gpureport.report.comparison.tables import machine_table, sharing, works_table
-    from gpureport.report.comparison.words import sentences
 
     for condition in comparison.conditions:
         if condition.severity == "caution":

@@ -209,3 +209,21 @@ class Comparison(Record):
     """Titles of the families of users' kernels, by identifier."""
     curves: tuple[MachineCurve, ...] = Field(default=(), exclude=True)
     """Of a few machines, for the charts of the page; the reports have them, so ``comparison.json`` does not."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the machines."""
+        return [machine.name for machine in self.machines]
+
+    @property
+    def others(self) -> list[str]:
+        """Names of the machines other than the baseline."""
+        return [name for name in self.names if name != self.baseline]
+
+    @property
+    def by_machine(self) -> dict[str, list[Difference]]:
+        """Differences of the sweeps of each machine that has the baseline's device."""
+        found: dict[str, list[Difference]] = {}
+        for difference in self.differences:
+            found.setdefault(difference.machine, []).append(difference)
+        return found

@@ -101,6 +101,17 @@ def works(comparison: Comparison) -> tuple[Work, ...]:
     )
 
 
+def rows_of(contests: Iterable[WorkloadComparison], *, joined: bool = True) -> tuple[Work, ...]:
+    """Return the work of single kernels: each regime, and all separate cases if they are *joined*, else each case."""
+    found: dict[tuple[str, str], list[WorkloadComparison]] = {}
+    for contest in contests:
+        regime = "" if joined and contest.regime not in REGIMES else contest.regime
+        found.setdefault((contest.workload, regime), []).append(contest)
+    return tuple(
+        Work(of[0].family, regime if regime in REGIMES else "", tuple(of)) for (_, regime), of in found.items()
+    )
+
+
 def best_of(contests: Sequence[WorkloadComparison], machine: str, others: Iterable[str] = ()) -> MachineResult | None:
     """Return the best value of a machine over the *contests* that all *others* have too, if there are any.
 

@@ -7,13 +7,24 @@ from pathlib import Path
 
 from gpureport.compare import FEW
 from gpureport.compare.records import Comparison, Difference, WorkloadComparison
-from gpureport.compare.results import REGIMES
-from gpureport.compare.summary import SEVERAL, What, best_of, families, mean_speed, means, overall, ranked, works
+from gpureport.compare.summary import (
+    SEVERAL,
+    What,
+    best_of,
+    families,
+    mean_speed,
+    means,
+    overall,
+    ranked,
+    rows_of,
+    works,
+)
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
-from gpureport.report.comparison.power import CAPTION, per_watt_table
+from gpureport.report.comparison.sentences import PLACES, sentences, title, work_name
 from gpureport.report.comparison.tables import (
+    PER_WATT,
     by_rank,
     condition_table,
     deviating_sweeps_table,
@@ -23,11 +34,12 @@ from gpureport.report.comparison.tables import (
     machine_table,
     marked,
     outliers_table,
+    per_watt_table,
+    place_of,
     short_regime,
     standings_tables,
     works_table,
 )
-from gpureport.report.comparison.words import place_name, sentences, title, work_name
 from gpureport.report.figures.charts import machine_charts
 from gpureport.report.figures.heat import (
     MOST_ROWS,
@@ -88,7 +100,7 @@ def write_comparison(
 def content(comparison: Comparison) -> Content:
     """Collect the contents of a comparison's template."""
     few = len(comparison.machines) <= FEW
-    names = [machine.name for machine in comparison.machines]
+    names = comparison.names
     pages = list(landmark_pages(comparison.landmarks, names))
     drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_IN_PANELS else []
     spreads = _spread_machines(comparison)
@@ -105,14 +117,14 @@ def content(comparison: Comparison) -> Content:
         "panels": tuple(_panels(drawn, names)),
         "panels_left": sum(len(panel.rows) if few else 1 for page in pages[len(drawn) :] for panel in page),
         "spreads": tuple(_spreads(comparison, spreads)),
-        "spreads_left": len({difference.machine for difference in comparison.differences}) - len(spreads),
+        "spreads_left": len(comparison.by_machine) - len(spreads),
         "curves": tuple(_curves(comparison)),
         "differences": differences_table(comparison),
         "differences_left": differences_left(comparison),
         "outliers": None if few else outliers_table(comparison),
         "deviating_sweeps": None if few else deviating_sweeps_table(comparison),
         "per_watt": per_watt_table(comparison),
-        "per_watt_caption": CAPTION,
+        "per_watt_caption": PER_WATT,
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,
@@ -125,9 +137,9 @@ def content(comparison: Comparison) -> Content:
 
 def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
     """Draw the speeds of a few machines by kind of work, if there are several kinds."""
-    others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
+    others = comparison.others
     rows = [
-        SpeedRow(", ".join(filter(None, (work_name(work), place_name(work)))), means)
+        SpeedRow(", ".join(filter(None, (work_name(work), PLACES[work.regime]))), means)
         for work in works(comparison)
         if any(means := [mean_speed(work.contests, name) for name in others])
     ]
@@ -143,13 +155,10 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
     every = works(comparison)
     if len(every) == 1:
         return
-    names = [machine.name for machine in comparison.machines]
-    speeds = {"all": ranked(comparison)} | {
-        ", ".join([work_name(work), *filter(None, [work.regime and short_regime(work.regime)])]): {
-            name: mean.ratio.value for name in names if (mean := mean_speed(work.contests, name))
-        }
-        for work in every
-    }
+    speeds = {"all": ranked(comparison)}
+    for work in every:
+        place = work.regime and short_regime(work.regime)
+        speeds[", ".join(filter(None, (work_name(work), place)))] = means(work.contests, "speed")
     blocks = ((f"speed / {comparison.baseline}", speeds), ("eff.", {"all": overall(comparison, "efficiency")}))
     shown = [(heading, {key: found for key, found in each.items() if found}) for heading, each in blocks]
     shown = [(heading, each) for heading, each in shown if each]
@@ -157,10 +166,9 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
         HeatRow(
             marked(machine),
             "",
-            tuple({key: found[name] for key, found in each.items() if name in found} for _, each in shown),
+            tuple({key: of[machine.name] for key, of in each.items() if machine.name in of} for _, each in shown),
         )
         for machine in by_rank(comparison)
-        for name in (machine.name,)
     ]
     heat_blocks = [HeatBlock(heading, tuple(each), tallest_in=_WORK_NAME_IN) for heading, each in shown]
     caption = (
@@ -172,23 +180,16 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
         yield Picture(partial(heat_figure, part, heat_blocks, reach_of(rows)), caption)
 
 
-_WHATS: tuple[What, What] = ("speed", "efficiency")
-
-
 def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Picture, ...]]]:
     """Yield the maps of workloads by machines with their quantity; ``None`` for both quantities in one map."""
-    names = {what: _machines(comparison, what) for what in _WHATS}
-    if sum(map(len, names.values())) <= _MOST_COLUMNS:
-        yield None, tuple(_maps(comparison, {what: found for what, found in names.items() if found}))
+    whats: tuple[What, What] = ("speed", "efficiency")
+    having = {what: means(comparison.contests, what) for what in whats}
+    columns = {what: tuple(name for name in comparison.names if name in of) for what, of in having.items() if of}
+    if sum(map(len, columns.values())) <= _MOST_COLUMNS:
+        yield None, tuple(_maps(comparison, columns))
         return
-    for what, found in names.items():
-        if found:
-            yield what, tuple(_maps(comparison, {what: found}))
-
-
-def _machines(comparison: Comparison, what: What) -> tuple[str, ...]:
-    having = means(comparison.contests, what)
-    return tuple(machine.name for machine in comparison.machines if machine.name in having)
+    for what, names in columns.items():
+        yield what, tuple(_maps(comparison, {what: names}))
 
 
 def _maps(comparison: Comparison, columns: Mapping[What, tuple[str, ...]]) -> Iterator[Picture]:
@@ -241,24 +242,19 @@ def _map_rows(
     If *baseline* is given, its column has the speed (of several cases the best one) instead of the ratio of one. *own*
     are the titles of users' kernels.
     """
-    by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in contests)
-    for (workload, regime), found in by_row.items():
-        cells = tuple(means(found, what) for what in whats)
+    for row in rows_of(contests):
+        cells = tuple(means(row.contests, what) for what in whats)
         if any(cells):
-            cases = f"{len(found)} cases" if len(found) > 1 else found[0].regime
-            detail = short_regime(regime) if regime else cases
-            best = best_of(found, baseline) if baseline else None
-            unit = abbreviated(found[0].metric.value_unit)
-            texts = {baseline: format_value(best.value, unit)} if baseline and best else {}
-            family, _, variant = workload.partition("/")
-            yield HeatRow(variant, detail, cells, texts, family_title(family, own))
+            best = best_of(row.contests, baseline) if baseline else None
+            texts = {baseline: format_value(best.value, abbreviated(row.unit))} if baseline and best else {}
+            yield HeatRow(row.contests[0].variant, place_of(row), cells, texts, family_title(row.family, own))
 
 
 def _strips(comparison: Comparison) -> Iterator[Picture]:
     having = {mark.machine for mark in comparison.landmarks if mark.predicted or mark.observed}
     if len(having) < 2:
         return
-    names = [machine.name for machine in comparison.machines if machine.name in having]
+    names = [name for name in comparison.names if name in having]
     caption = (
         f"Cliffs (midpoints) and tapers (n90) of all machines, one dot for each workload. {N90}. Orange, above: "
         "observed. Blue, below: predicted."
@@ -275,7 +271,7 @@ def _panels(pages: Sequence[Sequence[LandmarkPanel]], names: Sequence[str]) -> I
 
 def _curves(comparison: Comparison) -> Iterator[Picture]:
     """Draw the sweeps over sizes of a few machines, by family and kind of size."""
-    names = [comparison.baseline, *(m.name for m in comparison.machines if m.name != comparison.baseline)]
+    names = [comparison.baseline, *comparison.others]
     sweeps = grouped((str(curve.key), curve) for curve in comparison.curves).values()
     kinds = grouped(((found[0].key.family, found[0].key.sweep), found) for found in sweeps)
     for (family, sweep), members in kinds.items():
@@ -290,7 +286,7 @@ def _curves(comparison: Comparison) -> Iterator[Picture]:
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
     """Return the differences of the machines with the baseline's device, the largest significant effects first."""
-    by_machine = grouped((difference.machine, difference) for difference in comparison.differences)
+    by_machine = comparison.by_machine
     effects = {
         machine: max((d.effect for d in found if d.significant), default=0.0) for machine, found in by_machine.items()
     }

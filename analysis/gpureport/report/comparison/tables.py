@@ -1,6 +1,5 @@
 """The tables of a comparison of machines."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpureport.compare import FEW
@@ -11,22 +10,23 @@ from gpureport.compare.records import (
     Machine,
     MachineResult,
     RatioEstimate,
-    WorkloadComparison,
 )
-from gpureport.compare.results import BEYOND, REGIMES, WITHIN
+from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import (
     APPLIED,
     SEVERAL,
     MeanRatio,
+    Work,
     best_of,
     families,
     mean_speed,
     means,
     overall,
     ranked,
+    rows_of,
     works,
 )
-from gpureport.report.comparison.words import work_name
+from gpureport.report.comparison.sentences import work_name
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import family_title
@@ -53,12 +53,23 @@ _NAME = 24  # characters of a name in other columns
 _SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 _GROUPS = {**dict.fromkeys(APPLIED, "apps"), "memory": "memory"}
 """By family, the heading of its mean speed."""
+PER_WATT = (
+    "Measured power: rate and power of the same kernel, which ran back to back for half a second or more. Board limit: "
+    "the listed rate divided by the listed power limit of the board; a kernel rarely draws all of it."
+)
+"""The caption of its table."""
 _MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
 
 
 def short_regime(regime: str) -> str:
     """Return the memory or caches that serve a point, in one word, or the case."""
     return _SHORT.get(regime, regime)
+
+
+def place_of(row: Work) -> str:
+    """Return the place of the data of a kernel, its case, or the number of its cases."""
+    several = f"{len(row.contests)} cases" if len(row.contests) > 1 else row.contests[0].regime
+    return short_regime(row.regime) if row.regime else several
 
 
 def marked(machine: Machine) -> str:
@@ -92,7 +103,7 @@ def by_rank(comparison: Comparison) -> tuple[Machine, ...]:
 
 def _speeds_by_group(comparison: Comparison) -> dict[str, dict[str, float]]:
     """Return the machines' speeds relative to the baseline, in applications and in other families."""
-    by_group = grouped((_GROUPS.get(c.workload.partition("/")[0], "other"), c) for c in comparison.contests)
+    by_group = grouped((_GROUPS.get(c.family, "other"), c) for c in comparison.contests)
     order = [group for group in dict.fromkeys([*_GROUPS.values(), "other"]) if group in by_group]
     return {
         group: overall(comparison.model_copy(update={"contests": tuple(by_group[group])}), "speed") for group in order
@@ -105,8 +116,7 @@ def works_table(comparison: Comparison) -> Table:
 
 
 def _works_of_few(comparison: Comparison) -> Table:
-    names = [machine.name for machine in comparison.machines]
-    others = [name for name in names if name != comparison.baseline]
+    names, others = comparison.names, comparison.others
     rows = []
     for work in works(comparison):
         found = [mean_speed(work.contests, name) for name in others]
@@ -122,11 +132,9 @@ def _works_of_few(comparison: Comparison) -> Table:
                 *((_range(found[0]),) if len(others) == 1 else ()),
             )
         )
-    short = [shorten(name, _NARROW) for name in names]
-    over = [
-        f"{name} / {shorten(comparison.baseline, _NARROW)}" for name in map(short.__getitem__, map(names.index, others))
-    ]
-    columns = ("work", "data in", "kernels", *(f"best {name}" for name in short), *over)
+    short = {name: shorten(name, _NARROW) for name in names}
+    columns = ("work", "data in", "kernels", *(f"best {name}" for name in short.values()))
+    columns += tuple(f"{short[name]} / {short[comparison.baseline]}" for name in others)
     columns += ("range",) if len(others) == 1 else ()
     return Table(columns, tuple(rows), frozenset(columns[2:]))
 
@@ -140,13 +148,11 @@ def _range(mean: MeanRatio | None) -> str:
 def _works_of_many(comparison: Comparison) -> Table:
     rows = []
     for work in works(comparison):
-        found = {m.name: mean_speed(work.contests, m.name) for m in comparison.machines}
-        kernels = len({contest.workload for contest in work.contests})
-        known = {name: mean for name, mean in found.items() if mean and len(mean.kernels) >= min(SEVERAL, kernels)}
-        if len(known) > 1:
-            bests = {name: best.value for name in known if (best := best_of(work.contests, name))}
-            ratios = {name: mean.ratio.value for name, mean in known.items()}
-            rows.append((work_name(work), short_regime(work.regime), *_ends(ratios, bests, work.unit)))
+        found = {name: mean_speed(work.contests, name) for name in comparison.names}
+        enough = min(SEVERAL, len({contest.workload for contest in work.contests}))
+        ratios = {name: mean.ratio.value for name, mean in found.items() if mean and len(mean.kernels) >= enough}
+        if len(ratios) > 1:
+            rows.append((work_name(work), short_regime(work.regime), *_ends(work, ratios)))
     return Table(("work", "data in", *_END_COLUMNS), tuple(rows), _END_NUMBERS)
 
 
@@ -161,12 +167,13 @@ _END_COLUMNS = (
 _END_NUMBERS = frozenset({"fastest", "fastest ratio", "slowest", "slowest ratio"})
 
 
-def _ends(ratios: Mapping[str, float], values: Mapping[str, float], unit: str) -> Iterator[str]:
-    """Yield name, value and ratio of the fastest and of the slowest machine."""
+def _ends(work: Work, ratios: Mapping[str, float]) -> Iterator[str]:
+    """Yield name, best value and ratio of the fastest and of the slowest machine."""
     for pick in (max, min):
         name = pick(ratios, key=lambda each: ratios[each])
+        best = best_of(work.contests, name)
         yield shorten(name, _NAME)
-        yield format_value(values.get(name), abbreviated(unit))
+        yield format_value(best.value if best else None, abbreviated(work.unit))
         yield format_ratio(ratios[name])
 
 
@@ -194,39 +201,33 @@ def sharing(condition: Condition) -> str:
 
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
     """List the values by family, one row for each workload and regime; of many rows separate cases share one."""
-    return tuple(_standings_table(comparison, family, found) for family, found in families(comparison).items())
-
-
-def _standings_table(comparison: Comparison, family: str, contests: Sequence[WorkloadComparison]) -> Table:
-    names = [machine.name for machine in comparison.machines]
-    others = [name for name in names if name != comparison.baseline]
+    names, others = comparison.names, comparison.others
     short = {name: shorten(name, _NARROW) for name in names}
-    measured = [name for name in names if any(s.efficiency for c in contests for s in c.standings if s.machine == name)]
-    shown = measured if len(names) <= _MOST_WITH_EFFICIENCY else []
-    columns = (
-        family_title(family, comparison.families),
-        "data in",
-        *short.values(),
-        *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
-        *(f"eff. {short[name]}" for name in shown),
-    )
     joined = len(comparison.contests) > _MOST_VALUES
-    by_row = grouped(((c.workload, "" if joined and c.regime not in REGIMES else c.regime), c) for c in contests)
-    rows = tuple(_standing_row(found, names, others, shown) for found in by_row.values())
-    return Table(columns, rows, frozenset(columns[2:]))
+    tables = []
+    for family, contests in families(comparison).items():
+        efficient = means(contests, "efficiency") if len(names) <= _MOST_WITH_EFFICIENCY else {}
+        measured = [name for name in names if name in efficient]
+        columns = (
+            family_title(family, comparison.families),
+            "data in",
+            *short.values(),
+            *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
+            *(f"eff. {short[name]}" for name in measured),
+        )
+        rows = tuple(_standing_row(row, names, others, measured) for row in rows_of(contests, joined=joined))
+        tables.append(Table(columns, rows, frozenset(columns[2:])))
+    return tuple(tables)
 
 
-def _standing_row(
-    contests: Sequence[WorkloadComparison], names: Sequence[str], others: Sequence[str], measured: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the row of one contest, or of several cases of a workload: best values, and means of ratios."""
-    first, bests = contests[0], [best_of(contests, name) for name in names]
-    ratios = [mean_speed(contests, name) for name in others]
-    efficiencies = means(contests, "efficiency")
+def _standing_row(row: Work, names: Sequence[str], others: Sequence[str], measured: Sequence[str]) -> tuple[str, ...]:
+    """Return the row of one regime or case, or of several cases of a workload: best values, and means of ratios."""
+    ratios = [mean_speed(row.contests, name) for name in others]
+    efficiencies = means(row.contests, "efficiency")
     return (
-        first.workload.partition("/")[2],
-        f"{len(contests)} cases" if len(contests) > 1 else short_regime(first.regime),
-        *(_with_half_width(best, first.metric.value_unit) for best in bests),
+        row.contests[0].variant,
+        place_of(row),
+        *(_with_half_width(best_of(row.contests, name), row.unit) for name in names),
         *(_with_half_width(mean.ratio if mean else None) for mean in ratios),
         *(format_ratio(efficiencies.get(name)) for name in measured),
     )
@@ -238,25 +239,16 @@ def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RA
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
     """List the fastest and the slowest machine for each workload of the baseline, one table for each family."""
-    tables = (_leaders_table(family, found, comparison) for family, found in families(comparison).items())
-    return tuple(table for table in tables if table.rows)
-
-
-def _leaders_table(family: str, contests: Sequence[WorkloadComparison], comparison: Comparison) -> Table:
-    having = (c for c in contests if any(s.to_baseline for s in c.standings))
-    by_row = grouped(((c.workload, c.regime if c.regime in REGIMES else ""), c) for c in having)
-    rows = tuple(_leaders_row(found, comparison) for found in by_row.values())
-    return Table((family_title(family, comparison.families), "data in", *_END_COLUMNS), rows, _END_NUMBERS)
-
-
-def _leaders_row(contests: Sequence[WorkloadComparison], comparison: Comparison) -> tuple[str, ...]:
-    """Return the row of one contest, or of the separate cases of a workload: means of ratios, and best values."""
-    first = contests[0]
-    found = {m.name: mean_speed(contests, m.name) for m in comparison.machines}
-    ratios = {name: mean.ratio.value for name, mean in found.items() if mean}
-    values = {name: best.value for name in found if (best := best_of(contests, name))}
-    place = short_regime(first.regime) if first.regime in REGIMES else f"{len(contests)} cases"
-    return first.workload.partition("/")[2], place, *_ends(ratios, values, first.metric.value_unit)
+    tables = []
+    for family, contests in families(comparison).items():
+        having = [c for c in contests if any(s.to_baseline for s in c.standings)]
+        rows = tuple(
+            (row.contests[0].variant, place_of(row), *_ends(row, means(row.contests, "speed")))
+            for row in rows_of(having)
+        )
+        columns = (family_title(family, comparison.families), "data in", *_END_COLUMNS)
+        tables += [Table(columns, rows, _END_NUMBERS)] if rows else []
+    return tuple(tables)
 
 
 def differences_table(comparison: Comparison) -> Table:
@@ -299,13 +291,13 @@ def _shown_differences(comparison: Comparison) -> list[Difference]:
 def outliers_table(comparison: Comparison) -> Table:
     """List the machines with significant differences from the baseline on the same device, the largest number first."""
     wholes = {whole.machine: whole for whole in comparison.overall}
-    by_machine = grouped((d.machine, d) for d in comparison.differences if d.significant)
-    counts = Counter(difference.machine for difference in comparison.differences)
+    every = comparison.by_machine
+    by_machine = {name: found for name in every if (found := [d for d in every[name] if d.significant])}
     rows = []
     for name, found in sorted(by_machine.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
         most = max(found, key=lambda d: d.effect)
         whole = _with_half_width(wholes[name].speed) if name in wholes else UNKNOWN
-        rows.append((name, whole, f"{len(found)} of {counts[name]}", most.sweep, _with_half_width(most.speed)))
+        rows.append((name, whole, f"{len(found)} of {len(every[name])}", most.sweep, _with_half_width(most.speed)))
     columns = ("machine", "all sweeps", "significant", "largest difference", "speed / baseline")
     return Table(columns, tuple(rows), frozenset({"all sweeps", "significant", "speed / baseline"}))
 
@@ -320,3 +312,16 @@ def deviating_sweeps_table(comparison: Comparison) -> Table:
         rows.append((sweep, str(len(found)), *ends))
     columns = ("sweep", "machines", "slowest", "slowest machine", "fastest", "fastest machine")
     return Table(columns, tuple(rows), frozenset({"machines", "slowest", "fastest"}))
+
+
+def per_watt_table(comparison: Comparison) -> Table:
+    """List the performance per watt of all machines with a known power."""
+    found = {(each.machine, each.load): each for each in comparison.per_watt}
+    loads = dict.fromkeys(load for _, load in found)
+    names = dict.fromkeys(machine for machine, _ in found)
+    rows = []
+    for name in names:
+        cells = [found.get((name, load)) for load in loads]
+        bases = ", ".join(dict.fromkeys(each.basis for each in cells if each))
+        rows.append((name, *(format_value(each.value, each.unit) if each else UNKNOWN for each in cells), bases))
+    return Table(("machine", *loads, "power"), tuple(rows), frozenset(loads))

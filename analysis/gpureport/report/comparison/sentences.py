@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import log
 from statistics import geometric_mean
+from typing import Literal
 
-from gpureport.compare.records import Comparison, Difference, WorkloadComparison
+from gpureport.compare.records import Comparison, RatioEstimate, WorkloadComparison
 from gpureport.compare.results import BEYOND, REGIMES, WITHIN
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
@@ -19,15 +20,20 @@ _FEW = 6  # the most machines with sentences each
 _MOST_SENTENCES = 5  # about many machines
 _NAMED = 3  # the most machines that a title names
 _MOST_SHOWN = 2  # kinds of work with a sentence each, if only two machines are compared
-_EQUALLY_FAST = f"equally fast (within {format_percent(EQUAL)})"
-_VERDICTS = ("faster", "slower", _EQUALLY_FAST, "undecided (the interval includes 1)")
-
-_PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
+Verdict = Literal["faster", "slower", "equal", "undecided"]
+_VERDICTS: dict[Verdict, str] = {
+    "faster": "faster",
+    "slower": "slower",
+    "equal": f"equally fast (within {format_percent(EQUAL)})",
+    "undecided": "undecided (the interval includes 1)",
+}
+PLACES = {BEYOND: "data in memory", WITHIN: "data in caches", "": ""}
+"""The place of the data of a kind of work; empty for separate cases."""
 
 
 def title(comparison: Comparison) -> str:
     """Return the names of the machines, or their number."""
-    names = [machine.name for machine in comparison.machines]
+    names = comparison.names
     return listed(names) if len(names) <= _NAMED else f"Comparison of {len(names)} machines"
 
 
@@ -41,18 +47,14 @@ def work_name(work: Work) -> str:
     return f"{label[0].upper()}{label[1:]}"
 
 
-def place_name(work: Work) -> str:
-    """Return the place of the data of a kind of work; empty for separate cases."""
-    return _PLACES[work.regime]
-
-
 def sentences(comparison: Comparison) -> Iterator[str]:
     """Yield the summary: speed by kind of work, efficiency, and significant differences on the same device."""
-    others = [machine.name for machine in comparison.machines if machine.name != comparison.baseline]
+    others = comparison.others
     if len(others) >= _FEW:
         yield from islice(_of_many(comparison), _MOST_SENTENCES)
         return
-    every, alike = works(comparison), _alike(comparison)
+    different = {each.machine for each in (*comparison.differences, *comparison.overall) if each.significant}
+    alike, every = comparison.by_machine.keys() - different, works(comparison)
     for name in (each for each in others if each not in alike):
         yield from _speeds(every, name, comparison.baseline, _MOST_SHOWN if len(others) == 1 else 1)
     yield from _efficiencies(overall(comparison, "efficiency"))
@@ -65,7 +67,7 @@ def _of_many(comparison: Comparison) -> Iterator[str]:
     Outliers are first if most machines have the baseline's device.
     """
     parts = [_extremes(comparison), _outliers(comparison), _widest(comparison)]
-    if len(_by_machine(comparison)) > len(comparison.machines) / 2:
+    if len(comparison.by_machine) > len(comparison.machines) / 2:
         parts[:2] = parts[1::-1]
     yield from chain.from_iterable(parts)
     yield from _efficiencies(overall(comparison, "efficiency"))
@@ -78,19 +80,26 @@ def _speeds(every: Sequence[Work], name: str, baseline: str, most: int) -> Itera
         yield f"{name} and {baseline} have no workload in common."
         return
     kernels = list(dict.fromkeys(kernel for _, mean in found for kernel in mean.kernels))
-    if len(kernels) < SEVERAL:
+    by_verdict = grouped((_verdict(mean.ratio), (work, mean)) for work, mean in found)
+    few = len(kernels) < SEVERAL
+    if few:
         yield (
             f"{name} relative to {baseline}: only {listed(kernels)} in common, too little to say which is faster in "
             f"general. That requires at least {SEVERAL} kernels."
         )
     elif len(found) > 1:
-        counts = grouped((_verdict(mean), work) for work, mean in found)
-        parts = [f"{verdict} in {len(counts[verdict])}" for verdict in _VERDICTS if verdict in counts]
-        share = f"{listed(parts)} of {len(found)}" if len(parts) > 1 else f"{next(iter(counts))} in all {len(found)}"
+        parts = [f"{_VERDICTS[each]} in {len(by_verdict[each])}" for each in _VERDICTS if each in by_verdict]
+        all_alike = f"{_VERDICTS[next(iter(by_verdict))]} in all {len(found)}"
+        share = f"{listed(parts)} of {len(found)}" if len(parts) > 1 else all_alike
         yield f"{name} relative to {baseline}: {share} kinds of work."
-    different = [pair for pair in found if _verdict(pair[1]) in _VERDICTS[:2]]
-    for work, mean in sorted(different or (found if len(kernels) < SEVERAL else []), key=_importance)[:most]:
-        yield _speed(work, mean, name, baseline)
+    different = [pair for pair in found if _verdict(pair[1].ratio) in ("faster", "slower")]
+    for work, mean in sorted(different or (found if few else []), key=_importance)[:most]:
+        best = [best_of(work.contests, machine, (name, baseline)) for machine in (name, baseline)]
+        values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
+        count, ratio = f"{len(mean.kernels)} kernels" if len(mean.kernels) > 1 else "one kernel", mean.ratio
+        ends = f", 95 %: {format_ratio(ratio.ci_low)} to {format_ratio(ratio.ci_high)}" if ratio.ci_low else ""
+        reached = f"{name} reaches {format_ratio(ratio.value)} of the speed of {baseline} ({count}{ends})"
+        yield f"{_work_label(work)}: {reached}; at best {values}."
 
 
 def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:
@@ -99,28 +108,13 @@ def _importance(pair: tuple[Work, MeanRatio]) -> tuple[bool, float]:
     return work.family not in (*APPLIED, "memory"), -abs(log(mean.ratio.value))
 
 
-def _verdict(mean: MeanRatio) -> str:
-    """Return one of the verdicts; faster and slower require an interval without 1, if there is an interval."""
-    ratio = mean.ratio
+def _verdict(ratio: RatioEstimate) -> Verdict:
+    """Return the verdict; faster and slower require an interval without 1, if there is an interval."""
     if abs(ratio.value - 1) <= EQUAL:
-        return _VERDICTS[2]
+        return "equal"
     if ratio.ci_low and ratio.ci_high and ratio.ci_low <= 1 <= ratio.ci_high:
-        return _VERDICTS[3]
-    return _VERDICTS[1] if ratio.value < 1 else _VERDICTS[0]
-
-
-def _speed(work: Work, mean: MeanRatio, name: str, baseline: str) -> str:
-    """Write a mean with its interval and the best values."""
-    best = [best_of(work.contests, machine, (name, baseline)) for machine in (name, baseline)]
-    values = " instead of ".join(format_value(each.value, work.unit) for each in best if each)
-    count = f"{len(mean.kernels)} kernels" if len(mean.kernels) > 1 else "one kernel"
-    place = _work_label(work)
-    ratio = mean.ratio
-    ends = f", 95 %: {format_ratio(ratio.ci_low)} to {format_ratio(ratio.ci_high)}" if ratio.ci_low else ""
-    return (
-        f"{place}: {name} reaches {format_ratio(ratio.value)} of the speed of {baseline} ({count}{ends}); "
-        f"at best {values}."
-    )
+        return "undecided"
+    return "slower" if ratio.value < 1 else "faster"
 
 
 def _extremes(comparison: Comparison) -> Iterator[str]:
@@ -143,24 +137,21 @@ def _extremes(comparison: Comparison) -> Iterator[str]:
 
 def _ranking(comparison: Comparison, found: Mapping[str, float], fastest: str, slowest: str) -> str:
     """Write the ends of a ranking, with the values of a kernel whose ratio is nearest to that of both machines."""
-    base = comparison.baseline
     predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
-    kinds = ["predicted" if name in predicted else "" for name in (fastest, slowest)]
-    times = ["" if name == base else _times(found[name], base) for name in (fastest, slowest)]
     contest = _typical(comparison, fastest, slowest, found[fastest] / found[slowest])
-    values = ["", ""]
-    if contest:
-        of = {s.machine: format_value(s.value, contest.metric.value_unit) for s in contest.standings}
-        kernel = " with ".join([contest.workload, _PLACES.get(contest.regime, contest.regime)])
-        values = [f"{kernel}: {of[fastest]}", of[slowest]]
-    notes = ["; ".join(filter(None, pair)) for pair in zip(kinds, times, values, strict=True)]
-    return f"{fastest} is fastest ({notes[0]}) and {slowest} is slowest ({notes[1]})"
-
-
-def _times(ratio: float, baseline: str) -> str:
-    if abs(ratio - 1) < EQUAL:
-        return f"within {format_percent(EQUAL)} of {baseline}"
-    return f"{format_ratio(ratio)} times as fast as {baseline}"
+    ends = []
+    for name in (fastest, slowest):
+        notes = ["predicted"] if name in predicted else []
+        if name != comparison.baseline:
+            same = abs(found[name] - 1) < EQUAL
+            times = f"within {format_percent(EQUAL)} of" if same else f"{format_ratio(found[name])} times as fast as"
+            notes.append(f"{times} {comparison.baseline}")
+        if contest:
+            kernel = f"{contest.workload} with {PLACES.get(contest.regime, contest.regime)}: " if not ends else ""
+            value = next(result.value for result in contest.standings if result.machine == name)
+            notes.append(f"{kernel}{format_value(value, contest.metric.value_unit)}")
+        ends.append("; ".join(notes))
+    return f"{fastest} is fastest ({ends[0]}) and {slowest} is slowest ({ends[1]})"
 
 
 def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -> WorkloadComparison | None:
@@ -176,20 +167,14 @@ def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -
 
 def _work_label(work: Work) -> str:
     """Return the name of a kind of work, with the place of its data."""
-    return " with ".join(filter(None, (work_name(work), place_name(work))))
-
-
-def _best(work: Work, name: str) -> str:
-    best = best_of(work.contests, name)
-    return format_value(best.value if best else None, work.unit)
+    return " with ".join(filter(None, (work_name(work), PLACES[work.regime])))
 
 
 def _widest(comparison: Comparison) -> Iterator[str]:
     """Report the kind of work in which the machines differ most, with the values at both ends."""
-    ranking = ranked(comparison)
-    names = list(ranking) if len(ranking) > 1 else [machine.name for machine in comparison.machines]
+    ranking, every = ranked(comparison), works(comparison)
+    names = list(ranking) if len(ranking) > 1 else comparison.names
     spans = []
-    every = works(comparison)
     for work in [work for work in every if work.regime] or every:
         known = {name: mean.ratio.value for name in names if (mean := mean_speed(work.contests, name))}
         if len(known) > 1:
@@ -197,11 +182,11 @@ def _widest(comparison: Comparison) -> Iterator[str]:
             spans.append((known[ends[0]] / known[ends[1]], work, ends))
     if spans and (most := max(spans, key=lambda span: span[0]))[0] > 1 + EQUAL:
         span, work, ends = most
-        texts = " to ".join(f"{_best(work, name)} ({name})" for name in ends)
-        label = _work_label(work)
+        best = [(name, best_of(work.contests, name)) for name in ends]
+        texts = " to ".join(f"{format_value(each and each.value, work.unit)} ({name})" for name, each in best)
         yield (
-            f"The machines differ most in {label}, by a factor of {format_ratio(span)} (mean of its kernels). "
-            f"Best values: {texts}."
+            f"The machines differ most in {_work_label(work)}, by a factor of {format_ratio(span)} (mean of its "
+            f"kernels). Best values: {texts}."
         )
 
 
@@ -210,7 +195,7 @@ def _outliers(comparison: Comparison) -> Iterator[str]:
 
     If most of them differ in a sweep, and in the same direction, the baseline is the outlier there.
     """
-    by_machine = _by_machine(comparison)
+    by_machine = comparison.by_machine
     if not by_machine:
         return
     own = _baseline_sweeps(comparison)
@@ -264,24 +249,23 @@ def _baseline_sweeps(comparison: Comparison) -> dict[str, float]:
 def _same_devices(comparison: Comparison) -> Iterator[str]:
     """Report the machines with the baseline's device: significant differences, or that there are none."""
     wholes = {whole.machine: whole for whole in comparison.overall if whole.significant}
-    for name, found in _by_machine(comparison).items():
+    for name, found in comparison.by_machine.items():
         if name in wholes:
             yield (
                 f"{name} is significantly {change(wholes[name].speed.value)} than {comparison.baseline} on the same "
                 "device (median of its sweeps)."
             )
-        yield _same_device(name, found)
-
-
-def _alike(comparison: Comparison) -> set[str]:
-    """Return the machines with the baseline's device that do not differ significantly from it."""
-    different = {each.machine for each in (*comparison.differences, *comparison.overall) if each.significant}
-    return _by_machine(comparison).keys() - different
-
-
-def _by_machine(comparison: Comparison) -> Mapping[str, Sequence[Difference]]:
-    """Return the differences of the sweeps of each machine with the baseline's device."""
-    return grouped((difference.machine, difference) for difference in comparison.differences)
+        significant = [difference for difference in found if difference.significant]
+        if not significant:
+            yield f"On the same device, all {len(found)} sweeps of {name} are within run-to-run variation."
+            continue
+        rest = "; the others are within run-to-run variation" if len(significant) < len(found) else ""
+        most = min(significant, key=lambda difference: difference.p_value)
+        verb = "differs" if len(significant) == 1 else "differ"
+        yield (
+            f"On the same device, {len(significant)} of {len(found)} sweeps of {name} {verb} significantly, most "
+            f"clearly {most.sweep} ({change(most.speed.value)}){rest}."
+        )
 
 
 def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
@@ -293,19 +277,6 @@ def _efficiencies(shares: Mapping[str, float]) -> Iterator[str]:
     parts = listed([f"{name} reaches {format_percent(shares[name])}" for name in shown])
     between = "" if shown == order else f", the other {len(order) - 2} are between these"
     yield f"Efficiency, observed / predicted peak: {parts}{between} (geometric means over families)."
-
-
-def _same_device(name: str, found: Sequence[Difference]) -> str:
-    significant = [difference for difference in found if difference.significant]
-    if not significant:
-        return f"On the same device, all {len(found)} sweeps of {name} are within run-to-run variation."
-    rest = "; the others are within run-to-run variation" if len(significant) < len(found) else ""
-    most = min(significant, key=lambda difference: difference.p_value)
-    verb = "differs" if len(significant) == 1 else "differ"
-    return (
-        f"On the same device, {len(significant)} of {len(found)} sweeps of {name} {verb} significantly, most clearly "
-        f"{most.sweep} ({change(most.speed.value)}){rest}."
-    )
 
 
 def change(ratio: float) -> str:
