@@ -26,7 +26,7 @@ from gpureport.spec.core_types import Topology, core_type_name, generic_name, to
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import CoreType, StreamType, listed
 from gpureport.spec.values import Strict
-from gpureport.validate.cpus import GENERIC
+from gpureport.validate.tables import GENERIC
 
 LATENCIES = {
     "l1_latency_s": 1.4e-9,

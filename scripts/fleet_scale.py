@@ -31,8 +31,8 @@ from gpureport.fleet.schema import VERSION, Row, StoredRun
 from gpureport.fleet.store import Store
 from gpureport.inputs import json_bytes
 from gpureport.spec.database import load_database
-from gpureport.validate.cpus import CLOUD, cpu_residuals
 from gpureport.validate.residuals import Residual
+from gpureport.validate.tables import CLOUD, cpu_residuals
 
 KEPT = ("nvidia-h200", "nvidia-h100")
 QUERY = (

@@ -11,8 +11,7 @@ import accuracy as script
 from gpureport.errors import GpuReportError
 from gpureport.records.keys import SweepKey
 from gpureport.spec.database import load_database
-from gpureport.validate.independence import Independence
-from gpureport.validate.residuals import PredictedCurve, Residual, What
+from gpureport.validate.residuals import Independence, PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge
 
 ROOT = Path(__file__).parents[1]

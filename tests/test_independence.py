@@ -18,7 +18,7 @@ from gpureport.spec.first_day import documented, first_day, predecessors
 from gpureport.spec.host import HostProcessor
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.resolve import Value, layer
-from gpureport.validate.independence import Independence, independence
+from gpureport.validate.residuals import Independence, independence
 from tests.builders import altered
 
 PACKAGE = Path(gpureport.__file__).parent

@@ -10,9 +10,8 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import Residual
-from gpureport.validate.tables import table_residuals
+from gpureport.validate.tables import TRANSFERS, table_residuals, transfer_residuals
 from gpureport.validate.targets import TARGETS, judge
-from gpureport.validate.transfers import TRANSFERS, transfer_residuals
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published" / "transfers"
 

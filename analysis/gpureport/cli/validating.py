@@ -26,8 +26,7 @@ from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
 from gpureport.spec.draft import GENERIC
 from gpureport.spec.first_day import first_day
-from gpureport.validate.independence import FIRST_DAY, independence
-from gpureport.validate.residuals import WHATS, Residual, residuals
+from gpureport.validate.residuals import FIRST_DAY, WHATS, Residual, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Target, judge, where_calibrated
 from gpureport.workloads import all_workloads

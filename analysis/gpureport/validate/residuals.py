@@ -1,6 +1,6 @@
 """Stored results compared with current predictions: a residual for each time and each feature."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from statistics import median
@@ -11,22 +11,26 @@ from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import Kind, model_inputs, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
+from gpureport.predict.fitted import FITTED_TO
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Metric, PointKey, SweepKey
+from gpureport.records.keys import Metric, PointKey, Record, SweepKey
 from gpureport.records.levels import DEVICE
 from gpureport.records.observation import Observation
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.results.replay import Result, Series, identity
-from gpureport.spec.models import Device
-from gpureport.validate.independence import Independence
+from gpureport.spec.database import Database
+from gpureport.spec.models import CORE_TYPE, Cache, Device, Memory, listed
 
 What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
 ]
 WHATS: tuple[What, ...] = get_args(What)
 _VALUES: frozenset[What] = frozenset({"times", "latencies", "bandwidths"})
+Independence = Literal["seen", "unseen device", "unseen architecture", "first day"]
+FIRST_DAY: Independence = "first day"
+"""The values that were measured on the architecture are replaced (:mod:`gpureport.spec.first_day`)."""
 Interval = tuple[float, float]
 
 
@@ -121,15 +125,6 @@ class Residual:
         return self.expected[0] <= self.observed <= self.expected[1]
 
 
-@dataclass(frozen=True)
-class _Analysis:
-    """A sweep with specification prediction and observation; without both if only times are compared."""
-
-    series: Series
-    specified: Prediction | None = None
-    observation: Observation | None = None
-
-
 def residuals(
     result: Result,
     independence: Independence | None = None,
@@ -146,47 +141,47 @@ def residuals(
         workloads: names of those to compare; empty for all. Microbenchmarks calibrate in either case.
     """
     microbenchmarks = () if result.published else tuple(s for s in result.series if s.workload.microbenchmark)
-    calibrating = {id(series): _analysis(result.device, series) for series in microbenchmarks}
-    device = _calibrated(result.device, calibrating.values())
+    analysed = {id(series): _analysed(result.device, series) for series in microbenchmarks}
+    observed = [observation for _, observation in analysed.values()]
+    device = calibrated(result.device, [p for p, _ in analysed.values()], observed) if observed else None
     found: list[Residual] = []
     for series in result.series:
         if workloads and series.workload.name not in workloads:
             continue
-        analysis = calibrating.get(id(series)) or (_analysis(result.device, series) if features else _Analysis(series))
-        found += _of_series(result, analysis, device, independence, features=features)
+        curves = analysed.get(id(series)) or (_analysed(result.device, series) if features else None)
+        found += _of_series(result, series, curves, device, independence, features=features)
     return tuple(found)
 
 
-def _analysis(device: Device, series: Series) -> _Analysis:
+def _analysed(device: Device, series: Series) -> tuple[Prediction, Observation]:
     prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
-    return _Analysis(series, prediction, observe(series.measurement))
-
-
-def _calibrated(device: Device, microbenchmarks: Iterable[_Analysis]) -> Device | None:
-    predictions = [each.specified for each in microbenchmarks if each.specified]
-    observations = [each.observation for each in microbenchmarks if each.observation]
-    return calibrated(device, predictions, observations) if observations else None
+    return prediction, observe(series.measurement)
 
 
 def _of_series(
-    result: Result, analysis: _Analysis, measured: Device | None, independence: Independence | None, *, features: bool
+    result: Result,
+    series: Series,
+    curves: tuple[Prediction, Observation] | None,
+    measured: Device | None,
+    independence: Independence | None,
+    *,
+    features: bool,
 ) -> Iterator[Residual]:
-    """Yield the residuals of one sweep, for each kind of prediction."""
-    series = analysis.series
+    """Yield the residuals of one sweep, for each kind of prediction; *curves*: specification and observation."""
     devices: dict[Kind, Device] = {"specification": result.device}
     if measured is not None and not series.workload.microbenchmark:
         devices["calibrated"] = measured
     for kind, device in devices.items():
         curve = _curve(result, series, kind, independence)
         resources = series.published_resources if kind == "specification" else series.compiled
-        if not features:
+        if not features or curves is None:
             yield from _times(curve, series, _points(device, series, resources))
             continue
-        prediction = analysis.specified if kind == "specification" else None
-        prediction = prediction or predict_sweep(device, series.workload, series.sweep, kind, resources)
+        prediction, observation = curves
+        if kind == "calibrated":
+            prediction = predict_sweep(device, series.workload, series.sweep, kind, resources)
         yield from _times(curve, series, {identity(point.point.parameters): point for point in prediction.points})
-        if analysis.observation:
-            yield from _features(curve, prediction, analysis.observation)
+        yield from _features(curve, prediction, observation)
 
 
 def _curve(result: Result, series: Series, kind: Kind, independence: Independence | None) -> PredictedCurve:
@@ -271,3 +266,30 @@ def _what(feature: CurveFeature, metric: Metric) -> What | None:
         return "latency cliffs" if metric.kind == "time" else "bandwidth cliffs"
     by_position: Mapping[str, What] = {"n90": "n90", "knee": "knees", "plateau": "plateaus", "peak": "peaks"}
     return by_position.get(feature.position)
+
+
+def _exact(record: type[Record]) -> set[str]:
+    """Return the keys of whole numbers, such as the size of a line: a measurement of these has no error."""
+    return {key for name, (key, _) in listed(record).items() if record.model_fields[name].annotation is int}
+
+
+_EXACT = _exact(Cache) | _exact(Memory)
+
+
+def independence(device: Device, database: Database) -> Independence:
+    """Return whether constants that predict *device* were measured on such a device or fitted to one.
+
+    Returns:
+        ``seen``: at least one was. ``unseen device``: none was, but one comes from another device of its architecture.
+        ``unseen architecture``: all come from documents and from other architectures.
+    """
+    origins = (origin for path, origin in device.provenance.items() if path.rpartition(".")[2] not in _EXACT)
+    measured = {entry for origin in origins for entry in origin.measured_on}
+    sources = measured.union(*FITTED_TO.values())
+    name = device.architecture.id
+    if sources & {device.id, f"architectures/{name}"}:
+        return "seen"
+    known = {database.entries[entry].file.architecture for entry in sources if entry in database.entries}
+    # The values of a type of core come from other machines with such cores.
+    has_core_type = any(origin.source == f"{CORE_TYPE} {name}" for origin in device.provenance.values())
+    return "unseen device" if has_core_type or name in known else "unseen architecture"

@@ -1,15 +1,41 @@
-"""Tables of published figures of many machines: where they are, and their residuals."""
+"""Published tables of many machines, CPUs and transfers of GPUs, compared with predictions from the database."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
+from math import inf, log
 from pathlib import Path
 
-from gpureport.inputs import FileError
-from gpureport.results.cpus import BARE_METAL, MACHINES
+from gpureport.inputs import FileError, read_table
+from gpureport.predict.cpu_memory import OPERATIONS, Curve, bandwidth_curve, latency_curve
+from gpureport.predict.transfers import BOTH_WAYS, Direction, link_bytes_per_s
+from gpureport.records.keys import SweepKey
+from gpureport.results.cpus import (
+    BARE_METAL,
+    MACHINES,
+    BareMachine,
+    CloudMachine,
+    bare_machines,
+    cloud_machines,
+    stream_prediction,
+)
+from gpureport.spec.core_types import core_of_machine, topology
 from gpureport.spec.database import Database
-from gpureport.validate.cpus import cpu_residuals
-from gpureport.validate.residuals import Residual
-from gpureport.validate.transfers import TRANSFERS, transfer_residuals
+from gpureport.units import format_bytes
+from gpureport.validate.residuals import PredictedCurve, Residual, What, independence
 
+CLOUD, BARE, CLOUD_GPU = "CPU, cloud machines", "CPU, bare metal", "NVIDIA GPU, cloud machines"
+GENERIC = frozenset({"x86_64", "x86_64_avx512", "aarch64", "amd_cpu", "intel_cpu"})
+"""Architectures for unknown types of cores."""
+TRANSFERS = "transfers.csv.xz"
+_TRANSFERS: dict[str, tuple[Direction, float]] = {
+    "to_device": ("to_device", 1.0),
+    "to_host": ("to_host", 1.0),
+    "to_device_while_both": ("to_device", BOTH_WAYS),
+    "to_host_while_both": ("to_host", BOTH_WAYS),
+}
+"""Direction and share of the link, by column."""
+_NARROWER = (1.0, 0.5)
+"""Rate of links with half of the lanes, or of an earlier generation, relative to the listed link."""
 _PLACES = tuple(Path(parent, name) for name in ("cpus", "transfers") for parent in ("", "published"))
 
 
@@ -32,3 +58,109 @@ def table_residuals(folder: Path, database: Database) -> Iterator[Residual]:
     except (KeyError, ValueError, IndexError) as error:
         wrong = f"column {error} is missing" if isinstance(error, KeyError) else str(error)
         raise FileError(str(folder), f"contains a table with a mistake: {wrong}") from None
+
+
+def cpu_residuals(folder: Path, database: Database) -> Iterator[Residual]:
+    """Yield the residuals of all CPUs of a folder, predicted from ``lscpu`` facts and the database.
+
+    Raises:
+        InputError: a table cannot be read.
+    """
+    if (folder / MACHINES).is_file():
+        for machine in cloud_machines(folder):
+            yield from _of_cloud(machine, database)
+    if (folder / BARE_METAL).is_file():
+        for bare in bare_machines(folder):
+            yield from _of_bare(bare, database)
+
+
+def _of_cloud(machine: CloudMachine, database: Database) -> Iterator[Residual]:
+    name, core = core_of_machine(machine.facts, database)
+    place, allocates = topology(machine.facts, core), database.write_allocate(name)
+    sizes = machine.working_sets_bytes
+    labels = [format_bytes(size) for size in sizes]
+    curve = partial(_of_cpu, CLOUD, name, machine.name, "cpu_memory")
+    yield from _residuals(curve("latency"), "latencies", labels, latency_curve(core, place, sizes), machine.latency_s)
+    for operation in OPERATIONS:
+        predicted = bandwidth_curve(core, place, sizes, operation, write_allocate=allocates)
+        observed = machine.bandwidth_bytes_per_s[operation]
+        yield from _residuals(curve(operation), "bandwidths", labels, predicted, observed)
+
+
+def _of_bare(machine: BareMachine, database: Database) -> Iterator[Residual]:
+    name = machine.core_type
+    core, streams = database.core_type(name), database.stream_type(name)
+    predicted = stream_prediction(machine, core, streams, write_allocate=database.write_allocate(name))
+    points = zip(machine.kernels, machine.levels, machine.cores, strict=True)
+    labels = [f"{kernel}, {level}, {cores:.0f} cores" for kernel, level, cores in points]
+    curve = _of_cpu(BARE, name, machine.name, "cpu_streams", "levels")
+    yield from _residuals(curve, "bandwidths", labels, predicted, machine.bandwidth_bytes_per_s)
+
+
+def _of_cpu(device_class: str, architecture: str, machine: str, family: str, variant: str) -> PredictedCurve:
+    return PredictedCurve(
+        result="cpus",
+        published=True,
+        device=f"architectures/{architecture}",
+        device_class=device_class,
+        key=SweepKey(family=family, variant=variant, sweep="working_set"),
+        conditions=machine,
+        kind="specification",
+        independence="unseen architecture" if architecture in GENERIC else "seen",
+        architecture=architecture,
+    )
+
+
+def _residuals(
+    curve: PredictedCurve, what: What, labels: Iterable[str], predicted: Curve, observed: Iterable[float]
+) -> Iterator[Residual]:
+    values = zip(labels, predicted.values, predicted.low, predicted.high, observed, strict=True)
+    for label, value, low, high, seen in values:
+        yield Residual(
+            curve=curve,
+            what=what,
+            label=label,
+            unit="s" if what == "latencies" else "B/s",
+            predicted=float(value),
+            observed=float(seen),
+            expected=(float(low), float(high)),
+        )
+
+
+def transfer_residuals(folder: Path, database: Database) -> Iterator[Residual]:
+    """Yield the residuals of the transfers of all cloud machines of a folder.
+
+    The machines do not report the link in use. Many hosts have an earlier generation or fewer lanes than the GPU.
+    Therefore the prediction is that of the listed link, or of half of it, whichever comes nearest to both directions of
+    a machine: errors are those of the rate that a known link reaches.
+
+    Raises:
+        InputError: the table cannot be read, or an entry does not exist.
+    """
+    for row in read_table(folder / TRANSFERS):
+        device = database.device(row["device"])
+        seen = {name: float(row[name]) * 1e9 for name in _TRANSFERS}
+        if not all(0 < rate < inf for rate in seen.values()):
+            raise ValueError(f"rates of {row['machine']} must be positive numbers")
+        listed = {name: link_bytes_per_s(device.host_link, way) * both for name, (way, both) in _TRANSFERS.items()}
+        one_way = listed["to_device"] * listed["to_host"] / (seen["to_device"] * seen["to_host"])
+        part = min(_NARROWER, key=lambda part: abs(log(part**2 * one_way)))
+        for name in _TRANSFERS:
+            yield Residual(
+                curve=PredictedCurve(
+                    result="transfers",
+                    published=True,
+                    device=device.id,
+                    device_class=CLOUD_GPU,
+                    key=SweepKey(family="transfer", variant="pinned", sweep=name),
+                    conditions=row["machine"],
+                    kind="specification",
+                    independence=independence(device, database),
+                    architecture=device.architecture.id,
+                ),
+                what="bandwidths",
+                label="whole link" if part == 1 else f"{part:g} of the link",
+                unit="B/s",
+                predicted=part * listed[name],
+                observed=seen[name],
+            )
