@@ -118,21 +118,20 @@ def _names(axis: "Axes", strip: Strip, odd: Sequence[int], reach: float) -> None
 
 def trend_figure(trends: Sequence[Trend]) -> "Figure":
     """Draw a panel for each layer: the range of nine in ten runs and their median by day; some devices as lines."""
+    import pandas as pd
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     margins = Margins(left=0.75, top=0.24, bottom=0.24, right=_LABEL_IN + 0.1)
     figure, rows = sheet([(0.3 if number else 0.0, _TREND_IN) for number in range(len(trends))], margins=margins)
     for (axis,), trend in zip(rows, trends, strict=True):
         times = np.array(trend.times, "datetime64[s]")
-        days, index = np.unique(times.astype("datetime64[D]"), return_inverse=True)
-        groups = [trend.values[(index == number) & ~np.isnan(trend.values)] for number in range(len(days))]
-        known = [number for number, group in enumerate(groups) if len(group)]
-        low, middle, high = (np.array([np.percentile(groups[n], q) for n in known]) for q in (5, 50, 95))
-        median = float(middle[-1]) if len(middle) and not trend.single else None
-        centres = days[known].astype("datetime64[s]") + np.timedelta64(12, "h")
+        by_day = pd.Series(trend.values).groupby(times.astype("datetime64[D]").astype("datetime64[s]"))
+        daily = by_day.quantile([0.05, 0.5, 0.95]).unstack().dropna()
+        median = float(daily[0.5].iloc[-1]) if len(daily) and not trend.single else None
         if median is not None:
-            axis.fill_between(centres, low, high, color=MUTED, alpha=0.18, linewidth=0)
-            axis.plot(centres, middle, color=INK)
+            centres = daily.index.to_numpy() + np.timedelta64(12, "h")
+            axis.fill_between(centres, daily[0.05], daily[0.95], color=MUTED, alpha=0.18, linewidth=0)
+            axis.plot(centres, daily[0.5], color=INK)
         write_title(axis, trend.title, 0.12)
         reach = max(_LEAST_PERCENT, _ROOM * float(np.nanmax(np.abs(trend.values), initial=0.0)))
         axis.set_ylim(-reach, reach)

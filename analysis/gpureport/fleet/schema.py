@@ -17,11 +17,26 @@ VERSION = 1
 """Version of the schema. A reader takes files that lack columns, so columns may be added to a version."""
 
 
+_TYPES: Mapping[Kind, tuple[str, str]] = {
+    "text": ("VARCHAR", "string"),
+    "number": ("DOUBLE", "double"),
+    "whole": ("BIGINT", "int64"),
+    "truth": ("BOOLEAN", "bool"),
+    "moment": ("TIMESTAMP", "timestamp[us]"),
+}
+"""Types of SQL and of Arrow."""
+
+
 class Column(NamedTuple):
     """A column of a table."""
 
     kind: Kind
     meaning: str
+
+    @property
+    def sql(self) -> str:
+        """Its type in SQL."""
+        return _TYPES[self.kind][0]
 
 
 _RUN = Column("text", "id of the run, derived from its results")
@@ -131,11 +146,4 @@ def arrow_schema() -> "pa.Schema":
     """Return the columns of a file as types of Parquet."""
     import pyarrow as pa
 
-    types = {
-        "text": pa.string(),
-        "number": pa.float64(),
-        "whole": pa.int64(),
-        "truth": pa.bool_(),
-        "moment": pa.timestamp("us"),
-    }
-    return pa.schema([(name, types[column.kind]) for name, column in columns().items()])
+    return pa.schema([(name, pa.type_for_alias(_TYPES[column.kind][1])) for name, column in columns().items()])

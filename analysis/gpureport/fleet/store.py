@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.errors import InputError
 from gpureport.files import scratch_folder, write_file
-from gpureport.fleet.schema import TABLES, Column, Row, StoredRun, Table, arrow_schema, columns
+from gpureport.fleet.schema import TABLES, Column, StoredRun, arrow_schema, columns
 from gpureport.inputs import is_there
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _RUN_COLUMNS = ("node", "device", "pci_address", "model", "compute_units", "quic
 """Columns of ``runs`` that all other views have too."""
 _KNOWN = ("run", *(name for name in _RUN_COLUMNS if name != "pci_address"))  # of every run
 _SUFFIX = ".parquet"
-_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "whole": "BIGINT", "truth": "BOOLEAN", "moment": "TIMESTAMP"}
 _MEMORY = "1GB"
 
 
@@ -77,10 +76,13 @@ class Store:
         Raises:
             GpuReportError: the file cannot be written.
         """
+        import pyarrow as pa
+
         path = self.path_of(run.run)
         if path.exists():
             return False
-        write_file(path, _parquet(run.rows))
+        rows = [{"kind": kind, **row} for kind, rows in run.rows.items() for row in rows]
+        write_file(path, _written([pa.Table.from_pylist(rows, schema=arrow_schema())]))
         return True
 
     def pack(self) -> None:
@@ -106,7 +108,7 @@ class Store:
         if not self._files:
             raise InputError(f"{self.folder}: {_why_empty(self.folder)}")
         files = [str(file) for file in self._files]
-        opening = duckdb.connect(config={"threads": _cores(), "memory_limit": _MEMORY})
+        opening = duckdb.connect(config={"threads": len(os.sched_getaffinity(0)), "memory_limit": _MEMORY})
         with _readable(self._files), opening as connection:
             connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
             connection.execute("SET parquet_metadata_cache = true")
@@ -279,14 +281,14 @@ def _views(files: Sequence[str]) -> Iterator[str]:
 
 def _source(files: Iterable[str]) -> str:
     """Return the rows of *files*, in SQL; columns that no file has are null."""
-    empty = ", ".join(f'CAST(NULL AS {_TYPES[column.kind]}) AS "{name}"' for name, column in columns().items())
+    empty = ", ".join(f'CAST(NULL AS {column.sql}) AS "{name}"' for name, column in columns().items())
     stored = f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
     return f"({stored} UNION ALL BY NAME SELECT {empty} WHERE false)"
 
 
 def _cast(named: Mapping[str, Column]) -> str:
     """Return columns with their types, in SQL; values of other types are null."""
-    return ", ".join(f'TRY_CAST("{name}" AS {_TYPES[column.kind]}) AS "{name}"' for name, column in named.items())
+    return ", ".join(f'TRY_CAST("{name}" AS {column.sql}) AS "{name}"' for name, column in named.items())
 
 
 def _table(name: str) -> str:
@@ -310,26 +312,13 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
-
-
-def _parquet(tables: Mapping[Table, Sequence[Row]]) -> bytes:
-    """Return a file with the rows of all tables."""
-    import pyarrow as pa
-
-    schema = arrow_schema()
-    every = ({"kind": kind, **row} for kind, rows in tables.items() for row in rows)
-    return _written([pa.Table.from_pylist(list(every), schema=schema)])
-
-
 def _packed(files: Sequence[Path]) -> bytes:
     """Return a file with the rows of *files*, each table in row groups of its own."""
     import duckdb
     import pyarrow.compute as pc
 
     sql = f"SELECT {_cast(columns())} FROM {_source(map(str, files))}"  # noqa: S608 - our own names
-    with _readable(files), duckdb.connect(config={"threads": _cores()}) as connection:
+    with _readable(files), duckdb.connect(config={"threads": len(os.sched_getaffinity(0))}) as connection:
         whole = connection.sql(sql).to_arrow_table()
     return _written([whole.filter(pc.field("kind") == kind) for kind in TABLES])
 

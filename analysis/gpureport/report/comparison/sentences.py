@@ -139,7 +139,7 @@ def _ranking(comparison: Comparison, found: Mapping[str, float], fastest: str, s
     """Write the ends of a ranking, with the values of a kernel whose ratio is nearest to that of both machines."""
     predicted = {machine.name for machine in comparison.machines if machine.kind == "predicted"}
     contest = _typical(comparison, fastest, slowest, found[fastest] / found[slowest])
-    ends = []
+    ends: list[str] = []
     for name in (fastest, slowest):
         notes = ["predicted"] if name in predicted else []
         if name != comparison.baseline:
@@ -182,8 +182,8 @@ def _widest(comparison: Comparison) -> Iterator[str]:
             spans.append((known[ends[0]] / known[ends[1]], work, ends))
     if spans and (most := max(spans, key=lambda span: span[0]))[0] > 1 + EQUAL:
         span, work, ends = most
-        best = [(name, best_of(work.contests, name)) for name in ends]
-        texts = " to ".join(f"{format_value(each and each.value, work.unit)} ({name})" for name, each in best)
+        best = [(name, each.value) for name in ends if (each := best_of(work.contests, name))]
+        texts = " to ".join(f"{format_value(value, work.unit)} ({name})" for name, value in best)
         yield (
             f"The machines differ most in {_work_label(work)}, by a factor of {format_ratio(span)} (mean of its "
             f"kernels). Best values: {texts}."
