@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from gpureport.compare.records import Difference, RatioEstimate
 from gpureport.compare.runs import Run, SweepSamples, same_device
-from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, p_values, significant
+from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, p_values, shrunk, significant
 from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
 
 MINIMUM_EFFECT = 0.03
@@ -196,10 +196,9 @@ def _tested(machine: str, sweeps: Sequence[_Sweep], typical: Floats, minimum_eff
     """Return the differences of a machine; *typical*: standard deviations between runs (sweeps,)."""
     rows = [(s.centre, s.error**2, s.variance_factor, s.squares, s.dof, s.points) for s in sweeps]
     centres, within, factors, squares, of_runs, points = np.array(rows, float).reshape(-1, 6).T
-    dof = _PRIOR_DOF + of_runs
-    between = factors * (_PRIOR_DOF * typical**2 + squares) / dof
+    between = factors * shrunk(squares, of_runs, typical**2, _PRIOR_DOF)
     errors = np.sqrt(between + within)
-    dof = errors**4 / (between**2 / dof + within**2 / np.maximum(points - 1, 1))
+    dof = errors**4 / (between**2 / (_PRIOR_DOF + of_runs) + within**2 / np.maximum(points - 1, 1))
     chances = p_values(centres, errors, dof)
     flags = significant(adjusted(chances), centres, minimum_effect)
     halves = student.ppf(0.975, dof) * errors

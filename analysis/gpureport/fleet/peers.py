@@ -11,7 +11,15 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.observe.significance import EXCESS_OF_MEDIAN, FALSE_DISCOVERIES, Flags, adjusted, p_values, significant
+from gpureport.observe.significance import (
+    EXCESS_OF_MEDIAN,
+    FALSE_DISCOVERIES,
+    Flags,
+    adjusted,
+    p_values,
+    shrunk,
+    significant,
+)
 from gpureport.observe.statistics import MAD_TO_SIGMA, Floats, steps_to_sigma
 from gpureport.records.ceilings import Kind
 
@@ -324,7 +332,7 @@ def _shrunk(variance: Floats, members: int, assumed: Floats) -> Floats:
     """Return the mean of an estimated variance and the assumed one, weighted by degrees of freedom."""
     dof = _MAD_EFFICIENCY * max(members - 1, 0)
     known = np.where(np.isnan(variance), assumed**2, variance)
-    mean = (_PRIOR_DOF * assumed**2 + dof * known) / (_PRIOR_DOF + dof)
+    mean = shrunk(dof * known, dof, assumed**2, _PRIOR_DOF)
     return np.maximum(mean, known) if members >= _ENOUGH else mean
 
 

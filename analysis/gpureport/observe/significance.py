@@ -19,6 +19,14 @@ EXCESS_OF_MEDIAN = pi / 2
 """Variance of the median / variance of the mean, of many normal samples."""
 
 
+def shrunk(squares: Floats, dof: Floats | float, assumed: Floats, prior_dof: float) -> Floats:
+    """Return the variance from a sum of *squares* and an *assumed* variance, weighted by their degrees of freedom.
+
+    This is an empirical Bayes estimate (Smyth, Linear models and empirical Bayes methods, 2004, section 4).
+    """
+    return (prior_dof * assumed + squares) / (prior_dof + dof)
+
+
 def p_values(effects: Floats, errors: Floats, dof: Floats | float = np.inf) -> Floats:
     """Return the probabilities of effects at least this far from zero by chance, given their standard errors."""
     from scipy.stats import t as student
