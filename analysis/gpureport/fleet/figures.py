@@ -126,7 +126,7 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
     for (axis,), trend in zip(rows, trends, strict=True):
         times = np.array(trend.times, "datetime64[s]")
         by_day = pd.Series(trend.values).groupby(times.astype("datetime64[D]").astype("datetime64[s]"))
-        daily = by_day.quantile([0.05, 0.5, 0.95]).unstack().dropna()
+        daily = by_day.quantile(np.array([0.05, 0.5, 0.95])).unstack().dropna()
         median = float(daily[0.5].iloc[-1]) if len(daily) and not trend.single else None
         if median is not None:
             centres = daily.index.to_numpy() + np.timedelta64(12, "h")

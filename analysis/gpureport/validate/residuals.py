@@ -142,7 +142,7 @@ def residuals(
     """
     microbenchmarks = () if result.published else tuple(s for s in result.series if s.workload.microbenchmark)
     analysed = {id(series): _analysed(result.device, series) for series in microbenchmarks}
-    observed = [observation for _, observation in analysed.values()]
+    observed = [observation for _, observation in analysed.values() if observation]
     device = calibrated(result.device, [p for p, _ in analysed.values()], observed) if observed else None
     found: list[Residual] = []
     for series in result.series:
@@ -153,7 +153,7 @@ def residuals(
     return tuple(found)
 
 
-def _analysed(device: Device, series: Series) -> tuple[Prediction, Observation]:
+def _analysed(device: Device, series: Series) -> tuple[Prediction, Observation | None]:
     prediction = predict_sweep(device, series.workload, series.sweep, "specification", series.published_resources)
     return prediction, observe(series.measurement)
 
@@ -161,7 +161,7 @@ def _analysed(device: Device, series: Series) -> tuple[Prediction, Observation]:
 def _of_series(
     result: Result,
     series: Series,
-    curves: tuple[Prediction, Observation] | None,
+    curves: tuple[Prediction, Observation | None] | None,
     measured: Device | None,
     independence: Independence | None,
     *,
@@ -181,7 +181,8 @@ def _of_series(
         if kind == "calibrated":
             prediction = predict_sweep(device, series.workload, series.sweep, kind, resources)
         yield from _times(curve, series, {identity(point.point.parameters): point for point in prediction.points})
-        yield from _features(curve, prediction, observation)
+        if observation:
+            yield from _features(curve, prediction, observation)
 
 
 def _curve(result: Result, series: Series, kind: Kind, independence: Independence | None) -> PredictedCurve:
