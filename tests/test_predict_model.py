@@ -36,7 +36,8 @@ def test_traffic_of_a_thousand_particles(
     kernel: Structs | Arrays, write_allocate: bool, requested: int, sectors: int, moved: int, footprint: int
 ) -> None:
     """Useful bytes, whole sectors, what memory moves, and what is stored."""
-    streams, device = kernel.streams(1000), toy(write_allocate=write_allocate)
+    device = toy(write_allocate=write_allocate)
+    streams = kernel.demand({"count": 1000, "local": 256}, device).streams
 
     assert traffic.requested_bytes(streams) == requested
     assert traffic.outer_bytes(streams, 32) == sectors
