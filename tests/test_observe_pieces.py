@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from gpureport.observe.cliffs import crossing
 from gpureport.observe.cuts import LEAST_SPAN, TILT, Plateau, price
-from gpureport.observe.features import Curve, curve_features, peak_features, without_launch
+from gpureport.observe.features import Curve, curve_features, separate_features, without_launch
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
 from gpureport.observe.staircase import beside, staircase
 from gpureport.observe.statistics import Estimate, clock_states, curve_noise, drift, drifts, strays, timer_tick
@@ -274,11 +274,12 @@ def test_a_peak_has_the_interval_of_its_own_point(metric: Metric, best: float, n
     values = np.array([5.0, 9.0, 2.0, 4.0])
     ends = (best * np.exp(-noise), best * np.exp(noise)) if noise else (None, None)
     points = [Estimate(value, *ends) if value == best else Estimate(value, 0.5, 20.0) for value in values.tolist()]
-    (peak,) = peak_features(metric, points)
+    axis = Axis(quantity="work_group", label="shape")
+    (peak,) = separate_features(axis, metric, [("", point) for point in points])
 
     assert (peak.position, str(peak.level), peak.value) == ("peak", "device", best)
     assert (peak.ci_low, peak.ci_high) == pytest.approx(ends)
-    assert peak_features(metric, []) == ()
+    assert separate_features(axis, metric, []) == ()
 
 
 @pytest.mark.parametrize(("points", "warned"), [(3, True), (4, False)])

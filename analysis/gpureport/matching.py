@@ -119,8 +119,8 @@ def match_features(predicted: Sequence[CurveFeature], observed: Sequence[CurveFe
     unmatched = {(f.feature, f.position, f.level): f for f in named}
     matches = [FeatureMatch(p, unmatched.pop((p.feature, p.position, p.level), None)) for p in predicted]
     if not _same_plateau(_first_plateau(predicted), _first_plateau(named)):
-        tapers = [m.predicted.feature == "taper" if m.predicted and m.observed else False for m in matches]
-        matches = [replace(m, comparable=not is_taper) for m, is_taper in zip(matches, tapers, strict=True)]
+        tapers = [bool(m.predicted and m.observed and m.predicted.feature == "taper") for m in matches]
+        matches = [replace(m, comparable=not taper) for m, taper in zip(matches, tapers, strict=True)]
     return (*matches, *(FeatureMatch(None, _with_name(feature, positions)) for feature in unmatched.values()))
 
 

@@ -29,6 +29,8 @@ RISING = ((1.5, 2.2, 0.32), (1.1, 1.5, 0.67))
 """Ranges of times, relative to the flat time, and the intercept of a straight line through such times of a smooth
 maximum with p = 3, relative to its latency. Dispatches of the first range are mostly work and rarely beyond the first
 cliff. Those of the second range are not beyond it, but little of their time is work."""
+SEPARATE = ("work_group", "case")
+"""Axes whose points form no curve."""
 TRANSFER = "large transfers"
 """Level of the plateau of transfers."""
 LEAST_SHARE = 0.2
@@ -70,22 +72,24 @@ def features_of_points(axis: Axis, metric: Metric, points: Sequence[PredictedPoi
         ``device`` in work-items; plateaus ``level 1``, … (number k precedes cliff k); for a sweep of work-groups the
         peak.
     """
-    if axis.quantity == "case":
-        return case_features(metric, [(p.point.label, Estimate(p.value)) for p in points])
+    if axis.quantity in SEPARATE:
+        return separate_features(axis, metric, [(p.point.label, Estimate(p.value)) for p in points])
     ordered = sorted(points, key=lambda p: p.point.x)
     columns = [(p.point.work_items, p.point.working_set_bytes, p.value, p.time_s, 0.0) for p in ordered]
     return curve_features(axis, metric, Curve(*np.array(columns, dtype=float).reshape(-1, 5).T))[0]
 
 
-def case_features(metric: Metric, cases: Iterable[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:
-    """Return one rate (or time) for each separate case, from name and value; the name becomes its level."""
-    return tuple(_feature("rate", "case", Level(name=name), value, metric.value_unit) for name, value in cases)
+def separate_features(axis: Axis, metric: Metric, points: Sequence[tuple[str, Estimate]]) -> tuple[CurveFeature, ...]:
+    """Return one rate (or time) for each separate case, from label and value; of a search over work-groups the best."""
+    if axis.quantity == "case":
+        return tuple(_feature("rate", "case", Level(name=label), value, metric.value_unit) for label, value in points)
+    order = max if metric.kind == "rate" else min
+    best = order((value for _, value in points), key=lambda value: value.value, default=None)
+    return (_feature("rate", "peak", DEVICE, best, metric.value_unit),) if best else ()
 
 
 def curve_features(axis: Axis, metric: Metric, curve: Curve) -> tuple[tuple[CurveFeature, ...], tuple[str, ...]]:
     """Return the features of a curve, and sentences about missing features."""
-    if axis.quantity == "work_group":
-        return peak_features(metric, [Estimate(float(value)) for value in curve.values]), ()
     sizes = curve.work_items if axis.quantity == "work_items" else curve.working_set
     size, first = np.unique(sizes, return_index=True)
     if len(size) < FEWEST_POINTS:
@@ -231,13 +235,6 @@ def _plateau_features(
             update = {"best_point": reached, "ci_low": low and min(low, reached)}
             features[i] = features[i].model_copy(update=update)
     return features
-
-
-def peak_features(metric: Metric, points: Sequence[Estimate]) -> tuple[CurveFeature, ...]:
-    """Return the best of the *points* of a search over work-group shapes, with its interval; none without points."""
-    order = max if metric.kind == "rate" else min
-    best = order(points, key=lambda point: point.value, default=None)
-    return (_feature("rate", "peak", DEVICE, best, metric.value_unit),) if best else ()
 
 
 def _feature(feature: Feature, position: Position, level: Level, estimate: Estimate, unit: str) -> CurveFeature:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpureport.observe.features import Curve, case_features, curve_features, peak_features
+from gpureport.observe.features import SEPARATE, Curve, curve_features, separate_features
 from gpureport.observe.statistics import (
     ENOUGH_SAMPLES,
     NORMAL_95,
@@ -41,7 +41,7 @@ def observe(measurement: Measurement) -> Observation | None:
     times = np.array([np.median(part) for part in samples])
     values = np.array([measurement.metric.value(p.point.work, t) for p, t in zip(points, times, strict=True)])
     counts = np.array([len(part) for part in samples])
-    shaped = measurement.axis.quantity not in ("work_group", "case")
+    shaped = measurement.axis.quantity not in SEPARATE
     noise = np.maximum(sampling_noise(samples), curve_noise(np.log(values)) if shaped else 0.0)
     if not shaped and not np.any(noise):
         noise = np.full(len(points), UNREPEATED)
@@ -59,15 +59,13 @@ def observe(measurement: Measurement) -> Observation | None:
         for point, part, error, share in zip(points, samples, noise, np.minimum(tick, 1.0), strict=True)
     )
     missing: tuple[str, ...] = ()
-    estimates = [Estimate(p.value, p.ci_low, p.ci_high) for p in observed]
-    if measurement.axis.quantity == "case":
-        features = case_features(measurement.metric, zip((p.point.label for p in observed), estimates, strict=True))
-    elif measurement.axis.quantity == "work_group":
-        features = peak_features(measurement.metric, estimates)
-    else:
+    if shaped:
         items = np.array([float(point.point.work_items) for point in points])
         curve = Curve(items, np.array([point.point.working_set_bytes for point in points]), values, times, noise)
         features, missing = curve_features(measurement.axis, measurement.metric, curve.at(~stray))
+    else:
+        found = [(p.point.label, Estimate(p.value, p.ci_low, p.ci_high)) for p in observed]
+        features = separate_features(measurement.axis, measurement.metric, found)
     return Observation(
         key=measurement.key,
         metric=measurement.metric,
