@@ -32,7 +32,7 @@ KIND_TEXTS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Ceiling:
+class Bottleneck:
     """What can limit the speed of a kernel or transfer: a row of :data:`CEILINGS`.
 
     Attributes:
@@ -68,7 +68,7 @@ class Rate(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstructionClass(Ceiling):
+class InstructionClass(Bottleneck):
     """A class of instructions; its identifier is that of its rate in architectures' files.
 
     Attributes:
@@ -279,37 +279,37 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
 }
 """In the order of files."""
 
-CEILINGS: Mapping[str, Ceiling] = {
+CEILINGS: Mapping[str, Bottleneck] = {
     **INSTRUCTION_CLASSES,
-    "launch": Ceiling(
+    "launch": Bottleneck(
         Kind.LAUNCH,
         "launch cost",
         definition="the time that a dispatch takes even if it does nothing.",
         standard="launch cost, launch overhead",
     ),
-    "groups": Ceiling(
+    "groups": Bottleneck(
         Kind.LAUNCH,
         "the rate at which work-groups start",
         "work-group starts",
         definition="the rate at which the device starts work-groups.",
         standard="work-group dispatch rate, work-group starts",
     ),
-    "latency": Ceiling(Kind.LATENCY, "latency"),
-    "DRAM": Ceiling(Kind.MEMORY, "memory bandwidth"),
-    "call": Ceiling(
+    "latency": Bottleneck(Kind.LATENCY, "latency"),
+    "DRAM": Bottleneck(Kind.MEMORY, "memory bandwidth"),
+    "call": Bottleneck(
         Kind.LINK,
         "the cost of the call",
         definition="the time that the smallest transfer takes.",
         standard="call overhead",
     ),
-    "link": Ceiling(Kind.LINK, "the link to the host"),
-    "host copy": Ceiling(
+    "link": Bottleneck(Kind.LINK, "the link to the host"),
+    "host copy": Bottleneck(
         Kind.LINK,
         "copies by one core of the host",
         definition="the host's copy between ordinary memory and pinned or mapped memory, by one core.",
         standard="memcpy, staging copy",
     ),
-    "ALU": Ceiling(
+    "ALU": Bottleneck(
         Kind.COMPUTE,
         "the integer pipe",
         "integer pipe",
@@ -319,8 +319,8 @@ CEILINGS: Mapping[str, Ceiling] = {
         ),
         "integer pipe, VALU, vector pipe",
     ),
-    "VALU": Ceiling(Kind.COMPUTE, "the vector pipe", "vector pipe"),
-    "LSU": Ceiling(
+    "VALU": Bottleneck(Kind.COMPUTE, "the vector pipe", "vector pipe"),
+    "LSU": Bottleneck(
         Kind.COMPUTE,
         "the load and store pipe",
         "load/store pipe",
