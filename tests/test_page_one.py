@@ -20,6 +20,7 @@ from gpureport.report.figures.essentials import essentials
 from gpureport.report.run.caches import working_set
 from gpureport.report.run.page_one import another_device, first_kernels, headline, page_one
 from gpureport.report.run.work import amount_of_work
+from gpureport.report.sentences import paragraphs
 from gpureport.results.opening import kept_folders
 from gpureport.spec.models import CpuOccupancy, Device, Memory
 from tests.make_report import make_report
@@ -131,6 +132,7 @@ def work(report: Report, *values: float) -> str:
 
 def test_many_kernels_of_the_user_are_counted() -> None:
     assert first_kernels(("A.", "B.", "C.")) == "A. The chapter “Your kernels” has 2 more."
+    assert paragraphs("first_kernels", own=("A\n\nB.",), more=0) == ("A B.",)
 
 
 @pytest.mark.parametrize(("groups", "expected"), [({1}, 1), ({16}, 16), ({132}, 64), ({1, 16}, 64), (set(), 64)])

@@ -52,7 +52,7 @@ def test_what_every_build_says_is_no_warning(report: Report) -> None:
 
     def outputs(log: str) -> list[str]:
         noisy = first.model_copy(update={"compilation": (first.compilation[0].model_copy(update={"log": log}),)})
-        return [out.log for out in compiled.compiler_outputs(report.model_copy(update={"measurements": (noisy,)}))]
+        return [log for _, log in compiled.compiler_outputs(report.model_copy(update={"measurements": (noisy,)}))]
 
     assert outputs(usual) == []
     assert outputs(f"{usual}ptxas warning : too many registers") == ["ptxas warning : too many registers"]

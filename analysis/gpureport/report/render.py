@@ -26,7 +26,7 @@ from gpureport.report.pdf import pdf_problem, pdfs
 from gpureport.report.run import appendix, compiled, conditions, entry, published, trust, unexpected
 from gpureport.report.run.caches import cliff_table
 from gpureport.report.run.chapters import chapters, first_figure, selections
-from gpureport.report.run.numbers import by_kind, families, places, wrong_variants
+from gpureport.report.run.numbers import by_kind, families, places
 from gpureport.report.run.page_one import measured_text, others_text, page_one, predicted_text, specification_text
 from gpureport.report.run.sweeps import kind_of
 from gpureport.report.text import tables, words
@@ -196,13 +196,14 @@ def _content(report: Report, others: Others, database: Sequence[Device] = ()) ->
     incomplete = report.incomplete
     searched = (o for o in report.observations if o.key not in incomplete)
     advice = advise(o for o in searched if not report.publication or len(o.points) >= _FEWEST_SHAPES)
+    wrong = (m for m in report.measurements if m.verification and not m.verification.passed)
     return {
         "report": report,
         "device": report.device,
         "short_name": shorten(report.device.name, _LONG_NAME),
         "long_name": len(report.device.name) > _LONG_NAME,
         "created": readable_time(report.created_at),
-        "wrong": wrong_variants(report, found),
+        "wrong": list({m.key.workload: m.key.variant for m in wrong}.values()),
         "load": conditions.load_sentences(report),
         "slow_link": link_problem(report),
         "restarts": sentence(report.restarts()),

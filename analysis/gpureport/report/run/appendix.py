@@ -71,17 +71,22 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
 
 def verification_table(report: Report) -> Table:
     """List the verified cases and their sizes; variants of a family with equal cases share a row."""
-    rows: dict[tuple[str, ...], dict[str, None]] = {}
-    for measurement in report.measurements:
-        check = measurement.verification
-        if check is not None:
-            outcome = "equal" if check.passed else f"WRONG: {check.message}"
-            kind = (measurement.key.family, str(len(check.cases)), _sizes(check.cases), outcome)
-            rows.setdefault(kind, {})[measurement.key.variant] = None
-    columns = ("family", "variants", "cases", "sizes", "compared with NumPy")
-    return Table(
-        columns, tuple((kind[0], ", ".join(names), *kind[1:]) for kind, names in rows.items()), frozenset({"cases"})
+    rows = grouped(
+        (
+            (
+                measurement.key.family,
+                str(len(check.cases)),
+                _sizes(check.cases),
+                "equal" if check.passed else f"WRONG: {check.message}",
+            ),
+            measurement.key.variant,
+        )
+        for measurement in report.measurements
+        if (check := measurement.verification)
     )
+    columns = ("family", "variants", "cases", "sizes", "compared with NumPy")
+    cells = ((family, ", ".join(dict.fromkeys(names)), *row) for (family, *row), names in rows.items())
+    return Table(columns, tuple(cells), frozenset({"cases"}))
 
 
 def _sizes(cases: Sequence[str]) -> str:
@@ -95,11 +100,10 @@ def _sizes(cases: Sequence[str]) -> str:
 
 def timings_table(report: Report) -> Table:
     """List the run time by stage, followed by the longest steps."""
-    stages: dict[str, float] = {}
-    for timing in report.timings:
-        stages[timing.stage] = stages.get(timing.stage, 0.0) + timing.seconds
+    stages = grouped((timing.stage, timing.seconds) for timing in report.timings)
+    totals = sorted(((stage, sum(seconds)) for stage, seconds in stages.items()), key=lambda total: -total[1])
     longest = sorted((t for t in report.timings if t.workload), key=lambda timing: -timing.seconds)[:_LONGEST]
-    rows = [(stage, "all", format_time(s)) for stage, s in sorted(stages.items(), key=lambda item: -item[1])]
+    rows = [(stage, "all", format_time(seconds)) for stage, seconds in totals]
     rows += [(timing.stage, timing.workload, format_time(timing.seconds)) for timing in longest]
     return Table(("stage", "workload", "time"), tuple(rows), frozenset({"time"}))
 
@@ -140,26 +144,23 @@ def environment_table(report: Report) -> Table:
 
 
 def skipped_table(report: Report) -> Table:
-    """List all variants, sweeps and points that were not measured, by reason."""
+    """List all variants, sweeps and points that were not measured, by reason.
+
+    Reasons of points of a sweep that differ only in numbers are one; the first is given.
+    """
     found = [(name, "all", info.skipped) for name, info in report.workloads.items() if info.skipped]
     listed = {(name, why) for name, _, why in found}
     for measurement in report.measurements:
         if measurement.skipped and (measurement.key.workload, measurement.skipped) not in listed:
             found.append((str(measurement.key), "all", measurement.skipped))
-        found += _skipped_points(measurement, report.device)
+        skipped = (point for point in measurement.points if point.skipped)
+        reasons = grouped((re.sub(r"[\d.]+( .?s\b)?", "#", point.skipped or ""), point) for point in skipped)
+        for first, *others in reasons.values():
+            last = f" … {others[-1].point.label} ({len(others) + 1})" if others else ""
+            found.append((str(measurement.key), f"{first.point.label}{last}", _why(measurement, first, report.device)))
     rows = grouped(((points, sentence(why)), what) for what, points, why in found)
     columns = ("sweep or variant", "points", "reason")
     return Table(columns, tuple((", ".join(names), points, why) for (points, why), names in rows.items()))
-
-
-def _skipped_points(measurement: Measurement, device: Device) -> list[tuple[str, str, str]]:
-    """Group the points whose reasons differ only in numbers, with the first point's reason."""
-    reasons = grouped(
-        (re.sub(r"[\d.]+( .?s\b)?", "#", point.skipped), point) for point in measurement.points if point.skipped
-    )
-    return [
-        (str(measurement.key), _labels(points), _why(measurement, points[0], device)) for points in reasons.values()
-    ]
 
 
 def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:
@@ -170,8 +171,3 @@ def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:
     builds = [compiled_resources(c) for c in measurement.compilation if why.startswith(f"{c.kernel} ")]
     reasons = [built and too_many_registers(device.architecture, shape, built) for built in builds]
     return f"{sentence(why)} {reasons[0]}" if reasons and all(reasons) else why
-
-
-def _labels(points: Sequence[MeasuredPoint]) -> str:
-    first, last = points[0].point.label, points[-1].point.label
-    return first if len(points) == 1 else f"{first} … {last} ({len(points)})"

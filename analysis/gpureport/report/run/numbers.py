@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 
 from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
@@ -21,11 +22,11 @@ Kinds = Mapping[str, tuple[CurveRecords, ...]]
 
 @dataclass(frozen=True)
 class Variant:
-    """One variant of a family, with its description and verification."""
+    """One variant of a family, with its verification."""
 
     info: WorkloadInfo
     verification: Verification | None
-    description: tuple[str, ...] = ()
+    description: tuple[str, ...]
     """Sentences that apply to no other variant of the family."""
 
     @property
@@ -87,7 +88,7 @@ def families(
 
 def places(appendices: Mapping[str, str], parts: Sequence[Family]) -> dict[str, str]:
     """Return the place of each anchor of the appendices: ``B``, or ``B.4`` for a family and its sections."""
-    letters = {anchor: title.partition(".")[0] for anchor, title in appendices.items()}
+    letters = dict(zip(appendices, ascii_uppercase, strict=False))
     numbered = ((f"{letters['numbers']}.{number}", family) for number, family in enumerate(parts, start=1))
     within = {
         anchor: place
@@ -98,20 +99,11 @@ def places(appendices: Mapping[str, str], parts: Sequence[Family]) -> dict[str, 
     return {**letters, **within, **dict(zip((CLIFFS, SEARCHES), last, strict=True))}
 
 
-def wrong_variants(report: Report, found: Sequence[CurveRecords]) -> tuple[Variant, ...]:
-    """Return the variants whose results were wrong."""
-    names = dict.fromkeys((curve.key.family, curve.key.variant) for curve in found)
-    variants = (_variant(report, family, name, found) for family, name in names)
-    return tuple(variant for variant in variants if variant.wrong)
-
-
 def _family(
     report: Report, family: str, every: Sequence[CurveRecords], kinds: Kinds, shown: Sequence[CurveRecords]
 ) -> Family:
     found = [curve for curve in every if curve.key.family == family]
-    infos = [info for info in report.workloads.values() if info.family == family]
-    names = dict.fromkeys([*(info.variant for info in infos), *(curve.key.variant for curve in found)])
-    variants, shared = _shared_apart([_variant(report, family, name, found) for name in names])
+    variants, shared = _variants(report, family, found)
     predictions = [p for curve in found for p in (curve.specification, curve.calibrated) if p]
     return Family(
         anchor=family_anchor(family),
@@ -128,27 +120,23 @@ def _family(
     )
 
 
-def _variant(report: Report, family: str, name: str, found: Iterable[CurveRecords]) -> Variant:
-    """Return the description of a variant, or just its names."""
-    known = report.workloads.get(f"{family}/{name}")
-    own = [curve for curve in found if (curve.key.family, curve.key.variant) == (family, name)]
-    checks = [curve.measurement.verification for curve in own if curve.measurement]
-    return Variant(
-        info=known or WorkloadInfo(family=family, variant=name, title=f"{family}/{name}", description=""),
-        verification=next((check for check in checks if check), None),
+def _variants(
+    report: Report, family: str, found: Sequence[CurveRecords]
+) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
+    """Return the variants, and the sentences that several descriptions share, each after the variants' names."""
+    infos = {info.variant: info for info in report.workloads.values() if info.family == family}
+    for name in dict.fromkeys(curve.key.variant for curve in found if curve.key.variant not in infos):
+        infos[name] = WorkloadInfo(family=family, variant=name, title=f"{family}/{name}", description="")
+    measured = (curve.measurement for curve in reversed(found) if curve.measurement)
+    checks = {measurement.key.variant: measurement.verification for measurement in measured if measurement.verification}
+    described = {name: _sentences(info) for name, info in infos.items()}
+    counts = Counter(sentence for sentences in described.values() for sentence in dict.fromkeys(sentences))
+    variants = (
+        Variant(info, checks.get(name), tuple(each for each in described[name] if counts[each] == 1))
+        for name, info in infos.items()
     )
-
-
-def _shared_apart(variants: Sequence[Variant]) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
-    """Move the sentences that several descriptions share to one list, each after the variants' names."""
-    described = [(variant, _sentences(variant.info)) for variant in variants]
-    counts = Counter(sentence for _, sentences in described for sentence in dict.fromkeys(sentences))
-    own = tuple(
-        Variant(variant.info, variant.verification, tuple(s for s in sentences if counts[s] == 1))
-        for variant, sentences in described
-    )
-    shared = ((variant.info.variant, s) for variant, sentences in described for s in sentences if counts[s] > 1)
-    return own, with_names(shared)
+    shared = ((name, each) for name, sentences in described.items() for each in sentences if counts[each] > 1)
+    return tuple(variants), with_names(shared)
 
 
 def _sentences(info: WorkloadInfo) -> list[str]:

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Literal, Self, TypeVar
 
 from gpureport.findings.advice import shape_of
-from gpureport.records.keys import PointKey, SweepKey
+from gpureport.records.keys import SweepKey
 from gpureport.records.observation import Observation
 from gpureport.records.points import Points
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock, Report
 from gpureport.report.curves import FLAT, CurveRecords
 from gpureport.report.figures import cases, shapes, sizes, traces
-from gpureport.report.figures.charts import Chart, sweep_charts, trace_charts
+from gpureport.report.figures.charts import sweep_charts, trace_charts
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.sentences import paragraphs
@@ -211,10 +211,8 @@ def pictures(
         )
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
-    return tuple(
-        replace(_figure(kind, part, named, first=not number), charts=_charts(kind, part, named))
-        for number, part in enumerate(_parts(kind, drawn))
-    )
+    parts = enumerate(_parts(kind, drawn))
+    return tuple(_picture(kind, part, [named[c.key] for c in part], first=not number) for number, part in parts)
 
 
 def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[CurveRecords]]:
@@ -231,25 +229,16 @@ def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[Curve
     return parts
 
 
-def _figure(
-    kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]], *, first: bool
-) -> Picture:
-    """Draw one figure; only the first map of a section has the full caption."""
-    titles = [named[curve.key] for curve in part]
+def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence[str]], *, first: bool) -> Picture:
+    """Draw one figure; only the first map of a section has the full caption, and maps have no interactive charts."""
     drawn = [replace(curve, measurement=None) for curve in part]  # samples are not drawn, and other processes get less
-    if kind == "cases":
-        return Picture(partial(cases.case_figure, drawn, titles), case_caption(part))
     if kind == "shapes":
-        return Picture(
-            partial(shapes.shape_figure, drawn, titles),
-            shape_caption(part) if first else f"{', '.join(each[-1] for each in titles)}; shades and marks as above.",
-        )
-    return Picture(partial(sizes.size_figure, drawn, titles), size_caption(part))
-
-
-def _charts(kind: Kind, part: Sequence[CurveRecords], named: Mapping[SweepKey, Sequence[str]]) -> tuple[Chart, ...]:
-    """Return the data of a figure's charts; maps have none."""
-    return () if kind == "shapes" else sweep_charts(part, [named[c.key][0] for c in part], cases=kind == "cases")
+        caption = f"{', '.join(each[-1] for each in titles)}; shades and marks as above."
+        return Picture(partial(shapes.shape_figure, drawn, titles), shape_caption(part) if first else caption)
+    charts = sweep_charts(part, [each[0] for each in titles], cases=kind == "cases")
+    if kind == "cases":
+        return Picture(partial(cases.case_figure, drawn, titles), case_caption(part), charts)
+    return Picture(partial(sizes.size_figure, drawn, titles), size_caption(part), charts)
 
 
 def _by_size(curve: CurveRecords) -> CurveRecords:
@@ -265,9 +254,6 @@ def _by_size(curve: CurveRecords) -> CurveRecords:
 def _moved(record: R) -> R:
     if record is None:
         return record
-    points = (p.model_copy(update={"point": _at_its_size(p.point)}) for p in record.points)
+    keys = (p.point.model_copy(update={"x": float((shape_of(p.point) or (0,))[0])}) for p in record.points)
+    points = (p.model_copy(update={"point": key}) for p, key in zip(record.points, keys, strict=True))
     return record.model_copy(update={"points": Points(points)})
-
-
-def _at_its_size(point: PointKey) -> PointKey:
-    return point.model_copy(update={"x": float((shape_of(point) or (0,))[0])})
