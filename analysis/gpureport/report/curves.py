@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gpureport.findings.verdicts import likely_level
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
-from gpureport.records.finding import Finding, Verdict
+from gpureport.records.finding import Finding
 from gpureport.records.keys import Axis, Metric, SweepKey
 from gpureport.records.levels import Level
 from gpureport.records.measurement import Measurement
@@ -161,9 +161,10 @@ def specified(report: Report) -> tuple[FindingPair, ...]:
 
 
 def _by_feature(pairs: Iterable[FindingPair]) -> tuple[FindingPair, ...]:
-    """Return the main value of each feature."""
+    """Return the most urgent value of each feature, of those at main positions if there are any."""
     found = grouped(((pair.main.key, pair.main.feature, pair.main.level), pair) for pair in pairs)
-    return tuple(min(_main_positions(group), key=lambda pair: pair.urgency) for group in found.values())
+    mains = ([pair for pair in group if pair.main.position in MAIN_POSITIONS] or group for group in found.values())
+    return tuple(min(group, key=lambda pair: pair.urgency) for group in mains)
 
 
 def specified_values(found: Iterable[CurveRecords], position: Position) -> list[Finding]:
@@ -257,32 +258,3 @@ def most_distant(astray: Sequence[T], key: Callable[[T], FindingPair]) -> tuple[
     if rated:
         return max(rated, key=lambda each: key(each).distance), "Largest deviation"
     return min(astray, key=lambda each: key(each).urgency), "Not as predicted"
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """The findings on one kind of feature of one family."""
-
-    family: str
-    worst: FindingPair
-    verdicts: tuple[Verdict, ...]
-    """One for each feature."""
-
-
-def verdicts(report: Report) -> tuple[Verdicts, ...]:
-    """Group the findings on the specification by family and feature, the most urgent first."""
-    groups = grouped(((pair.main.key.family, pair.main.feature), pair) for pair in specified(report))
-    rows = (
-        Verdicts(
-            family=family,
-            worst=min(group, key=lambda pair: pair.urgency),
-            verdicts=tuple(pair.main.verdict for pair in group),
-        )
-        for (family, _), group in groups.items()
-    )
-    return tuple(sorted(rows, key=lambda row: row.worst.urgency))
-
-
-def _main_positions(group: list[FindingPair]) -> list[FindingPair]:
-    """Return the main positions of a feature, or else all."""
-    return [pair for pair in group if pair.main.position in MAIN_POSITIONS] or group

@@ -1,7 +1,7 @@
 """The chapter on bottlenecks: measured speed / the limit of the bottleneck, of each kernel at its largest size."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -49,6 +49,11 @@ class Limit:
     occupancy: Occupancy | None
 
     @property
+    def size(self) -> tuple[bool, float, int]:
+        """Sort key: observed after unobserved, then by size."""
+        return self.observed is not None, self.predicted.point.working_set_bytes, self.predicted.point.work_items
+
+    @property
     def ceiling_s(self) -> float:
         """Time of the kernel if nothing but its bottleneck took any."""
         return max(self.predicted.ceilings_s.values())
@@ -89,12 +94,7 @@ def limits(found: Iterable[CurveRecords]) -> tuple[Limit, ...]:
     """Return each kernel at the largest size of its sweeps over sizes; kernels that measure latency are left out."""
     sized = (c for c in found if c.metric.kind == "rate" and c.axis.quantity in ("working_set", "work_items"))
     kernels = grouped((limit.key.workload, limit) for limit in map(_limit, sized) if limit)
-    return tuple(max(of, key=_size) for of in kernels.values())
-
-
-def _size(limit: Limit) -> tuple[bool, float, int]:
-    """Sort key: observed after unobserved, then by size."""
-    return limit.observed is not None, limit.predicted.point.working_set_bytes, limit.predicted.point.work_items
+    return tuple(max(of, key=lambda limit: limit.size) for of in kernels.values())
 
 
 def _limit(curve: CurveRecords) -> Limit | None:
@@ -173,11 +173,13 @@ def bottleneck(
 ) -> str:
     """Name the most frequent bottleneck of each family at the largest sizes, and what memory-bound kernels reach.
 
-    Microbenchmarks count only if there are no other kernels. The measured rates give the arithmetic intensity up to
-    which memory limits kernels.
+    If anything was observed, only observed kernels count. Microbenchmarks count only if there are no others. The
+    measured rates give the arithmetic intensity up to which memory limits kernels.
     """
     micro = {workload.name for workload in all_workloads() if workload.microbenchmark}
-    known = _kernels(limits(found), micro)
+    every = limits(found)
+    seen = [limit for limit in every if limit.observed] or list(every)
+    known = [limit for limit in seen if limit.key.workload not in micro] or seen
     if not known:
         return ""
     measured = {(figure.quantity, figure.of): figure for figure in figures if figure.measured}
@@ -205,12 +207,6 @@ def most_frequent(known: Sequence[Limit]) -> tuple[list[str], int, int]:
     counts = Counter(_ALIKE.get(limit.bottleneck, limit.bottleneck) if limit.is_explained else "" for limit in known)
     most = max(counts.values())
     return [name for name, count in counts.items() if count == most], most, len(known)
-
-
-def _kernels(known: Sequence[Limit], micro: Collection[str]) -> list[Limit]:
-    """Return the observed kernels, or all if none was observed; those that are no microbenchmarks if there are any."""
-    seen = [limit for limit in known if limit.observed] or list(known)
-    return [limit for limit in seen if limit.key.workload not in micro] or seen
 
 
 def _shares_of_copy(known: Iterable[Limit], copy_bytes_per_s: float | None) -> list[float]:

@@ -8,7 +8,7 @@ from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.explain.trials import mentioned
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, most_distant, specified, verdicts
+from gpureport.report.curves import CurveRecords, most_distant, specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.samples import MOST_PANELS, deviating_points, sample_figure
 from gpureport.report.grouping import grouped, in_figures
@@ -67,6 +67,8 @@ def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
 def deviations_table(report: Report) -> Table:
     """List the features that deviate most from their predictions, the most urgent first."""
     columns = ("kernel", "feature", "predicted", observed_head(report), "ratio", "verdict", "agree")
+    features = grouped(((pair.main.key.family, pair.main.feature), pair) for pair in specified(report)).values()
+    worst = ((min(pairs, key=lambda pair: pair.urgency), pairs) for pairs in features)
     rows = tuple(
         (
             kernel_name(report, f.key),
@@ -75,10 +77,10 @@ def deviations_table(report: Report) -> Table:
             _observed(f),
             format_ratio(f.ratio),
             f"{f.verdict.mark} {f.verdict}",
-            agreeing(row.verdicts),
+            agreeing(pair.main.verdict for pair in pairs),
         )
-        for row in verdicts(report)
-        if not (f := row.worst.main).verdict.as_predicted
+        for first, pairs in sorted(worst, key=lambda each: each[0].urgency)
+        if not (f := first.main).verdict.as_predicted
     )
     return Table(columns, rows, frozenset({*columns[2:5], "agree"}))
 
