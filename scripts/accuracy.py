@@ -15,7 +15,7 @@ from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.first_day import predecessors
+from gpureport.spec.draft import predecessors
 from gpureport.validate.residuals import FIRST_DAY as FIRST
 from gpureport.validate.residuals import Residual
 from gpureport.validate.tables import table_folders, table_residuals

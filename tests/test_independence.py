@@ -13,8 +13,7 @@ from gpureport.errors import InputError
 from gpureport.predict.fitted import FITTED_TO
 from gpureport.records.provenance import Provenance
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.draft import GENERIC
-from gpureport.spec.first_day import documented, first_day, predecessors
+from gpureport.spec.draft import GENERIC, documented, first_day, predecessors
 from gpureport.spec.host import HostProcessor
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.resolve import Value, layer

@@ -8,8 +8,7 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.spec.database import load_database
 from gpureport.spec.files import ArchitectureFile
-from gpureport.spec.inheritance import inherited, merged
-from gpureport.spec.reading import read_file
+from gpureport.spec.reading import inherited, merged, read_file
 from gpureport.spec.resolve import layer
 
 OWN = """

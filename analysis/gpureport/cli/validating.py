@@ -24,8 +24,7 @@ from gpureport.results.opening import is_record, measured_report, open_record, s
 from gpureport.results.published import published_result
 from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
-from gpureport.spec.draft import GENERIC
-from gpureport.spec.first_day import first_day
+from gpureport.spec.draft import GENERIC, first_day
 from gpureport.validate.residuals import FIRST_DAY, WHATS, Residual, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Target, judge, where_calibrated

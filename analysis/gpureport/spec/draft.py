@@ -1,14 +1,17 @@
-"""A device without an entry: reported values, and typical values of its architecture for the rest."""
+"""What is known of a device without an entry, and of an architecture on its first day."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from gpureport.errors import InputError
 from gpureport.spec import reported
 from gpureport.spec.corrections import limits, link_values
 from gpureport.spec.files import ArchitectureFile, DeviceFile
-from gpureport.spec.models import Device, PresentDevice, without_registers
-from gpureport.spec.resolve import Value, assumed, queried, resolve
+from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
+from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
 from gpureport.text import legible
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
+_FIXED = ("occupancy.", "pipes.", "typical.")
+"""Parts of an architecture that only its own file describes."""
 
 
 def family(database: "Database", present: PresentDevice) -> str:
@@ -23,25 +28,16 @@ def family(database: "Database", present: PresentDevice) -> str:
     if present.is_cpu:
         return database.host.family
     capability = "sm_" + present.compute_capability.replace(".", "") if present.compute_capability else ""
-    names = [name for name in (capability, present.name) if name]
+    names = [name.lower() for name in (capability, present.name) if name]
+    older = [(0, GENERIC)]
     for key in sorted(database.architecture_paths):
-        patterns = database.architecture(key).matches
-        if any(fnmatchcase(name.lower(), pattern.lower()) for name in names for pattern in patterns):
-            return key
-    return _next_older(database, capability) or GENERIC
-
-
-def _next_older(database: "Database", capability: str) -> str | None:
-    """Return the newest NVIDIA architecture older than an unknown compute capability."""
-    if not capability:
-        return None
-    known = [
-        (int(number[1]), key)
-        for key in database.architecture_paths
-        for pattern in database.architecture(key).matches
-        if (number := re.fullmatch(r"sm_(\d+)", pattern)) and int(number[1]) <= int(capability[3:])
-    ]
-    return max(known)[1] if known else None
+        for pattern in database.architecture(key).matches:
+            if any(fnmatchcase(name, pattern.lower()) for name in names):
+                return key
+            number = re.fullmatch(r"sm_(\d+)", pattern)
+            if number and capability and int(number[1]) <= int(capability.removeprefix("sm_")):
+                older.append((int(number[1]), key))
+    return max(older)[1]
 
 
 def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict[str, Value]:
@@ -89,9 +85,7 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     """Make a device without an entry; its id is ``draft``."""
     key = family(database, present)
     architecture = database.architecture(key)
-    values = draft_values(present, architecture)
-    if key == GENERIC:
-        values |= limits(present)
+    values = draft_values(present, architecture) | (limits(present) if key == GENERIC else {})
     file = DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=key)
     return resolve("draft", file, architecture, values)
 
@@ -99,3 +93,51 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
 def named(text: str) -> str:
     """Return a driver's name for something as text for a file: not empty, not too long, legible."""
     return legible(text.strip()[:_MOST_CHARACTERS]) or "unnamed"
+
+
+def first_day(database: "Database", architecture: str) -> "Database":
+    """Return *database* with the values that devices of a GPU *architecture* get before anything is measured on them.
+
+    Documented values stay. All others come from the predecessor, unless they were measured on a device of
+    *architecture*: then from the predecessor's predecessor, and so on. A value that none of them has is omitted if it
+    is optional, else it stays.
+
+    Raises:
+        InputError: an architecture's file is missing or has errors.
+    """
+    file = database.architecture(architecture)
+    devices = {entry.id for entry in database.entries.values() if entry.file.architecture == architecture}
+    own, values = layer(file), dict[str, Value]()
+    levels = tuple(f"caches.{name}." for name in file.caches)
+    values |= {path: own[path] for path in own if path.startswith(levels) and path.endswith(required(Cache))}
+    for name in reversed(list(predecessors(database, architecture))):
+        values |= {
+            path: value
+            for path, value in layer(database.architecture(name)).items()
+            if devices.isdisjoint(value.provenance.measured_on)
+            and not path.startswith(_FIXED)
+            and (path.startswith(levels) or not path.startswith("caches."))
+        }
+    values |= {path: value for path, value in own.items() if documented(value) or path.startswith(_FIXED)}
+    return replace(database, shared={**database.shared, architecture: values})
+
+
+def predecessors(database: "Database", architecture: str) -> Iterator[str]:
+    """Yield the architectures before this one, the latest first.
+
+    Raises:
+        InputError: one of them does not exist, or follows itself.
+    """
+    seen = [architecture]
+    while seen[-1] != GENERIC:
+        seen.append(database.architecture(seen[-1]).predecessor or GENERIC)
+        if seen[-1] in seen[:-1]:
+            chain = ", ".join(seen)
+            raise InputError(f"architecture {seen[-1]}: predecessor: it follows itself; correct one of {chain}")
+        yield seen[-1]
+
+
+def documented(value: Value) -> bool:
+    """Return whether a value comes from documents or from a driver, also if it is uncertain."""
+    origin = value.provenance
+    return not origin.measured_on and (bool(origin.source) or origin.kind == "queried")

@@ -1,10 +1,11 @@
-"""Pydantic's errors as sentences: the error in a field and its correction."""
+"""Pydantic's errors as sentences: the error in a field and its correction; what is valid besides them."""
 
+import copy
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -12,6 +13,7 @@ from pydantic_core import ErrorDetails
 from gpureport.inputs import Step, Steps
 from gpureport.text import requirement
 
+F = TypeVar("F", bound=BaseModel)
 _FEW = 12
 MOST = 100
 """Maximum number of reported mistakes per file."""
@@ -25,6 +27,49 @@ def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[S
     for details in found:
         if details["type"] != "missing" or tuple(details["loc"]) not in misspelt:
             yield _written(tuple(details["loc"]), known), _message(model, details)
+
+
+def salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -> F | None:
+    """Return a file's contents without its invalid fields, so that one mistake does not hide others.
+
+    Args:
+        model: of the file.
+        data: its contents.
+        written: the paths of all values.
+
+    Returns:
+        ``None`` if a required field is invalid or missing, or there are too many mistakes.
+    """
+    left, known = copy.deepcopy(dict(data)), set(written)
+    while True:
+        try:
+            return model.model_validate(left)
+        except ValidationError as error:
+            wrong = [path for path, _ in mistakes(model, error, known)]
+            if error.error_count() > MOST or not sum(_removed(left, path) for path in wrong):
+                return None
+
+
+def _removed(data: dict[str, Any], path: Steps) -> bool:
+    """Delete the deepest existing part of *path* (lists as a whole), or add a missing name; return whether it did."""
+    container: Any = data
+    last: tuple[dict[Any, Any], Any] | None = None
+    for step in path:
+        if not isinstance(container, dict) or step not in container:
+            break
+        last, container = (container, step), container[step]
+    if last:
+        del last[0][last[1]]
+        return True
+    missing = path in (("name",), ("vendor",))
+    if missing:
+        data[str(path[0])] = "?"
+    return missing
+
+
+def dotted(path: Steps) -> str:
+    """Write the place of a value: ``caches.L2.capacity``."""
+    return ".".join(map(str, path))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

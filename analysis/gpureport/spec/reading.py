@@ -1,20 +1,22 @@
 """Read one YAML file of the database or of a published record; each problem has its line."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, Steps, read_yaml
 from gpureport.spec.files import ArchitectureFile, File
-from gpureport.spec.inheritance import inherited
-from gpureport.spec.mistakes import MOST, mistakes, nearest, suggestion
-from gpureport.spec.salvage import salvage
+from gpureport.spec.mistakes import MOST, dotted, mistakes, nearest, salvage, suggestion
 
 F = TypeVar("F", bound=BaseModel)
+_OWN = ("extends", "identified_by", "matches", "source")
+"""Fields that architectures do not inherit; the source of each inherited value stays."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,12 @@ class Document(Generic[F]):
 
     def problem(self, path: str, message: str, severity: Literal["error", "warning"] = "warning") -> Problem:
         """Return a problem of the field at a dotted *path*."""
-        return Problem(str(self.path), _line(self.lines, tuple(path.split("."))), path, message, severity)
+        return Problem(str(self.path), self.line(tuple(path.split("."))), path, message, severity)
+
+    def line(self, path: Steps) -> int | None:
+        """Return the line of the deepest part of *path* that the file has."""
+        steps = tuple(int(step) if isinstance(step, str) and step.isdigit() else step for step in path)
+        return next((self.lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in self.lines), None)
 
     def spoiled(self, path: str) -> bool:
         """Whether an earlier error, at *path* or in a similar name, explains further problems at *path*."""
@@ -76,13 +83,14 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
         return document
     document.lines = content.lines
     document.problems += [
-        Problem(str(path), line, _dotted(where), f"the key appears twice, first in line {first}")
+        Problem(str(path), line, dotted(where), f"the key appears twice, first in line {first}")
         for where, line, first in content.repeated[:MOST]
     ]
-    data = content.data
+    if not isinstance(content.data, Mapping):
+        document.problems.append(Problem(str(path), 1, "", "must be a mapping of fields to values"))
+        return document
     try:
-        if issubclass(model, ArchitectureFile) and isinstance(data, Mapping):
-            data = inherited(path, data)
+        data = inherited(path, content.data) if issubclass(model, ArchitectureFile) else content.data
     except InputError as error:
         document.problems.append(document.problem("extends", str(error), "error"))
         return document
@@ -90,16 +98,13 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
     return document
 
 
-def _validate(document: Document[F], model: type[F], data: object) -> None:
-    if not isinstance(data, Mapping):
-        document.problems.append(Problem(str(document.path), 1, "", "must be a mapping of fields to values"))
-        return
+def _validate(document: Document[F], model: type[F], data: Mapping[str, Any]) -> None:
     contents: F | None = None
     try:
         contents = document.salvaged = model.model_validate(data)
     except ValidationError as error:
         document.problems += [
-            Problem(str(document.path), _line(document.lines, where), _dotted(where), message)
+            Problem(str(document.path), document.line(where), dotted(where), message)
             for where, message in mistakes(model, error, document.lines)
         ]
         if error.error_count() > MOST:
@@ -107,28 +112,64 @@ def _validate(document: Document[F], model: type[F], data: object) -> None:
             document.problems.append(Problem(str(document.path), None, "", more))
         document.salvaged = salvage(model, data, document.lines)
     if isinstance(document.salvaged, File):
-        document.problems += _unknown_sources(document, document.salvaged)
+        _check_sources(document, document.salvaged)
     if not any(problem.severity == "error" for problem in document.problems):
         document.contents = contents
 
 
-def _unknown_sources(document: Document[F], contents: File) -> list[Problem]:
+def _check_sources(document: Document[F], contents: File) -> None:
+    """Add a problem for each source that the file does not define."""
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
-    return [
-        document.problem(
-            path,
-            f"no source {key!r} under 'sources'{suggestion(key, contents.sources) or '; define it there'}",
-            "error",
-        )
-        for path, key in used.items()
-        if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}")
-    ]
+    for path, key in used.items():
+        if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}"):
+            remedy = suggestion(key, contents.sources) or "; define it there"
+            document.problems.append(document.problem(path, f"no source {key!r} under 'sources'{remedy}", "error"))
 
 
-def _line(lines: Mapping[Steps, int], path: Steps) -> int | None:
-    steps = tuple(int(s) if isinstance(s, str) and s.isdigit() else s for s in path)
-    return next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
+def inherited(path: Path, data: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the contents of the file at *path* on top of those of the architecture that it extends, if any.
+
+    Raises:
+        InputError: that architecture does not exist, has errors, or itself extends another one.
+    """
+    name = data.get("extends")
+    if not isinstance(name, str):
+        return data
+    folders = (path.parent, data_dir("devices") / "architectures")
+    file = next((file for folder in folders if (file := folder / f"{Path(name).name}.yaml").is_file()), None)
+    if file is None:
+        raise InputError(f"there is no architecture {name!r}")
+    base = read_yaml(file).data
+    if not isinstance(base, Mapping) or "extends" in base:
+        raise InputError(f"{name} extends another architecture; extend one that does not")
+    try:
+        contents = ArchitectureFile.model_validate(base)
+    except ValidationError:
+        raise InputError(f"{file} has errors; correct them first") from None
+    return merged({key: value for key, value in _with_sources(base, contents).items() if key not in _OWN}, data)
 
 
-def _dotted(path: Steps) -> str:
-    return ".".join(map(str, path))
+def _with_sources(data: Mapping[str, Any], contents: ArchitectureFile) -> dict[str, Any]:
+    """Return *data*, the valid *contents* of a file, with the default source written at each value that has none."""
+    copied = dict(deepcopy(data))
+    for path, leaf in contents.leaves().items() if contents.source else ():
+        if leaf.source or leaf.kind in ("assumed", "queried"):
+            continue
+        *steps, last = path.split(".")
+        part: Any = copied
+        for step in steps:
+            part = part.get(step) if isinstance(part, dict) else None
+        if isinstance(part, dict) and last in part:
+            value = part[last] if isinstance(part[last], dict) and "value" in part[last] else {"value": part[last]}
+            part[last] = value | {"source": contents.source}
+    return copied
+
+
+def merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return mappings merged key by key; values of *own* replace those of *base*."""
+
+    def is_part(value: object) -> bool:
+        return isinstance(value, Mapping) and "value" not in value
+
+    both = {key for key in own if is_part(base.get(key)) and is_part(own[key])}
+    return {**base, **{key: merged(base[key], value) if key in both else value for key, value in own.items()}}
