@@ -5,7 +5,7 @@ properties of the core type then replace what is listed.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Literal
@@ -103,10 +103,8 @@ class Topology:
 def topology(facts: ProcessorFacts, core: CoreType) -> Topology:
     """Return the topology of a machine with cores of a known type."""
     listing = how_listed(facts, core)
-    cores = {
-        "whole threads": float(facts.processors),
-        "hidden cores": max(1.0, facts.processors / 2),
-    }.get(listing, max(1.0, facts.processors / facts.threads_per_core))
+    per_core = {"whole threads": 1, "hidden cores": 2}.get(listing, facts.threads_per_core)
+    cores = max(1.0, facts.processors / per_core)
     sockets = facts.sockets
     if sockets > _MOST_SOCKETS or (facts.hypervisor and sockets == facts.processors):
         sockets = ceil(cores / core.cores_per_socket)
@@ -156,7 +154,9 @@ def _differs(listed: ListedCache | None, size: float) -> bool:
 
 def core_type_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str | None:
     """Return the name of the architecture whose file identifies this processor, if any."""
-    return next((name for name, file in architectures.items() if identifies(file.identified_by, facts)), None)
+    return next(
+        (name for name, file in architectures.items() if any(_is(each, facts) for each in file.identified_by)), None
+    )
 
 
 def generic_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str:
@@ -227,21 +227,14 @@ def _by_caches(
     return min(alike)[1] if alike else None
 
 
-def identifies(ids: Iterable[ProcessorId], facts: ProcessorFacts) -> bool:
-    """Whether one of *ids* is that of the processor."""
-    return any(_is(each, facts) for each in ids)
-
-
 def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
+    """Whether the processor identifies itself as *one*."""
     if one.vendor != facts.vendor:
         return False
     if facts.part:
         return one.part == facts.part
     if one.name is not None:
         return one.name == facts.name
-    return one.family == facts.family and facts.model is not None and any(_within(r, facts.model) for r in one.models)
-
-
-def _within(models: str, model: int) -> bool:
-    first, _, last = models.partition("-")
-    return int(first) <= model <= int(last or first)
+    ranges = [[int(end) for end in models.split("-")] for models in one.models]
+    known = facts.model is not None and any(each[0] <= facts.model <= each[-1] for each in ranges)
+    return known and one.family == facts.family

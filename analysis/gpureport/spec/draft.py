@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gpureport.errors import InputError
 from gpureport.spec import reported
-from gpureport.spec.corrections import limits, link_values
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
@@ -63,7 +62,7 @@ def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict
     wave_size = reported.wave_size(present)
     if wave_size is not None and not without_registers(wave_size, architecture.occupancy):
         values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
-    return values | link_values(present.link_generation, present.link_lanes)
+    return values | reported.link_values(present.link_generation, present.link_lanes)
 
 
 def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
@@ -85,7 +84,7 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
     """Make a device without an entry; its id is ``draft``."""
     key = family(database, present)
     architecture = database.architecture(key)
-    values = draft_values(present, architecture) | (limits(present) if key == GENERIC else {})
+    values = draft_values(present, architecture) | (reported.limits(present) if key == GENERIC else {})
     file = DeviceFile(name=named(present.name), vendor=named(present.vendor), architecture=key)
     return resolve("draft", file, architecture, values)
 

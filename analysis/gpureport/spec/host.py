@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,15 +68,16 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
     """Query the operating system; the arguments are the paths on Linux."""
     import psutil
 
-    found = tuple(_read_caches(caches))
+    found, fields, processors = tuple(_read_caches(caches)), _fields(cpuinfo), _usable_processors()
+    named = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
     return HostProcessor(
-        name=_processor_name(cpuinfo),
-        processors=_usable_processors(),
+        name=next(named, "") or platform.processor() or platform.machine(),
+        processors=processors,
         memory_bytes=psutil.virtual_memory().total,
         clock_hz=_clock_hz(),
         caches=found,
         machine=platform.machine(),
-        facts=_facts(cpuinfo, found),
+        facts=_facts(fields, processors, found),
         huge_page_bytes=_huge_page_bytes(huge_pages),
     )
 
@@ -90,10 +91,14 @@ def host_values(
     """
     cores = compute_units or host.processors
     source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
+    clock = assumed(3e9, "not reported by the operating system; typical processor")
+    if listed_hz := clock_hz or host.clock_hz:
+        query = "CL_DEVICE_MAX_CLOCK_FREQUENCY" if clock_hz else "operating system, processor frequency"
+        clock = queried(listed_hz, query)
     bandwidth = min(cores * 25e9, 200e9)
     values = {
         "compute_units": queried(cores, source),
-        "clock": _clock(host, clock_hz),
+        "clock": clock,
         "memory.size": queried(float(host.memory_bytes), "operating system, physical memory"),
         "memory.bandwidth": assumed(bandwidth, f"25 GB/s per core for {cores} cores, at most 200 GB/s"),
         "launch.groups_per_cycle": assumed(0.025 * cores, f"about 40 cycles per group on each of {cores} cores"),
@@ -102,14 +107,6 @@ def host_values(
         source = f"{_HUGE_PAGES}: always"
         values |= {f"tlb.{level}.page": queried(host.huge_page_bytes, source) for level in ("L1", "L2")}
     return values | _cache_values(host, cores)
-
-
-def _clock(host: HostProcessor, clock_hz: float | None) -> Value:
-    if clock_hz:
-        return queried(clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
-    if host.clock_hz:
-        return queried(host.clock_hz, "operating system, processor frequency")
-    return assumed(3e9, "not reported by the operating system; typical processor")
 
 
 def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
@@ -152,47 +149,6 @@ def _huge_page_bytes(root: Path) -> int | None:
         return None
 
 
-def _facts(cpuinfo: Path, caches: tuple[HostCache, ...]) -> ProcessorFacts | None:
-    """Return what identifies the type of core; ``None`` if the processor does not say."""
-    fields = _fields(cpuinfo)
-    first: dict[str, str] = {}
-    for key, value in fields:
-        first.setdefault(key, value)
-    processors = _usable_processors()
-    if first.get("CPU implementer") == _ARM and "CPU part" in first:
-        listed = listed_caches(caches, processors)
-        part = first["CPU part"].lower()
-        return ProcessorFacts(vendor="ARM", instruction_set="aarch64", part=part, processors=processors, **listed)
-    if "vendor_id" not in first or not first.get("cpu family", "").isdecimal():
-        return None
-    flags = frozenset(first.get("flags", "").split())
-    siblings, cores = first.get("siblings", ""), first.get("cpu cores", "")
-    threads = int(siblings) // int(cores) if siblings.isdecimal() and cores.isdecimal() and int(cores) else 1
-    return ProcessorFacts(
-        vendor=first["vendor_id"],
-        name=first.get("model name", ""),
-        family=int(first["cpu family"]),
-        model=int(first["model"]) if first.get("model", "").isdecimal() else None,
-        processors=processors,
-        threads_per_core=max(1, threads),
-        sockets=max(1, len({value for key, value in fields if key == "physical id"})),
-        hypervisor="unknown" if "hypervisor" in flags else "",
-        flags=flags & _KEPT_FLAGS,
-        **listed_caches(caches, processors),
-    )
-
-
-def listed_caches(caches: Iterable[HostCache], processors: int) -> dict[str, ListedCache]:
-    """Return caches of a machine with so many *processors*, by field of its facts."""
-    return {
-        f"l{cache.level}": ListedCache(
-            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
-        )
-        for cache in caches
-        if cache.level <= 3
-    }
-
-
 def _fields(cpuinfo: Path) -> list[tuple[str, str]]:
     """Return the fields of ``cpuinfo`` in their order; none if it cannot be read."""
     try:
@@ -202,11 +158,36 @@ def _fields(cpuinfo: Path) -> list[tuple[str, str]]:
     return [(key.strip(), name.strip()) for key, _, name in (line.partition(":") for line in lines) if name.strip()]
 
 
-def _processor_name(cpuinfo: Path) -> str:
-    """Return the processor's model name, else the board's, else the instruction set's."""
-    fields = _fields(cpuinfo)
-    names = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
-    return next(names, "") or platform.processor() or platform.machine()
+def _facts(fields: Sequence[tuple[str, str]], processors: int, caches: Iterable[HostCache]) -> ProcessorFacts | None:
+    """Return what identifies the type of core; ``None`` if the processor does not say."""
+    first = dict(reversed(fields))
+    numbers = {key: int(value) for key, value in first.items() if value.isdecimal()}
+    listed = {
+        f"l{cache.level}": ListedCache(
+            instance_bytes=cache.size_bytes, instances=max(1, round(processors / cache.shared_by))
+        )
+        for cache in caches
+        if cache.level <= 3
+    }
+    if first.get("CPU implementer") == _ARM and "CPU part" in first:
+        part = first["CPU part"].lower()
+        return ProcessorFacts(vendor="ARM", instruction_set="aarch64", part=part, processors=processors, **listed)
+    if "vendor_id" not in first or "cpu family" not in numbers:
+        return None
+    flags = frozenset(first.get("flags", "").split())
+    siblings, cores = numbers.get("siblings"), numbers.get("cpu cores")
+    return ProcessorFacts(
+        vendor=first["vendor_id"],
+        name=first.get("model name", ""),
+        family=numbers["cpu family"],
+        model=numbers.get("model"),
+        processors=processors,
+        threads_per_core=max(1, siblings // cores if siblings and cores else 1),
+        sockets=max(1, len({value for key, value in fields if key == "physical id"})),
+        hypervisor="unknown" if "hypervisor" in flags else "",
+        flags=flags & _KEPT_FLAGS,
+        **listed,
+    )
 
 
 def _usable_processors() -> int:

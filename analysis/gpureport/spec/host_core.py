@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from math import sqrt
 
 from gpureport.records.provenance import Provenance
+from gpureport.spec import reported
 from gpureport.spec.core_types import LINE_BYTES, Topology, socket_bandwidth
 from gpureport.spec.files import ArchitectureFile
+from gpureport.spec.host import HostProcessor, host_values
 from gpureport.spec.models import CORE_TYPE, CoreType, PresentDevice, StreamType
-from gpureport.spec.resolve import Value
+from gpureport.spec.resolve import Value, queried
 
 L1_CYCLES = {"AuthenticAMD": 4.0, "ARM": 4.0}
 """Cycles of a load from the L1, if not five."""
@@ -122,6 +124,15 @@ def with_core(values: Mapping[str, Value], host: HostCore | None) -> dict[str, V
     """Return the *values* of a machine on top of which those of its type of core are, if it is known."""
     core = core_values(host, values["clock"].value, values["compute_units"].value) if host else {}
     return {**values, **core}
+
+
+def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> dict[str, Value]:
+    """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
+    clock = reported.clock_hz(present)
+    values = with_core(host_values(host, reported.compute_units(present), clock) | reported.limits(present), core)
+    if memory := reported.memory_bytes(present):
+        values["memory.size"] = queried(float(memory), "CL_DEVICE_GLOBAL_MEM_SIZE")
+    return values
 
 
 def _middle_of_cliff(host: HostCore) -> float:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
 from gpureport.records.keys import Record
@@ -13,7 +15,7 @@ from gpureport.text import quoted
 
 _SIZE = re.compile(r"([\d.]+)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d+) instances?\))?$")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_CACHES = {"L1": "L1d cache", "L2": "L2 cache", "L3": "L3 cache"}
+_CACHES = {"l1": "L1d cache", "l2": "L2 cache", "l3": "L3 cache"}
 
 
 class ListedCache(Record):
@@ -103,7 +105,6 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
     if "CPU(s)" not in fields:
         raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu -J`")
     clock = _number(fields, "CPU max MHz")
-    flags = frozenset(fields.get("Flags", "").split())
     values: dict[str, object] = {
         "vendor": fields.get("Vendor ID", ""),
         "name": fields.get("Model name", ""),
@@ -115,24 +116,16 @@ def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
         "sockets": _whole(fields, "Socket(s)") or 1,
         "numa_nodes": _whole(fields, "NUMA node(s)") or 1,
         "hypervisor": fields.get("Hypervisor vendor", ""),
-        "flags": flags,
+        "flags": frozenset(fields.get("Flags", "").split()),
         "clock_hz": clock * 1e6 if clock else None,
     }
+    values |= {level: _cache(fields, key) for level, key in _CACHES.items()}
     try:
-        return ProcessorFacts.model_validate(
-            values | {level.lower(): _cache(fields, key) for level, key in _CACHES.items()}
-        )
-    except ValueError as error:
-        raise InputError(f"is not the output of lscpu: {_first(error)}") from None
-
-
-def _first(error: ValueError) -> str:
-    from pydantic import ValidationError
-
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return ProcessorFacts.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InputError(f"is not the output of lscpu: {problem}") from None
 
 
 def _number(fields: Mapping[str, str], key: str) -> float | None:

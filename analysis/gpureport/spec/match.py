@@ -1,19 +1,33 @@
-"""Find the entry of a device that is present."""
+"""Find the entry of a device that is present, and correct the values in which the device differs from it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from gpureport.records.provenance import Provenance
 from gpureport.spec import reported
-from gpureport.spec.corrections import MEMORY_TOLERANCE, corrected, cpu_values, limits
 from gpureport.spec.draft import draft_device
-from gpureport.spec.host_core import HostCore, vector_values
-from gpureport.spec.models import Device, DeviceMatch, PresentDevice
-from gpureport.spec.names import agreement, keys, pci_id, product, same, target, vendor
+from gpureport.spec.host_core import HostCore, cpu_values, vector_values
+from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
+from gpureport.spec.names import agreement, keys, mig_slice, pci_id, product, same, target, vendor
+from gpureport.spec.resolve import Value, queried
 from gpureport.text import legible
-from gpureport.units import format_bytes
+from gpureport.units import format_bytes, format_frequency
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
+
+
+_CLOCK_TOLERANCE = 0.1
+_CLOCK_DOUBT = 0.3
+_CACHE_FACTOR = 1.6
+"""Drivers count parts of a cache differently: 512 or 768 KiB for the same Gen9 L3."""
+_WHOLE_L3 = 0.8
+"""Usable part of the L3 from which on it is not worth mentioning."""
+_Found = tuple[dict[str, Value], str]
+"""Values that replace the entry's, and a note; both may be empty."""
+_NOTHING: _Found = ({}, "")
 
 
 def match(database: "Database", present: PresentDevice) -> DeviceMatch:
@@ -114,7 +128,7 @@ def _nearest(database: "Database", fitting: Sequence["Entry"], present: PresentD
     if len(fitting) < 2:
         return fitting
     sizes = [database.device(entry.id).memory.size_bytes for entry in fitting]
-    near = [abs(present.global_memory_bytes / size - 1) <= MEMORY_TOLERANCE for size in sizes]
+    near = [abs(present.global_memory_bytes / size - 1) <= reported.MEMORY_TOLERANCE for size in sizes]
     return [entry for entry, is_near in zip(fitting, near, strict=True) if is_near]
 
 
@@ -125,16 +139,21 @@ def _unlisted_id(entry: "Entry", present: PresentDevice) -> str | None:
 
 
 def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: str) -> DeviceMatch:
+    """Compare a device with its entry. The user may have changed the clock of an own entry on purpose, so it stays."""
     if entry.file.host:
         return _any_cpu(database, present, entry.id, how)
     listed = database.device(entry.id)
-    parts = entry.file.opencl.parts
-    correction = corrected(listed, present, parts.value if parts else 1, own=entry.own)
-    values = correction.values | (limits(present) if present.is_cpu else {})
+    part = _part(listed, present, entry.file.opencl.parts.value if entry.file.opencl.parts else 1)
+    found = [_units(listed, present, part), _memory(listed, present, whole=part is None), _link(listed, present)]
+    found += [] if entry.own else [_clock(listed, present)]
+    found += [(_shares(listed, part), "") if part else _cache(listed, present)]
+    values = {path: value for each, _ in found for path, value in each.items()}
+    values |= reported.limits(present) if present.is_cpu else {}
     device = database.device(entry.id, values) if values else listed
-    if correction.name:
-        device = device.model_copy(update={"name": correction.name})
-    return DeviceMatch(device=device, entry_id=entry.id, how=how, draft=False, notes=correction.notes)
+    if part:
+        device = device.model_copy(update={"name": f"{listed.name}, {part.name}"})
+    notes = tuple(note for _, note in found if note)
+    return DeviceMatch(device=device, entry_id=entry.id, how=how, draft=False, notes=notes)
 
 
 def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: str) -> DeviceMatch:
@@ -150,10 +169,6 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
     return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False, notes=_hidden_l3(core))
 
 
-_WHOLE_L3 = 0.8
-"""Usable part of the L3 from which on it is not worth mentioning."""
-
-
 def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
     """Return a sentence on the L3 that a virtual machine cannot use, if that is much."""
     if core is None or not core.hypervisor or core.usable_l3 >= _WHOLE_L3:
@@ -161,3 +176,139 @@ def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
     listed = format_bytes(float(core.topology.l3_bytes))
     sentence = f"Other virtual machines on the same processor use a part of the listed {listed} of L3. Predictions have"
     return (f"{sentence} wide intervals there; memory/latency measures the part that one thread finds.",)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the listed device that appears as a separate device."""
+
+    name: str
+    share: Fraction
+    """Fraction of the whole device's shared caches and memory bandwidth."""
+    source: str
+    """Source of the fraction."""
+
+
+def _part(listed: Device, present: PresentDevice, parts: int) -> _Part | None:
+    """Return the part that is present, if its name or its number of units identifies one."""
+    units, mig = reported.compute_units(present), mig_slice(present.name)
+    whole = reported.whole_units(listed, present)
+    if units is None or units >= min(whole):
+        return None
+    if mig is not None:
+        share = mig.share(listed.memory.size_bytes)
+        return _Part(f"MIG {mig.profile}", share, "NVIDIA, MIG User Guide, supported profiles")
+    share = Fraction(units, whole[0])
+    if parts % share.denominator:
+        return None
+    name = f"{share * parts} of {parts} parts"
+    return _Part(name, share, "the entry's number of equal parts")
+
+
+def _units(listed: Device, present: PresentDevice, part: _Part | None) -> _Found:
+    units, whole = reported.compute_units(present), reported.whole_units(listed, present)
+    if units is None:
+        return {}, (
+            f"The driver does not report a plausible number of compute units ({present.compute_units}). Predictions "
+            f"are for the {listed.compute_units} of {listed.name}."
+        )
+    if units >= min(whole):
+        return _NOTHING
+    there = max(1, round(units * listed.compute_units / whole[0]))
+    note = (
+        f"The device reports {units} compute units; {listed.name} has {whole[0]}. It is a part of that device, a "
+        f"smaller model, or has disabled units. Predictions are for {there} units and the listed memory bandwidth."
+    )
+    if part:
+        note = (
+            f"This is a part of {listed.name} ({part.name}) with {there} of its {listed.compute_units} compute units. "
+            f"Predictions assume {part.share} of shared caches and memory bandwidth ({part.source})."
+        )
+    return {"compute_units": queried(there, "CL_DEVICE_MAX_COMPUTE_UNITS")}, note
+
+
+def _shares(listed: Device, part: _Part) -> dict[str, Value]:
+    """Scale the shared resources: memory bandwidth and device-wide caches."""
+    share = float(part.share)
+    scaled: dict[str, float] = {"memory.bandwidth": listed.memory.bandwidth_bytes_per_s * share}
+    for cache in (cache for cache in listed.caches if cache.scope == "device"):
+        scaled[f"caches.{cache.name}.capacity"] = cache.capacity_bytes * share
+        scaled[f"caches.{cache.name}.partitions"] = max(1, round(cache.partitions * part.share))
+    provenance = Provenance(kind="derived", source=part.source, note=f"{part.share} of the whole device")
+    return {path: Value(value, provenance) for path, value in scaled.items()}
+
+
+def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> _Found:
+    """Replace the memory size if it differs by more than the tolerance, or is only assumed in the entry."""
+    there = reported.memory_bytes(present)
+    if there is None:
+        return {}, f"The driver does not report the memory size; predictions use that of {listed.name}."
+    size = {"memory.size": queried(float(there), "CL_DEVICE_GLOBAL_MEM_SIZE")}
+    if not whole or listed.provenance["memory.size"].kind == "assumed":
+        return size, ""
+    if abs(there / listed.memory.size_bytes - 1) <= reported.MEMORY_TOLERANCE:
+        return _NOTHING
+    which = "another model"
+    if there < listed.memory.size_bytes:
+        which = "a part of that device, another model, or has memory that the driver cannot use"
+    return size, (
+        f"The device reports {format_bytes(there)} of memory; {listed.name} has "
+        f"{format_bytes(listed.memory.size_bytes)}. It is {which}. Predictions use the listed memory bandwidth."
+    )
+
+
+def _link(listed: Device, present: PresentDevice) -> _Found:
+    """Replace the generation and the lanes of the link if the machine supports less than the device."""
+    link = listed.link
+    if link is None or link.kind != "pcie" or link.generation is None or link.lanes is None:
+        return _NOTHING
+    generation = min(link.generation, present.link_generation or link.generation)
+    lanes = min(link.lanes, present.link_lanes or link.lanes)
+    if (generation, lanes) == (link.generation, link.lanes):
+        return _NOTHING
+    there = Link.pcie(generation, lanes)
+    share = there.bandwidth_bytes_per_s / link.bandwidth_bytes_per_s
+    note = (
+        f"The link to the host is {there}; {listed.name} supports {link}. Transfers can reach {share:.0%} of the "
+        "listed bandwidth. Another slot, a cable, or the settings of the machine limit it."
+    )
+    return reported.link_values(generation, lanes), note
+
+
+def _clock(listed: Device, present: PresentDevice) -> _Found:
+    """Replace the clock if the driver reports another one reliably; otherwise only note a large difference."""
+    there = reported.clock_hz(present)
+    if there is None or present.is_cpu:
+        return _NOTHING
+    value = {"clock": queried(there, "CL_DEVICE_MAX_CLOCK_FREQUENCY")}
+    off = there / listed.clock_hz - 1
+    listed_clock = format_frequency(listed.clock_hz)
+    clocks = f"The device reports a clock of {format_frequency(there)}; {listed.name} has {listed_clock}"
+    if reported.reports_highest_clock(present):
+        if listed.provenance["clock"].kind == "assumed":
+            return value, ""
+        which = "a laptop, limited or different board" if off < 0 else "an overclocked or different board"
+        note = f"{clocks}. It is {which}. Predictions use the reported clock."
+        return (value, note) if abs(off) > _CLOCK_TOLERANCE else _NOTHING
+    if abs(off) <= _CLOCK_DOUBT:
+        return _NOTHING
+    return {}, f"{clocks}. This driver does not always report the highest clock; predictions use the listed one."
+
+
+def _cache(listed: Device, present: PresentDevice) -> _Found:
+    """Replace the capacity of the last cache if the driver reports a very different one."""
+    there = reported.device_cache_bytes(present)
+    last = listed.caches[-1] if listed.caches else None
+    if there is None or last is None or last.scope != "device":
+        return _NOTHING
+    path = f"caches.{last.name}.capacity"
+    value = {path: queried(float(there), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")}
+    if listed.provenance[path].kind == "assumed":
+        return value, ""
+    if 1 / _CACHE_FACTOR <= there / last.capacity_bytes <= _CACHE_FACTOR:
+        return _NOTHING
+    return value, (
+        f"The device reports {format_bytes(there)} of {last.name}; {listed.name} has "
+        f"{format_bytes(last.capacity_bytes)}. It is another model, or the driver counts differently. Predictions use "
+        "the reported capacity."
+    )

@@ -13,9 +13,9 @@ from gpureport.docstrings import field_docs
 from gpureport.errors import InputError
 from gpureport.inputs import parse_yaml
 from gpureport.records.provenance import Provenance
-from gpureport.spec.corrections import cpu_values
 from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile, declaration, part_of
+from gpureport.spec.host_core import cpu_values
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, resolve

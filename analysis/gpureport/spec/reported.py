@@ -1,11 +1,14 @@
-"""Plausible values among a device's answers to OpenCL queries. Pure."""
+"""Plausible values among a device's answers to queries. Pure."""
 
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.spec.names import vendor
+from gpureport.spec.resolve import Value, queried
 
 _LEAST_CLOCK_HZ, _MOST_CLOCK_HZ = 50e6, 10e9
 _MOST_UNITS, _MOST_WORK_ITEMS, _MOST_BYTES = 1 << 20, 1 << 29, 1 << 60
 """Larger values are ignored: some drivers report the largest number that they can."""
+MEMORY_TOLERANCE = 0.12
+"""ECC reserves up to 1/16 of a card's memory and the driver some of the rest: a T4 reports 14.6 GiB."""
 
 
 def compute_units(present: PresentDevice) -> int | None:
@@ -83,6 +86,23 @@ def max_work_group(present: PresentDevice) -> int | None:
 def wave_size(present: PresentDevice) -> int | None:
     """Return the wave size, if reported."""
     return _up_to(_MOST_WORK_ITEMS, present.wave_size or 0)
+
+
+def limits(present: PresentDevice) -> dict[str, Value]:
+    """Return the limits that a runtime sets."""
+    values = {"occupancy.local_memory": queried(max(0.0, present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE")}
+    if (most := max_work_group(present)) is not None:
+        values["max_work_group"] = queried(most, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
+    return values
+
+
+def link_values(generation: int | None, lanes: int | None) -> dict[str, Value]:
+    """Return the values of the link that the system reports; none if it does not."""
+    if not (generation and lanes):
+        return {}
+    known = {"kind": "pcie", "generation": generation, "lanes": lanes}
+    source = "NVML or sysfs, highest link of device and machine"
+    return {f"link.{key}": queried(value, source) for key, value in known.items()}
 
 
 def _up_to(most: int, number: int) -> int | None:
