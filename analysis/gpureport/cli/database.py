@@ -35,8 +35,9 @@ def note_doubts(database: Database, devices: Iterable[Device]) -> None:
 
 def note_override(database: Database, entry_id: str | None) -> None:
     """Report on stderr if a file of the user replaces this built-in entry."""
-    if entry_id in database.entries and (remark := database.remark(entry_id)):
-        note(f"Note: {remark}.")
+    entry = database.entries.get(entry_id or "")
+    if entry and entry.before:
+        note(f"Note: {entry.path} is used in place of the shipped {' and '.join(entry.before)}.")
 
 
 def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tuple[File, Opened]]:

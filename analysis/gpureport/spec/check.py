@@ -34,42 +34,32 @@ __all__ = ["Problem", "check_file", "check_folder", "doubts"]
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
     """Check the files of one folder: each file, and entries that cannot be distinguished; problems by file."""
-    database, documents = database or load_database(), [_read(path) for path in paths]
-    clashing: dict[Path, list[Problem]] = {}
-    for problem in _clashes(document for document in documents if isinstance(document.salvaged, DeviceFile)):
-        clashing.setdefault(Path(problem.file), []).append(problem)
-    return _once([problem for d in documents for problem in (*_check(d, database), *clashing.get(d.path, ()))])
-
-
-def _clashes(documents: Iterable[Document[DeviceFile]]) -> Iterator[Problem]:
-    """Yield a warning for each entry with the same name or identifiers as an earlier one of the folder."""
+    database, problems = database or load_database(), list[Problem]()
     former: list[tuple[Path, DeviceFile]] = []
-    for document in documents:
-        if (file := document.salvaged) is not None:
-            problems = (_clash(document, file, path, other) for path, other in former)
-            yield from islice(filter(None, problems), 1)
+    for document in map(_read, paths):
+        problems += _check(document, database)
+        if isinstance(file := document.salvaged, DeviceFile):
+            clashes = (_clash(document, file, *other) for other in former)
+            problems += islice(filter(None, clashes), 1)
             former.append((document.path, file))
+    return _once(problems)
 
 
-def _clash(document: Document[DeviceFile], file: DeviceFile, path: Path, other: DeviceFile) -> Problem | None:
+def _clash(document: Checked, file: DeviceFile, path: Path, other: DeviceFile) -> Problem | None:
     """Return a warning if an entry cannot be distinguished from *other*, the file at *path*."""
     if plain(file.name) == plain(other.name):
         message = f"{path} has the name {file.name!r} as well, so the name finds neither; rename one of them"
         return document.problem("name", message)
-    if shared := _indistinguishable(file, other):
-        message = (
-            f"{path} lists {shared!r} as well, with the same number of compute units and memory size, so a device of "
-            "that name matches neither; list PCI ids that distinguish them"
-        )
-        return document.problem("opencl.names", message)
-    return None
-
-
-def _indistinguishable(one: DeviceFile, other: DeviceFile) -> str | None:
-    """Return an OpenCL name of both entries if PCI ids, units and memory do not distinguish them."""
-    if set(one.pci_ids) ^ set(other.pci_ids) or not alike(one, other):
+    if set(file.pci_ids) ^ set(other.pci_ids) or not alike(file, other):
         return None
-    return next((name for name in other.opencl.names for known in one.opencl.names if same(name, known)), None)
+    shared = (name for name in other.opencl.names for known in file.opencl.names if same(name, known))
+    if (name := next(shared, None)) is None:
+        return None
+    message = (
+        f"{path} lists {name!r} as well, with the same number of compute units and memory size, so a device of "
+        "that name matches neither; list PCI ids that distinguish them"
+    )
+    return document.problem("opencl.names", message)
 
 
 def _once(problems: Sequence[Problem]) -> list[Problem]:
@@ -105,7 +95,13 @@ def check_file(path: Path, database: Database | None = None) -> list[Problem]:
 
 
 def _read(path: Path) -> Checked:
-    if is_architecture(path) or _has_rules(path):
+    """Read a file; elsewhere than in a folder ``architectures``, only an architecture has occupancy rules."""
+    try:
+        data = read_yaml(path).data
+    except FileError:
+        data = None
+    has_rules = isinstance(data, dict) and "occupancy" in data and "architecture" not in data
+    if is_architecture(path) or has_rules:
         return read_file(path, ArchitectureFile)
     return read_file(path, DeviceFile)
 
@@ -118,31 +114,19 @@ def _check(document: Checked, database: Database | None) -> list[Problem]:
 
 
 def _check_values(document: Checked, database: Database | None) -> Iterator[Problem]:
-    """Yield a warning for each implausible value, and errors that prevent resolving a device."""
+    """Yield a warning for each implausible value, and errors that prevent resolving a device.
+
+    Architectures near the file take precedence over those of the *database*.
+    """
     if isinstance(document.salvaged, ArchitectureFile):
         values = layer(document.salvaged)
         yield from (document.problem(path, message) for path, message in (*out_of_range(values), *uneven(values)))
     if isinstance(document.salvaged, DeviceFile):
-        near = _with_near(database or load_database(), document.path)
-        yield from _check_device(document, document.salvaged, near)
-
-
-def _has_rules(path: Path) -> bool:
-    """Whether the file is an architecture's: only these have occupancy rules."""
-    try:
-        data = read_yaml(path).data
-    except FileError:
-        return False
-    return isinstance(data, dict) and "occupancy" in data and "architecture" not in data
-
-
-def _with_near(database: Database, path: Path) -> Database:
-    """Return *database* with the architectures near *path*, which take precedence."""
-    folders = (real_path(path).parent.parent, real_path(path).parent)
-    near = {p.stem: p for folder in folders for p in sorted(folder.glob("architectures/*.yaml"))}
-    if near.items() <= database.architecture_paths.items():
-        return database
-    return Database(database.entries, {**database.architecture_paths, **near})
+        database, folder = database or load_database(), real_path(document.path).parent
+        near = {p.stem: p for each in (folder.parent, folder) for p in sorted(each.glob("architectures/*.yaml"))}
+        if not near.items() <= database.architecture_paths.items():
+            database = Database(database.entries, {**database.architecture_paths, **near})
+        yield from _check_device(document, document.salvaged, database)
 
 
 def _unsourced(document: Checked) -> Iterator[Problem]:
@@ -159,7 +143,7 @@ def _unsourced(document: Checked) -> Iterator[Problem]:
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")
 
 
-def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Database) -> Iterator[Problem]:
+def _check_device(document: Checked, file: DeviceFile, database: Database) -> Iterator[Problem]:
     """Yield the problems of a device's values; without its architecture, only of single values."""
     here = is_like(file, database.host)
     overlay = host_values(database.host) if here else {}
@@ -169,7 +153,7 @@ def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Da
     try:
         architecture = database.architecture(file.architecture)
     except InputError as error:
-        yield document.problem("architecture", str(error).removeprefix("architecture: "), "error")
+        yield document.problem("architecture", str(error), "error")
         return
     values = {**layer(architecture), **own}
     lacking = list(missing(values, architecture, file))
@@ -183,21 +167,21 @@ def _check_device(document: Document[DeviceFile], file: DeviceFile, database: Da
 
 
 def _lacking(
-    document: Document[DeviceFile], file: DeviceFile, architecture: ArchitectureFile, paths: list[str]
+    document: Checked, file: DeviceFile, architecture: ArchitectureFile, paths: list[str]
 ) -> Iterator[Problem]:
     """Yield an error for each missing path; one for all paths of a level that the architecture does not have."""
-    own = [name for name in file.caches if name not in architecture.caches]
-    unknown = {name: [p for p in paths if p.startswith(f"caches.{name}.")] for name in own}
-    similar = {nearest(name, architecture.caches) for name, lacking in unknown.items() if lacking}
-    for name, lacking in unknown.items():
-        if lacking:
-            fields = ", ".join(path.rsplit(".", 1)[-1] for path in lacking)
-            message = (
-                f"the architecture {file.architecture} has no level {name!r}{suggestion(name, architecture.caches)} "
-                f"(a level that only the device has also needs {fields})"
-            )
-            yield document.problem(f"caches.{name}", message, "error")
+    unknown: dict[str, list[str]] = {}
+    for level, _, key in (path.removeprefix("caches.").rpartition(".") for path in paths if path.startswith("caches.")):
+        if level in file.caches and level not in architecture.caches:
+            unknown.setdefault(level, []).append(key)
+    for level, keys in unknown.items():
+        message = (
+            f"the architecture {file.architecture} has no level {level!r}{suggestion(level, architecture.caches)} "
+            f"(a level that only the device has also needs {', '.join(keys)})"
+        )
+        yield document.problem(f"caches.{level}", message, "error")
+    similar = {nearest(level, architecture.caches) for level in unknown}
+    explained = tuple(f"caches.{level}." for level in (*unknown, *similar))
     for path in paths:
-        level = path.split(".")[1] if path.startswith("caches.") else None
-        if level not in unknown and level not in similar:
+        if not path.startswith(explained):
             yield document.problem(path, "is missing in both the device and its architecture", "error")

@@ -15,11 +15,13 @@ from gpureport.spec.core_types import core_of_machine, topology, usable_l3
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.host_core import HostCore, with_core
+from gpureport.spec.mistakes import suggestion
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
 from gpureport.spec.reported import MEMORY_TOLERANCE
 from gpureport.spec.resolve import Layer, record_of, resolve
+from gpureport.spec.values import Strict
 from gpureport.text import quoted
 
 ARCHITECTURES = "architectures"
@@ -91,10 +93,12 @@ class Database:
             InputError: it does not exist (*where* is the file that refers to it), or its file has errors.
         """
         if name not in self.architecture_paths:
-            near = nearest(name, self.architecture_paths)
-            raise InputError(f"{where}architecture: there is no architecture {name!r}{near}")
+            raise InputError(f"{where}there is no architecture {name!r}{suggestion(name, self.architecture_paths)}")
         if name not in self._read:
-            self._read[name] = read_file(self.architecture_paths[name], ArchitectureFile).get()
+            try:
+                self._read[name] = read_file(self.architecture_paths[name], ArchitectureFile).get()
+            except InputError as error:
+                raise InputError(f"{where}{error}") from None
         return self._read[name]
 
     def architectures(self) -> dict[str, ArchitectureFile]:
@@ -109,7 +113,7 @@ class Database:
         Raises:
             InputError: it is no CPU's, or lacks values.
         """
-        return _complete(record_of(CoreType, self.architecture(name).core), f"{name}: core")
+        return _complete(CoreType, self.architecture(name).core, f"{name}: core")
 
     def stream_type(self, name: str) -> StreamType:
         """Return how streaming kernels run on the cores of a CPU's architecture.
@@ -117,7 +121,7 @@ class Database:
         Raises:
             InputError: it is no CPU's, or lacks values.
         """
-        return _complete(record_of(StreamType, self.architecture(name).streams), f"{name}: streams")
+        return _complete(StreamType, self.architecture(name).streams, f"{name}: streams")
 
     def write_allocate(self, name: str) -> bool:
         """Return whether a write miss on a CPU with this architecture fetches the line."""
@@ -126,15 +130,16 @@ class Database:
     def device(self, entry_id: str, overlay: Layer | None = None) -> Device:
         """Resolve an entry, with an *overlay* of values reported by the present device."""
         entry = self.entries[entry_id]
-        architecture = self.architecture(entry.file.architecture, f"{entry.path}: ")
+        architecture = self.architecture(entry.file.architecture, f"{entry.path}: architecture: ")
         shared = self.shared.get(entry.file.architecture)
         if not self.is_this_processor(entry_id):
-            return resolve(entry.id, entry.file, architecture, overlay, shared)
+            return resolve(entry.id, entry.file, architecture, overlay, shared, str(entry.path))
         file, core = on_host(entry.file, self.host), self.host_core
         if core:
             architecture, shared = self.architecture(core.architecture), self.shared.get(core.architecture)
             file = file.model_copy(update={"architecture": core.architecture})
-        return resolve(entry.id, file, architecture, overlay or with_core(host_values(self.host), core), shared)
+        overlay = overlay or with_core(host_values(self.host), core)
+        return resolve(entry.id, file, architecture, overlay, shared, str(entry.path))
 
     def is_this_processor(self, entry_id: str) -> bool:
         """Whether an entry describes any CPU of this machine's instruction set, and so uses this machine's sizes."""
@@ -153,15 +158,6 @@ class Database:
         from gpureport.spec.match import match
 
         return match(self, present)
-
-    def remark(self, entry_id: str) -> str | None:
-        """Return a sentence if *entry_id* is the user's and replaces a shipped entry."""
-        entry = self.entries[entry_id]
-        return f"{entry.path} is used in place of the shipped {' and '.join(entry.before)}" if entry.before else None
-
-    def own_first(self, ids: list[str]) -> list[str]:
-        """Return only the user's own entries, if there are any."""
-        return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
 
     def find(self, text: str) -> str:
         """Return the id of the entry with this id or name, complete or in part.
@@ -184,14 +180,10 @@ class Database:
         if found:
             *first, last = sorted(found)
             raise InputError(f"{quoted(text)} matches {', '.join(first)} or {last}; give one of these")
-        near = self._near(name)
+        ids = {word: entry.id for entry in self.entries.values() for word in _words(entry)}
+        near = dict.fromkeys(ids[word] for word in difflib.get_close_matches(name, ids, n=3, cutoff=0.7))
         hint = f"; the nearest {'are' if len(near) > 1 else 'is'} {', '.join(near)}" if near else ""
         raise InputError(f"the database has no device {quoted(text)}{hint}; 'gpureport devices --known' lists all")
-
-    def _near(self, name: str) -> list[str]:
-        """Return up to three ids with words like the plain *name*, the most similar first."""
-        ids = {word: entry.id for entry in self.entries.values() for word in _words(entry)}
-        return list(dict.fromkeys(ids[word] for word in difflib.get_close_matches(name, ids, n=3, cutoff=0.7)))
 
     def containing(self, text: str) -> list[str]:
         """Return the ids of the devices with *text* in their id or a name, in any form."""
@@ -202,17 +194,21 @@ class Database:
             if any(lower in each.lower() or name in plain(each) for each in entry.names)
         ]
 
+    def _own_first(self, ids: list[str]) -> list[str]:
+        """Return only the user's own entries, if there are any."""
+        return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
+
     def _named(self, name: str) -> list[str]:
         """Return the ids of the entries with this plain name: complete, else the last words of one, else a part.
 
         ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100.
         """
         if name == "cpu":
-            return self.own_first([entry_id for entry_id in self.entries if self.is_this_processor(entry_id)])
+            return self._own_first([entry_id for entry_id in self.entries if self.is_this_processor(entry_id)])
         names = {entry.id: [plain(each) for each in entry.names] for entry in self.entries.values()}
         exact = [entry_id for entry_id, known in names.items() if name and name in known]
         if exact:
-            own = self.own_first(exact)
+            own = self._own_first(exact)
             return [entry_id for entry_id in own if name in map(plain, self.entries[entry_id].titles)] or own
         last = [entry.id for entry in self.entries.values() if name in _words(entry, last=True)]
         if last and re.search(r"\d", name):  # "rtx" alone does not mean TITAN RTX
@@ -220,15 +216,10 @@ class Database:
         return [entry_id for entry_id, known in names.items() if name and any(name in each for each in known)]
 
 
-def _complete(part: R | None, what: str) -> R:
-    """Return a *part* of a CPU's architecture.
-
-    Raises:
-        InputError: it is incomplete; *what* names it.
-    """
-    if part is None:
+def _complete(model: type[R], part: Strict, what: str) -> R:
+    if (found := record_of(model, part)) is None:
         raise InputError(f"{what} has no value, or not all of them; only architectures of CPUs have them")
-    return part
+    return found
 
 
 def _words(entry: Entry, *, last: bool = False) -> set[str]:
@@ -334,8 +325,7 @@ def _add_valid(database: Database, root: Path) -> None:
                 database.entries[name] = tried
                 database.broken.pop(name, None)
         except InputError as error:
-            sentence = str(error).removeprefix(f"{name}: ")
-            database.broken[name] = sentence if sentence.startswith(str(path)) else f"{path}: {sentence}"
+            database.broken[name] = str(error)
 
 
 def _skip_misnamed(database: Database, root: Path) -> None:
@@ -364,11 +354,3 @@ def on_host(file: DeviceFile, host: HostProcessor) -> DeviceFile:
     """Return the generic CPU's file with the name of *host* and without levels that *host* does not have."""
     caches = {**file.caches, **dict.fromkeys(host.without)}
     return file.model_copy(update={"name": host.name or file.name, "caches": caches})
-
-
-def nearest(name: str, known: Iterable[str] | Mapping[str, object]) -> str:
-    """Suggest up to three of the *known* names that are similar to *name*."""
-    lowered = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)
-    names = ", ".join(repr(lowered[n]) for n in near)
-    return f"; the nearest {'are' if len(near) > 1 else 'is'} {names}" if near else ""

@@ -84,10 +84,11 @@ def resolve(
     architecture: ArchitectureFile,
     overlay: Layer | None = None,
     shared: Layer | None = None,
+    where: str = "draft",
 ) -> Device:
     """Combine a device's file, its architecture's file and an *overlay* of reported values.
 
-    *shared* replaces the values of the architecture's file.
+    *shared* replaces the values of the architecture's file; *where* is the file for errors.
 
     Raises:
         InputError: a required value is missing.
@@ -95,7 +96,7 @@ def resolve(
     values = {**(shared or layer(architecture)), **layer(file), **(overlay or {})}
     lacking = next(missing(values, architecture, file), None)
     if lacking is not None:
-        raise InputError(f"{entry_id}: {lacking} is missing in both the device and its architecture")
+        raise InputError(f"{where}: {lacking} is missing in both the device and its architecture")
     caches = levels(architecture.caches, file.caches)
     kept = {path: value for path, value in values.items() if _belongs(path, caches)}
     if link := _link(kept):
