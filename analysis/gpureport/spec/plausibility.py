@@ -49,27 +49,6 @@ def numbers_in(value: object) -> list[float]:
     return [number for number in each if isinstance(number, int | float)]
 
 
-def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
-    """Yield path and message of each value that is unlikely together with the others or the listed *flops* (FLOP/s)."""
-    known = {"clock": device.clock_hz, "memory.bandwidth": device.memory.bandwidth_bytes_per_s}
-    if all(declaration(path).is_usual(value) for path, value in known.items()):
-        yield from _bandwidth(device)
-    if flops is not None:
-        yield from _flops(device, flops)
-    yield from _vendor(device)
-    for inner, outer in pairwise(device.caches):
-        yield from _order(inner, outer)
-    for cache in device.caches:
-        yield from _cache(device, cache)
-
-
-def _vendor(device: Device) -> Iterator[Remark]:
-    architecture = device.architecture
-    if len({vendor(device.vendor), vendor(architecture.vendor)} - {None}) > 1:
-        message = f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does"
-        yield "vendor", message
-
-
 def peak_flops(device: Device) -> float:
     """Return the listed single-precision operations per second: 2 (a multiply-add) x lanes x compute units x clock.
 
@@ -78,27 +57,31 @@ def peak_flops(device: Device) -> float:
     return 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
 
 
-def _bandwidth(device: Device) -> Iterator[Remark]:
-    bandwidth = device.memory.bandwidth_bytes_per_s
-    balance, (low, high) = peak_flops(device) / bandwidth, _BALANCE[device.kind]
-    if not low <= balance <= high:
+def implausible(device: Device, flops: float | None = None) -> Iterator[Remark]:
+    """Yield path and message of each value that is unlikely together with the others or the listed *flops* (FLOP/s)."""
+    architecture, bandwidth, peak = device.architecture, device.memory.bandwidth_bytes_per_s, peak_flops(device)
+    low, high = _BALANCE[device.kind]
+    are_usual = declaration("clock").is_usual(device.clock_hz) and declaration("memory.bandwidth").is_usual(bandwidth)
+    if are_usual and not low <= peak / bandwidth <= high:
         message = (
-            f"{bandwidth / 1e9:g} GB/s is implausible: {balance:.3g} single-precision operations per byte; "
+            f"{bandwidth / 1e9:g} GB/s is implausible: {peak / bandwidth:.3g} single-precision operations per byte; "
             f"devices of this kind have {low:g} to {high:g}"
         )
         yield "memory.bandwidth", message
-
-
-def _flops(device: Device, listed: float) -> Iterator[Remark]:
-    peak = peak_flops(device)
-    if abs(listed / peak - 1) > _FLOPS_TOLERANCE:
-        architecture = device.architecture
+    if flops is not None and abs(flops / peak - 1) > _FLOPS_TOLERANCE:
         lanes = architecture.rates_per_cycle["fp32"] * architecture.dual_issue
         message = (
-            f"{listed / 1e12:.4g} TFLOP/s differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
+            f"{flops / 1e12:.4g} TFLOP/s differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
             f"{device.clock_hz / 1e9:.4g} GHz = {peak / 1e12:.4g} TFLOP/s"
         )
         yield "flops", message
+    if len({vendor(device.vendor), vendor(architecture.vendor)} - {None}) > 1:
+        message = f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does"
+        yield "vendor", message
+    for inner, outer in pairwise(device.caches):
+        yield from _order(inner, outer)
+    for cache in device.caches:
+        yield from _cache(device, cache)
 
 
 def _order(inner: Cache, outer: Cache) -> Iterator[Remark]:
