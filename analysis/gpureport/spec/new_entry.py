@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from gpureport.docstrings import field_docs
 from gpureport.errors import InputError
 from gpureport.inputs import parse_yaml
-from gpureport.records.provenance import Provenance
 from gpureport.spec.draft import GENERIC, draft_values, family, named
 from gpureport.spec.files import DeviceFile, declaration, part_of
 from gpureport.spec.host_core import cpu_values
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
 
 _SCHEMA = "# yaml-language-server: $schema=../device.schema.json"
-_LEGEND = (
-    "A draft. 'queried': reported by the device. 'measured': measured on the device. 'assumed': a guess.",
-    "Replace assumed values with documented ones and add their source. `gpureport devices check` checks the file.",
-)
 _PARTS = {name: part for name in DeviceFile.model_fields if (part := part_of(DeviceFile, name)) and name != "opencl"}
 """Values and parts of a file that drafts contain, with their models."""
 _COPIED = _PARTS.keys() - {"flops"}
@@ -91,37 +86,53 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
     architecture = database.architecture(key)
     if relative and (architecture.kind == "cpu") != present.is_cpu:
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
-    values = cpu_values(database.host, present) if present.is_cpu else draft_values(present, architecture)
+    found = cpu_values(database.host, present) if present.is_cpu else draft_values(present, architecture)
     if relative:
-        queried = {path: value for path, value in values.items() if value.provenance.kind == "queried"}
-        values = _copied(relative) | queried
-    absent = database.host.without if present.is_cpu else ()
+        draft = of_relative(relative)
+        found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}
+    else:
+        without = database.host.without if present.is_cpu else ()
+        draft = Draft("", "", key, {}, without=without, remarks=_remarks(key))
+    values = {**draft.values, **{path: value for path, value in found.items() if path.split(".")[0] in _COPIED}}
     units = values["compute_units"]
-    other = units.provenance.kind == "queried" and units.value != present.compute_units
-    return Draft(
+    differs = units.provenance.kind == "queried" and units.value != present.compute_units
+    return replace(
+        draft,
         name=named(product(present.name) if present.is_cpu else present.name),
         vendor=_maker(present.vendor, database),
-        architecture=key,
-        values={path: value for path, value in values.items() if path.split(".")[0] in _COPIED},
+        values=values,
         queried=f"{present.platform}, driver {present.driver}",
         measured_at=when,
-        without=_without(relative) if relative else absent,
         opencl_names=(named(present.name),),
-        opencl_units=present.compute_units if other else None,
+        opencl_units=present.compute_units if differs else None,
         pci_id=present.pci_id,
-        remarks=_remarks(key, relative),
     )
 
 
 def of_relative(relative: "Entry") -> Draft:
-    """Draft an entry of a device that is not present, with the values of a *relative*."""
+    """Draft an entry of a device that is not present, with the values of a *relative*, for the author to check."""
+    file, values = relative.file, dict[str, Value]()
+    for path, value in layer(file).items():
+        if path.split(".")[0] in _COPIED:
+            origin = ", ".join(filter(None, (value.provenance.source, value.provenance.note)))
+            note = f"as {file.name} ({value.provenance.kind}: {origin}); {TO_CHECK}"
+            values[path] = assumed(value.value, note)
+    copied = f"Values marked 'as {file.name}' are copied from {relative.id}: check each."
     return Draft(
-        name=f"like {relative.file.name}",
-        vendor=relative.file.vendor,
-        architecture=relative.file.architecture,
-        values=_copied(relative),
-        without=_without(relative),
-        remarks=_remarks(relative.file.architecture, relative),
+        name=f"like {file.name}",
+        vendor=file.vendor,
+        architecture=file.architecture,
+        values=values,
+        without=tuple(level for level, fields in file.caches.items() if fields is None),
+        remarks=(*_remarks(file.architecture), copied),
+    )
+
+
+def _remarks(architecture: str) -> tuple[str, ...]:
+    return (
+        "A draft. 'queried': reported by the device. 'measured': measured on the device. 'assumed': a guess.",
+        "Replace assumed values with documented ones and add their source. `gpureport devices check` checks the file.",
+        f"All other values come from the architecture's file, devices/architectures/{architecture}.yaml.",
     )
 
 
@@ -155,27 +166,6 @@ def _maker(name: str, database: "Database") -> str:
     """Return the vendor's name in other entries, if any, else its name as reported."""
     known = (entry.file.vendor for entry in database.entries.values() if vendor(entry.file.vendor) == vendor(name))
     return next(known, named(name)) if vendor(name) else named(name)
-
-
-def _copied(relative: "Entry") -> dict[str, Value]:
-    """Return the values of a relative's file, marked for the author to check."""
-    own = {path: value for path, value in layer(relative.file).items() if path.split(".")[0] in _COPIED}
-    return {path: assumed(value.value, _origin(relative, value.provenance)) for path, value in own.items()}
-
-
-def _origin(relative: "Entry", known: Provenance) -> str:
-    origin = ", ".join(filter(None, (known.source, known.note)))
-    return f"as {relative.file.name} ({known.kind}: {origin}); {TO_CHECK}"
-
-
-def _without(relative: "Entry") -> tuple[str, ...]:
-    return tuple(level for level, fields in relative.file.caches.items() if fields is None)
-
-
-def _remarks(architecture: str, relative: "Entry | None") -> tuple[str, ...]:
-    inherited = f"All other values come from the architecture's file, devices/architectures/{architecture}.yaml."
-    copied = f"Values marked 'as {relative.file.name}' are copied from {relative.id}: check each." if relative else ""
-    return tuple(filter(None, (*_LEGEND, inherited, copied)))
 
 
 def write_entry(draft: Draft, *, schema: bool = True) -> str:
