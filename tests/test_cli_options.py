@@ -77,6 +77,7 @@ def test_an_unknown_workload_is_named_and_the_known_ones_are_listed(command: lis
         (["-w", ","], "--workload: no name given; write one, such as 'memory' or 'memory/read', or omit it for all"),
         (["-w", "x" * 5000], f"no workload is called '{'x' * 59}…'; there are: "),
         (["nonsense"], "there is no command 'nonsense'; gpureport --help lists the commands"),
+        (["mesure"], "there is no command 'mesure'; did you mean measure?"),
         (["--xyz"], "No such option: --xyz"),
         (["predict"], "the argument DEVICE is missing; add it, or give --lscpu FILE (--help shows examples)"),
         (["schema"], "the argument NAME is missing; add it (--help shows examples)"),

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpureport.cli.app import (
     FleetAddOptions,
@@ -76,10 +76,10 @@ def add_runs(options: FleetAddOptions) -> int:
         for start in range(0, len(found), _BATCH):
             bar.advance(found[start][1], start / len(found))
             for each in in_parallel(partial(_added, store), found[start : start + _BATCH], _FEWEST, _READING):
-                if each.problem:
-                    problems.append(each.problem)
-                elif each.new:
-                    new.add(each.run)
+                if isinstance(each, GpuReportError):
+                    problems.append(str(each))
+                elif each[1]:
+                    new.add(each[0])
     if len(problems) == len(found):
         raise InputError(problems[0])
     for problem in problems:
@@ -121,16 +121,8 @@ def _node(path: Path) -> str:
     return short_name(folder.absolute().parent) if _PART_OF_NODE.match(name) else name
 
 
-class _Addition(NamedTuple):
-    """What came of a report: the run, whether it is new, or why it was left out."""
-
-    run: str = ""
-    new: bool = False
-    problem: str = ""
-
-
-def _added(store: "Store", report: tuple[Path, str]) -> _Addition:
-    """Read a report and write it to the store.
+def _added(store: "Store", report: tuple[Path, str]) -> tuple[str, bool] | GpuReportError:
+    """Read a report and write it to the store; return the run and whether it is new, or why it was left out.
 
     Raises:
         GpuReportError: the store cannot be written.
@@ -140,8 +132,8 @@ def _added(store: "Store", report: tuple[Path, str]) -> _Addition:
     try:
         run = read_run(*report)
     except GpuReportError as error:
-        return _Addition(problem=str(error))
-    return _Addition(run.run, store.add(run))
+        return error
+    return run.run, store.add(run)
 
 
 def list_nodes(options: FleetListOptions) -> int:

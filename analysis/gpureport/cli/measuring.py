@@ -23,15 +23,7 @@ from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer, refuse_faulty
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.report import (
-    FILE_NAME,
-    Report,
-    Saver,
-    load_report,
-    report_file,
-    report_stem,
-    reports_below,
-)
+from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, report_stem, reports_below
 from gpureport.report.curves import curves
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
@@ -102,22 +94,26 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
 
     A complete report is not measured again: only its HTML and PDF may be missing.
     """
+    resumed, earlier = options.resume, None
     with ExitStack() as reservation:
-        if options.resume:  # before reading: another run may still write it
-            if not is_there(report_file(options.resume)):
+        if resumed:
+            file = report_file(resumed)
+            if not is_there(file):
                 what = "there is no such report; give the report.json of an interrupted run, or its folder"
-                raise InputError(f"--resume: {options.resume}: {what}")
-            reservation.enter_context(writing(_files([report_file(options.resume)]), force=True, option="--resume"))
-        earlier = _earlier(options.resume) if options.resume else None
-        if options.resume and earlier and earlier.status == "complete":
-            note(f"{options.resume} is complete; nothing is left to measure.")
-            yield [earlier], [report_file(options.resume)], []
-            return
+                raise InputError(f"--resume: {resumed}: {what}")
+            # before reading: another run may still write it
+            reservation.enter_context(writing(_files([file]), force=True, option="--resume"))
+            earlier = load_report(resumed)
+            if earlier.status == "complete":
+                note(f"{resumed} is complete; nothing is left to measure.")
+                yield [earlier], [file], []
+                return
+            if file.suffix == PACKED:
+                what = f"its run is incomplete, and it is compressed; decompress it first: xz -d {file}"
+                raise InputError(f"--resume: {file}: {what}")
         with _planned(options, earlier) as (plan, measurer):
-            if options.resume:
-                paths = [report_file(options.resume)]
-            else:
-                paths = _paths(options, plan.match.device)
+            paths = [report_file(resumed)] if resumed else _paths(options, plan.match.device)
+            if not resumed:
                 reservation.enter_context(writing(_files(paths), force=options.force))
             reports: list[Report] = []
             for number, path in enumerate(paths, 1):
@@ -127,16 +123,6 @@ def _measured(options: RunOptions) -> Iterator[tuple[list[Report], list[Path], l
                     measurer.reopen()
                 reports.append(_measure(plan, measurer, path, earlier))
         yield reports, paths, paths
-
-
-def _earlier(path: Path) -> Report:
-    """Return the run to continue."""
-    report, file = load_report(path), report_file(path)
-    if report.status != "complete" and file.suffix == PACKED:
-        raise InputError(
-            f"--resume: {file}: its run is incomplete, and it is compressed; decompress it first: xz -d {file}"
-        )
-    return report
 
 
 def working_device(text: str, again: PresentDevice | None = None) -> Measurer:

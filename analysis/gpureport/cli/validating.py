@@ -16,11 +16,10 @@ from gpureport.cli.validation_tables import (
     print_targets,
     print_worst,
 )
-from gpureport.data import data_dir
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
 from gpureport.records.report import FILE_NAME, reports_below
-from gpureport.results.opening import is_record, measured_report, open_record, short_name
+from gpureport.results.opening import is_record, kept_folders, measured_report, open_record, short_name
 from gpureport.results.published import published_result
 from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
@@ -67,7 +66,9 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
     names, kernels = _names(options), described(options.kernels)
     if names:
         names |= {kernel.name for kernel in kernels}
-    paths = options.paths or (_results_dir(),)
+    paths = options.paths or kept_folders()
+    if not paths:  # wheels do not contain them
+        raise InputError("validate: this installation has no reports/; give a report.json or a folder of reports")
     tables = [folder for path in paths for folder in table_folders(path)]
     folders = _once(_files(path) for path in paths if path not in tables)
     database = open_database(options.entries)
@@ -82,17 +83,14 @@ def compared(options: ValidateOptions) -> tuple[list[Residual], bool]:
             for key, reason in result.skipped.items():
                 if not names or key.workload in names:
                     note(f"{file}: left out {key}: {reason}")
-            if options.first_day and _has_first_day(result, database):
-                early = _result(file, first_day(database, result.device.architecture.id), kernels)
+            architecture = result.device.architecture.id
+            known = architecture in database.architecture_paths.keys() - {GENERIC}
+            if options.first_day and known and not result.device.is_cpu:
+                early = _result(file, first_day(database, architecture), kernels)
                 found += residuals(early, FIRST_DAY, features=not options.times, workloads=names)
     if not names and not options.first_day:
         found += [residual for folder in tables for residual in table_residuals(folder, database)]
     return found, complete
-
-
-def _has_first_day(result: Result, database: Database) -> bool:
-    """Return whether the device is a GPU of a known architecture."""
-    return not result.device.is_cpu and result.device.architecture.id in database.architecture_paths.keys() - {GENERIC}
 
 
 def _names(options: ValidateOptions) -> set[str]:
@@ -111,15 +109,6 @@ def _once(folders: Iterable[Iterable[Path]]) -> list[list[Path]]:
     """Return the files of *folders* without repetitions, also under other names of the same file."""
     first: dict[Path, Path] = {}
     return [[file for file in folder if first.setdefault(real_path(file), file) is file] for folder in folders]
-
-
-def _results_dir() -> Path:
-    """Return the folder of the project's stored results, which wheels do not contain."""
-    try:
-        return data_dir("reports")
-    except FileNotFoundError:
-        what = "this installation has no reports/; give a report.json or a folder of reports"
-        raise InputError(f"validate: {what}") from None
 
 
 def _files(path: Path) -> Iterator[Path]:

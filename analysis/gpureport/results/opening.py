@@ -10,19 +10,12 @@ from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import PACKED, is_there, json_bytes
 from gpureport.records.finding import Finding
-from gpureport.records.report import (
-    FILE_NAME,
-    Report,
-    load_report,
-    report_file,
-    report_stem,
-    reports_below,
-)
+from gpureport.records.report import FILE_NAME, Report, load_report, report_file, report_stem, reports_below
 from gpureport.results import published
 from gpureport.spec.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.compare import Run
     from gpureport.spec.models import Device
@@ -213,17 +206,15 @@ def same_model(report: Report, folders: "Iterable[Path]") -> tuple[tuple[Finding
     Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
     contain the entry's id are read completely; files with errors are left out.
     """
-    if report.machine is None or report.match.entry is None:
+    entry = report.match.entry
+    if report.machine is None or entry is None:
         return ()
-    files = (file for folder in folders for file in reports_below(folder))
-    return tuple(found.findings for found in _of_entry(files, report.match.entry) if _is_other(found, report))
-
-
-def _of_entry(files: "Iterable[Path]", entry: str) -> "Iterator[Report]":
-    for file in files:
+    found = []
+    for file in (file for folder in folders for file in reports_below(folder)):
         with suppress(InputError):
-            if f'"{entry}"'.encode() in json_bytes(file):
-                yield load_report(file)
+            if f'"{entry}"'.encode() in json_bytes(file) and _is_other(other := load_report(file), report):
+                found.append(other.findings)
+    return tuple(found)
 
 
 def _is_other(found: Report, report: Report) -> bool:
