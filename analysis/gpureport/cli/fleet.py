@@ -76,8 +76,8 @@ def add_runs(options: FleetAddOptions) -> int:
         for start in range(0, len(found), _BATCH):
             bar.advance(found[start][1], start / len(found))
             for each in in_parallel(partial(_added, store), found[start : start + _BATCH], _FEWEST, _READING):
-                if isinstance(each, GpuReportError):
-                    problems.append(str(each))
+                if isinstance(each, str):
+                    problems.append(each)
                 elif each[1]:
                     new.add(each[0])
     if len(problems) == len(found):
@@ -121,7 +121,7 @@ def _node(path: Path) -> str:
     return short_name(folder.absolute().parent) if _PART_OF_NODE.match(name) else name
 
 
-def _added(store: "Store", report: tuple[Path, str]) -> tuple[str, bool] | GpuReportError:
+def _added(store: "Store", report: tuple[Path, str]) -> tuple[str, bool] | str:
     """Read a report and write it to the store; return the run and whether it is new, or why it was left out.
 
     Raises:
@@ -132,7 +132,7 @@ def _added(store: "Store", report: tuple[Path, str]) -> tuple[str, bool] | GpuRe
     try:
         run = read_run(*report)
     except GpuReportError as error:
-        return error
+        return str(error)
     return run.run, store.add(run)
 
 
