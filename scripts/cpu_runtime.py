@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.runtimes import RuntimeDevice, installed_runtimes
 from gpureport.measure.presence import find_devices, in_order, kernel_problems, named
+from gpureport.text import legible
 
 _LONGEST_REASON = 400
 
@@ -20,14 +21,14 @@ def answer(kinds: Sequence[str]) -> tuple[bool, str]:
     try:
         presence = find_devices()
     except DeviceError as error:
-        return False, _on_one_line(str(error))
+        return False, legible(str(error), _LONGEST_REASON)
     devices = _of_kinds(presence.candidates, kinds)
     problems = kernel_problems(devices)
     if None in problems:
         return True, named(devices[problems.index(None)].device)
-    reasons = [_reason(each, problem or "") for each, problem in zip(devices, problems, strict=True)]
+    reasons = [f"{named(each.device)} runs no kernels: {why}" for each, why in zip(devices, problems, strict=True)]
     reasons = [*reasons, *presence.failures] or ["no OpenCL runtime for the CPU is installed"]
-    return False, "; ".join(_on_one_line(reason) for reason in reasons)
+    return False, "; ".join(legible(reason, _LONGEST_REASON) for reason in reasons)
 
 
 def _of_kinds(candidates: Sequence[RuntimeDevice], kinds: Sequence[str]) -> list[RuntimeDevice]:
@@ -37,15 +38,6 @@ def _of_kinds(candidates: Sequence[RuntimeDevice], kinds: Sequence[str]) -> list
     except InputError:  # only simulators
         return []
     return [candidates[device.index] for device in devices if device.kind in kinds]
-
-
-def _reason(candidate: RuntimeDevice, problem: str) -> str:
-    return f"{named(candidate.device)} runs no kernels: {problem}"
-
-
-def _on_one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}…"
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from gpureport.measure.backends import pci
 from gpureport.records.quantities import MOST_NAME
 from gpureport.spec.models import Kind, PresentDevice
-from gpureport.text import shortened
+from gpureport.text import printable, shortened
 
 DeviceQuery = Callable[[str], object]
 """Returns the value of a ``clGetDeviceInfo`` query, named without ``CL_DEVICE_``; ``None``: not known."""
@@ -58,7 +58,7 @@ def describe(index: int, platform: str, platform_version: str, query: DeviceQuer
 
 def clean(text: str) -> str:
     """Return a name without trailing NULs and blanks, which some runtimes leave, and without control characters."""
-    return shortened("".join(c if c.isprintable() else " " for c in text.replace("\0", "")).strip(), MOST_NAME)
+    return shortened(printable(text.replace("\0", "")).strip(), MOST_NAME)
 
 
 def _text(query: DeviceQuery, name: str) -> str:
