@@ -29,10 +29,8 @@ from gpureport.report.comparison.tables import (
     outliers_table,
 )
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns
-from gpureport.report.figures.landmarks import landmark_figure, landmark_pages
-from gpureport.report.figures.speeds import SpeedRow, speed_figure
-from gpureport.report.figures.spreads import spread_figure
-from gpureport.report.figures.strips import strip_figure
+from gpureport.report.figures.landmarks import landmark_figure, landmark_pages, strip_figure
+from gpureport.report.figures.speeds import SpeedRow, speed_figure, spread_figure
 from gpureport.report.pdf import layout
 from gpureport.report.render import filled
 from tests.drawn_texts import faults

@@ -24,8 +24,7 @@ from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.roofline import roofline_dots, roofline_figure
 from gpureport.report.figures.sizes import size_figure
-from gpureport.report.figures.style import ACCENTS, OBSERVED, PREDICTED, decimal_ticks, linear_ticks, readable, spread
-from gpureport.report.figures.theme import sheet, theme
+from gpureport.report.figures.theme import ACCENTS, OBSERVED, PREDICTED, decimal_ticks, readable, sheet, spread, theme
 from gpureport.report.figures.traces import binned
 from gpureport.report.run.sweeps import kind_of, pictures
 from gpureport.text import shorten
@@ -85,12 +84,12 @@ def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
 
 
 def test_texts_of_figures_do_not_overlap(report: Report) -> None:
-    many = [curve for curve in curves(many_variants(1, 9)) if kind_of(curve) == "sizes"]
+    many = [curve for curve in curves(many_variants(1, 3)) if kind_of(curve) == "sizes"]
     dots = roofline_dots(curves(report), report.device)
     drawn = essentials(curves(report), str, report.device)
     assert drawn is not None
 
-    for count in (1, 2, 3, 9):
+    for count in (1, 2, 3):
         assert faults(partial(size_figure, many[:count], [[curve.key.variant] for curve in many[:count]])) == []
     assert faults(partial(roofline_figure, dots, report.device)) == []
     assert faults(partial(essentials_figure, drawn)) == []
@@ -139,7 +138,7 @@ def test_a_wide_mark_overlaps_no_text() -> None:
     cliff = FeatureMark("cliff", 48, 50, 52, 49, 51, ("cliff, longer than the panel " * 9, "cliff"))
     taper = FeatureMark("taper", 51, 52, 52, 40, 70, ("taper",))
     with theme():
-        _, ((axis,),) = sheet([(0, 1)])
+        _, (axis,) = sheet([(0, 1)])
         axis.set(xscale="log", xlim=(1, 2000))
         draw_marks([axis], (cliff, taper), 1.1, "#112233")
     one, two = axis.texts
@@ -167,17 +166,6 @@ def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
 
     assert len(ticks) <= 8
     assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
-
-
-@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.integers(2, 9))
-def test_linear_ticks_are_few_even_and_inside(low: float, span: float, most: int) -> None:
-    ticks = linear_ticks(low, low + span, most)
-    steps = {f"{b - a:.3g}" for a, b in pairwise(ticks)} if span > 1e-6 * abs(low) else set()
-
-    assert 1 <= len(ticks) <= most
-    assert all(low - span / 1e3 <= tick <= low + span * 1.001 for tick in ticks)
-    assert len(steps) <= 1
-    assert all(step.strip("0.").split("e")[0].replace(".", "").strip("0") in {"1", "2", "25", "5"} for step in steps)
 
 
 def test_a_label_covers_no_curve() -> None:

@@ -18,8 +18,8 @@ from gpureport.predict.contrast import contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
 from gpureport.records.report import Report, described_families, workload_info
-from gpureport.report.prediction.document import prediction_report
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
+from gpureport.results.opening import prediction_report
 from gpureport.spec.models import Device
 
 if TYPE_CHECKING:

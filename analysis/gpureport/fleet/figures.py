@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpureport.observe.statistics import Floats
-from gpureport.report.figures.style import ACCENTS, INK, MUTED, OBSERVED, SMALL_PT, fitted, needed_in, readable, spread
-from gpureport.report.figures.theme import Margins, dots, inches, sheet, write_title
+from gpureport.report.figures.theme import (
+    ACCENTS,
+    INK,
+    MUTED,
+    OBSERVED,
+    Margins,
+    dots,
+    fitted,
+    inches,
+    needed_in,
+    readable,
+    sheet,
+    spread,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,8 +84,8 @@ def strip_figure(strips: Sequence[Strip]) -> "Figure":
     """Draw a row of dots for each strip, one dot for each device; outliers are orange, with their names."""
     reach = max(_LEAST_PERCENT, *(_ROOM * float(np.nanmax(np.abs(strip.values), initial=0.0)) for strip in strips))
     margins = Margins(left=0.75, top=0.1, bottom=0.42, right=0.2)
-    figure, rows = sheet([(0.06, _STRIP_IN)] * len(strips), margins=margins)
-    for (axis,), strip in zip(rows, strips, strict=True):
+    figure, axes = sheet([(0.06, _STRIP_IN)] * len(strips), margins=margins)
+    for axis, strip in zip(axes, strips, strict=True):
         axis.set_xlim(-reach, reach)
         axis.set_ylim(0, 1)
         axis.set_yticks([0.3], [fitted(strip.title, 0.68)])
@@ -86,9 +99,8 @@ def strip_figure(strips: Sequence[Strip]) -> "Figure":
         odd = [number for number in strip.names if known[number]]
         dots(axis, strip.values[odd], np.full(len(odd), 0.3), OBSERVED, 3.6)
         _names(axis, strip, odd, reach)
-    last = rows[-1][0]
-    last.tick_params(labelbottom=True)
-    last.set_xlabel("speed relative to the median device (%)", loc="right")
+    axes[-1].tick_params(labelbottom=True)
+    axes[-1].set_xlabel("speed relative to the median device (%)", loc="right")
     return figure
 
 
@@ -98,8 +110,8 @@ def _names(axis: "Axes", strip: Strip, odd: Sequence[int], reach: float) -> None
     ordered = sorted(odd, key=lambda number: -abs(strip.values[number]))
     right_ends: list[tuple[float, float]] = []
     for number in ordered:
-        text = fitted(strip.names[number], _LABEL_IN, SMALL_PT)
-        half = needed_in(text, SMALL_PT) / 2
+        text = fitted(strip.names[number], _LABEL_IN)
+        half = needed_in(text) / 2
         x = (strip.values[number] / reach + 1) / 2 * width
         x = min(max(x, half), width - half)
         if all(x + half < low or x - half > high for low, high in right_ends):
@@ -109,7 +121,6 @@ def _names(axis: "Axes", strip: Strip, odd: Sequence[int], reach: float) -> None
                 *place,
                 text,
                 transform=axis.transAxes,
-                size=SMALL_PT,
                 ha="center",
                 va="center",
                 color=readable(OBSERVED),
@@ -122,8 +133,8 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     margins = Margins(left=0.75, top=0.24, bottom=0.24, right=_LABEL_IN + 0.1)
-    figure, rows = sheet([(0.3 if number else 0.0, _TREND_IN) for number in range(len(trends))], margins=margins)
-    for (axis,), trend in zip(rows, trends, strict=True):
+    figure, axes = sheet([(0.3 if number else 0.0, _TREND_IN) for number in range(len(trends))], margins=margins)
+    for axis, trend in zip(axes, trends, strict=True):
         times = np.array(trend.times, "datetime64[s]")
         by_day = pd.Series(trend.values).groupby(times.astype("datetime64[D]").astype("datetime64[s]"))
         daily = by_day.quantile(np.array([0.05, 0.5, 0.95])).unstack().dropna()
@@ -135,13 +146,11 @@ def trend_figure(trends: Sequence[Trend]) -> "Figure":
         write_title(axis, trend.title, 0.12)
         reach = max(_LEAST_PERCENT, _ROOM * float(np.nanmax(np.abs(trend.values), initial=0.0)))
         axis.set_ylim(-reach, reach)
-        axis.annotate(
-            "%", (0, 1), (-2, 7), xycoords="axes fraction", textcoords="offset points", size=SMALL_PT, ha="right"
-        )
+        axis.annotate("%", (0, 1), (-2, 7), xycoords="axes fraction", textcoords="offset points", ha="right")
         locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
         axis.xaxis.set_major_locator(locator)
         axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))  # type: ignore[no-untyped-call]
-        axis.tick_params(labelbottom=axis is rows[-1][0])
+        axis.tick_params(labelbottom=axis is axes[-1])
         _lines(axis, trend, times, median)
     return figure
 
@@ -160,14 +169,13 @@ def _lines(
     height = 72 * inches(axis)[1]
     places = spread([(value - low) / (high - low) * height for _, _, value in named], _APART_PT)
     for (name, colour, _), place in zip(named, places, strict=True):
-        text = fitted(name, _LABEL_IN, SMALL_PT)
+        text = fitted(name, _LABEL_IN)
         axis.annotate(
             text,
             (1, 0),
             (4, place),
             xycoords="axes fraction",
             textcoords="offset points",
-            size=SMALL_PT,
             va="center",
             color=readable(colour),
         )

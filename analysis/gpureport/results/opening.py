@@ -2,15 +2,27 @@
 
 from collections import Counter
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpureport import __version__
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import PACKED, is_there, json_bytes
 from gpureport.records.finding import Finding
-from gpureport.records.report import FILE_NAME, Report, load_report, report_file, report_stem, reports_below
+from gpureport.records.report import (
+    FILE_NAME,
+    EntryMatch,
+    Report,
+    RunSettings,
+    load_report,
+    report_file,
+    report_stem,
+    reports_below,
+    workload_info,
+)
 from gpureport.results import published
 from gpureport.spec.database import Database
 
@@ -18,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.compare import Run
+    from gpureport.records.prediction import Prediction
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
 
@@ -139,10 +152,38 @@ def _open_machine(source: str, database: Database, workloads: "Sequence[Workload
     return predicted_report(device, workloads)
 
 
+def prediction_report(
+    device: "Device", workloads: "Sequence[Workload]", predictions: "Sequence[Prediction]", *, quick: bool
+) -> Report:
+    """Return the report of the predictions for *device*, without machine, measurements and findings.
+
+    Traces of frames are left out: their prediction is the same as of single dispatches.
+
+    Args:
+        device: an entry of the database.
+        workloads: the predicted ones.
+        predictions: from the specification.
+        quick: whether the sweeps are the shorter ones.
+    """
+    from gpureport.predict import limits_of
+    from gpureport.predict.advice import specified_advice
+
+    return Report(
+        tool_version=__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        device=device,
+        match=EntryMatch(entry=device.id, how="selected on the command line."),
+        machine=None,
+        settings=RunSettings(quick=quick),
+        workloads={workload.name: workload_info(workload) for workload in workloads},
+        predictions=tuple(p for p in predictions if p.key.sweep != "frames"),
+        advice=specified_advice(workloads, device, limits_of(device, quick=quick)),
+    )
+
+
 def predicted_report(device: "Device", workloads: "Sequence[Workload]", *, quick: bool = False) -> Report:
     """Return the report of the specification predictions for *device*; *quick*: with shorter sweeps."""
     from gpureport.predict import limits_of, predict
-    from gpureport.report.prediction.document import prediction_report
 
     limits = limits_of(device, quick=quick)
     predictions = [p for workload in workloads for p in predict(device, workload, limits)]

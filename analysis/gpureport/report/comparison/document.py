@@ -50,12 +50,10 @@ from gpureport.report.figures.heat import (
     printed_rows,
     reach_of,
 )
-from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_pages
+from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_pages, strip_figure
 from gpureport.report.figures.machines import MOST_PANELS, base_of, machine_figure
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.speeds import SpeedRow, speed_figure
-from gpureport.report.figures.spreads import spread_figure
-from gpureport.report.figures.strips import strip_figure
+from gpureport.report.figures.speeds import SpeedRow, speed_figure, spread_figure
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.tables import workload_table

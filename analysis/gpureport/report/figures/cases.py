@@ -6,8 +6,20 @@ from typing import TYPE_CHECKING
 from gpureport.records.observation import ObservedPoint
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.sizes import heights
-from gpureport.report.figures.style import FONT_PT, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting
-from gpureport.report.figures.theme import across, dots, inches, value_ticks, write_above, write_title
+from gpureport.report.figures.theme import (
+    FONT_PT,
+    OBSERVED,
+    PREDICTED,
+    WIDTH_IN,
+    across,
+    dots,
+    first_fitting,
+    inches,
+    panel,
+    value_ticks,
+    write_above,
+    write_title,
+)
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, scale_of
 
@@ -54,8 +66,7 @@ def case_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
     for curve, known, (column, bottom) in zip(curves, titles, plan, strict=True):
         labels = case_labels(curve)
         left, size = column * (column_in + _GAP_IN) + _LABEL_IN, _ROW_IN * len(labels)
-        place = (left / WIDTH_IN, 1 - (bottom - _FOOT_IN) / height, width / WIDTH_IN, size / height)
-        axis = figure.add_axes(place)
+        axis = panel(figure, left, height - bottom + _FOOT_IN, width, size)
         _draw(axis, curve, labels)
         _write_values(axis, curve, labels, width)
         title = first_fitting(known, column_in - _VALUE_IN, 1.1 * FONT_PT)
@@ -117,5 +128,5 @@ def _write_values(axis: "Axes", curve: CurveRecords, labels: Sequence[str], widt
         text = "" if value is None else format_ratio(value / divisor)
         if label in seen and predicted.get(label):
             text += f" ({format_ratio(seen[label].value / predicted[label])})"
-        place = {"transform": axis.get_yaxis_transform(), "ha": "right", "va": "center_baseline"}
-        axis.text(right, row, text, fontdict={"size": SMALL_PT, "color": colour, **place})
+        where = axis.get_yaxis_transform()
+        axis.text(right, row, text, transform=where, color=colour, ha="right", va="center_baseline")

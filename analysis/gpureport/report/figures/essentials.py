@@ -22,21 +22,26 @@ from gpureport.report.figures.marks import (
     plateaus,
 )
 from gpureport.report.figures.sizes import drawable
-from gpureport.report.figures.style import (
+from gpureport.report.figures.theme import (
     ACCENTS,
     DASHED,
-    INK,
     MUTED,
     OBSERVED,
     PREDICTED,
     SMALL_PT,
     TIMES,
     WIDTH_IN,
+    binary_axis,
+    dots,
     fitted,
+    inches,
+    panel,
+    place_across,
     readable,
     text_in,
+    value_axis,
+    write_above,
 )
-from gpureport.report.figures.theme import binary_axis, dots, inches, value_axis, write_above
 from gpureport.report.grouping import grouped
 from gpureport.spec.models import Cache, Device
 from gpureport.units import format_bytes, format_pair, format_percent, format_value
@@ -173,7 +178,7 @@ def essentials_figure(drawn: Essentials) -> "Figure":
     for number, of in enumerate(panels):
         height = space / len(panels)
         bottom = _FOOT_IN + (len(panels) - 1 - number) * (height + _MARKS_IN + _BETWEEN_IN)
-        axis = figure.add_axes((_LEFT_IN / WIDTH_IN, bottom / _HEIGHT_IN, width / WIDTH_IN, height / _HEIGHT_IN))
+        axis = panel(figure, _LEFT_IN, bottom, width, height)
         _draw_curves(axis, of, [*drawn.latency, *drawn.bandwidth])
         _draw_caches(axis, drawn, labelled=number == 0)
         _label(axis, of, drawn.compute_units)
@@ -184,9 +189,8 @@ def essentials_figure(drawn: Essentials) -> "Figure":
         left = _LEFT_IN + _CACHES_IN + _WORK_LEFT_IN if panels else _LEFT_IN
         width = WIDTH_IN - left - _NAMES_IN - 0.05
         top = _HEIGHT_IN - _TOP_IN - _ROW_IN * len(drawn.work)
-        rows = (left / WIDTH_IN, top / _HEIGHT_IN, width / WIDTH_IN, _ROW_IN * len(drawn.work) / _HEIGHT_IN)
-        curves = (rows[0], _FOOT_IN / _HEIGHT_IN, rows[2], (top - _MARKS_IN - _FOOT_IN) / _HEIGHT_IN)
-        _draw_work(figure.add_axes(rows), figure.add_axes(curves), drawn)
+        rows = panel(figure, left, top, width, _ROW_IN * len(drawn.work))
+        _draw_work(rows, panel(figure, left, _FOOT_IN, width, top - _MARKS_IN - _FOOT_IN), drawn)
     return figure
 
 
@@ -252,7 +256,7 @@ def _cliffs(record: Observation | Prediction) -> list[FeatureMark]:
 def _draw_caches(axis: "Axes", drawn: Essentials, *, labelled: bool) -> None:
     """Draw a line at the capacity of each cache; above the upper panel its name, right of the one before."""
     low, high = axis.get_xlim()
-    width, height = inches(axis)
+    width, _ = inches(axis)
     end = -_LEFT_IN
     for cache in sorted(drawn.caches, key=lambda cache: cache.capacity_bytes):
         if not low < cache.capacity_bytes < high:
@@ -261,25 +265,15 @@ def _draw_caches(axis: "Axes", drawn: Essentials, *, labelled: bool) -> None:
         if labelled:
             units = f"{TIMES}{drawn.compute_units} units" if cache.scope == "compute_unit" else ""
             text = f"{cache.name} {format_bytes(cache.capacity_bytes)}{units}"
-            half = 1.05 * text_in(text, SMALL_PT) / 2
-            middle = max(_across(axis, cache.capacity_bytes) * width, end + half)
+            half = 1.05 * text_in(text) / 2
+            middle = max(place_across(axis, cache.capacity_bytes) * width, end + half)
             end = middle + half + _APART_IN
-            axis.text(
-                middle / width,
-                1 + (_MARKS_IN + 0.08) / height,
-                text,
-                transform=axis.transAxes,
-                size=SMALL_PT,
-                weight=600,
-                color=INK,
-                ha="center",
-                va="center",
-            )
+            write_above(axis, text, _MARKS_IN + 0.08, x=middle / width, weight=600, ha="center")
 
 
 def _draw_work(rows: "Axes", axis: "Axes", drawn: Essentials) -> None:
     """Draw a line for each family, and above the lines a row for each with its n90, which are often close together."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter
+    from matplotlib.ticker import FixedLocator
 
     ends = [items for line in drawn.work for items in line.items[[0, -1]]]
     for each in (axis, rows):
@@ -291,27 +285,19 @@ def _draw_work(rows: "Axes", axis: "Axes", drawn: Essentials) -> None:
         axis.plot(line.items, line.shares, color=colour, linewidth=0.8, linestyle="-" if line.observed else DASHED)
     axis.set_ylim(0, _MOST_SHARE)
     axis.yaxis.set_major_locator(FixedLocator([0, 0.5, _FULL, 1.2]))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_percent(value)))
+    axis.yaxis.set_major_formatter(lambda value, _: format_percent(value))
     axis.set_xlabel("work-items", labelpad=1)
     axis.set_ylabel("throughput", size=SMALL_PT, labelpad=1)
     _draw_n90(rows, drawn.work)
     if drawn.resident:
         text = f"resident at once: {format_value(drawn.resident, '')}"
-        write_above(rows, text, 0.07, x=_across(rows, drawn.resident), weight=600, ha="center")
-
-
-def _across(axis: "Axes", x: float) -> float:
-    """Return the place of *x* on a logarithmic axis, as a share of its width."""
-    low, high = np.log(axis.get_xlim())
-    return float((np.log(x) - low) / (high - low))
+        write_above(rows, text, 0.07, x=place_across(rows, drawn.resident), weight=600, ha="center")
 
 
 def _draw_n90(axis: "Axes", lines: Sequence[WorkLine]) -> None:
     """Mark the n90 of each line in a row of its own, with name and value to the right."""
-    from matplotlib.ticker import NullLocator
-
     axis.set_ylim(len(lines), 0)
-    axis.yaxis.set_major_locator(NullLocator())
+    axis.set_yticks([])
     axis.tick_params(labelbottom=False)
     axis.spines[["left", "bottom"]].set_visible(False)
     width, _ = inches(axis)
@@ -326,4 +312,4 @@ def _draw_n90(axis: "Axes", lines: Sequence[WorkLine]) -> None:
         name = fitted(line.name, _NAMES_IN - text_in(number) - 0.08)
         for text, x, ha in ((name, 0.05, "left"), (number, _NAMES_IN, "right")):
             place = {"transform": axis.get_yaxis_transform(), "ha": ha, "va": "center"}
-            axis.text(1 + x / width, row + 0.5, text, fontdict={"size": SMALL_PT, "color": readable(colour), **place})
+            axis.text(1 + x / width, row + 0.5, text, fontdict={"color": readable(colour), **place})

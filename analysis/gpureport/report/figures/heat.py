@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpureport.report.figures.style import INK, MUTED, OBSERVED, PREDICTED, SMALL_PT, WIDTH_IN, fitted, needed_in
+from gpureport.report.figures.theme import INK, MUTED, OBSERVED, PREDICTED, WIDTH_IN, fitted, needed_in, panel
 from gpureport.report.grouping import grouped
 from gpureport.units import format_ratio
 
@@ -115,11 +115,8 @@ def heat_figure(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: flo
     left = label_in
     for number, block in enumerate(blocks):
         width = len(block.columns) * grid.width
-        axis = figure.add_axes(
-            (left / WIDTH_IN, _FOOT_IN / height, width / WIDTH_IN, (rows_in or 0.01) / height),
-            xlim=(0, len(block.columns)),
-            ylim=(lines or 1, 0),
-        )
+        axis = panel(figure, left, _FOOT_IN, width, rows_in or 0.01)
+        axis.set(xlim=(0, len(block.columns)), ylim=(lines or 1, 0))
         axis.axis("off")
         if not number:
             _labels(axis, rows, places, label_in)
@@ -172,7 +169,7 @@ def _labels(axis: "Axes", rows: Sequence[HeatRow], places: Sequence[int], left_i
             _beside(axis, line - 0.45, left_in, fitted(heading, left_in), weight=600)
         if row.name != name:
             name = row.name
-            _beside(axis, line + 0.5, left_in, fitted(name, _NAME_IN, SMALL_PT))
+            _beside(axis, line + 0.5, left_in, fitted(name, _NAME_IN))
         if row.detail:
             _beside(axis, line + 0.5, _DETAIL_IN, fitted(row.detail, _DETAIL_IN))
 
@@ -181,7 +178,7 @@ def _beside(axis: "Axes", line: float, left_in: float, text: str, weight: int = 
     """Write a text that starts *left_in* to the left of the axes."""
     place, offset = (0, line), (-72 * left_in, 0)
     left = axis.get_yaxis_transform()
-    axis.annotate(text, place, offset, left, "offset points", size=SMALL_PT, va="center", weight=weight)
+    axis.annotate(text, place, offset, left, "offset points", va="center", weight=weight)
 
 
 def _headings(axis: "Axes", block: HeatBlock, grid: _Grid, every: int, width: float) -> None:
@@ -196,12 +193,11 @@ def _headings(axis: "Axes", block: HeatBlock, grid: _Grid, every: int, width: fl
             rotation=90 if upright else 0,
             va="bottom" if upright else "baseline",
             ha="center",
-            size=SMALL_PT,
             color=block.colour(name),
         )
     above = (0, 72 * (grid.head_in - _TITLE_IN + 0.05))
     title = fitted(block.title, width)
-    axis.annotate(title, (0, 1), above, "axes fraction", "offset points", size=SMALL_PT, color=MUTED, va="baseline")
+    axis.annotate(title, (0, 1), above, "axes fraction", "offset points", color=MUTED, va="baseline")
 
 
 def _cells(
@@ -227,7 +223,7 @@ def _cells(
                 text = _fitting_ratio(ratio, grid.width)
                 ink = INK if relative_luminance(colour) > _BRIGHT else "#FFFFFF"
             if text:
-                axis.text(column + 0.5, line + 0.5, text, size=SMALL_PT, color=ink, ha="center", va="center_baseline")
+                axis.text(column + 0.5, line + 0.5, text, color=ink, ha="center", va="center_baseline")
     for colour, found in grouped(cells).items():
         axis.add_patch(PathPatch(Path.make_compound_path(*found), facecolor=colour, linewidth=0))
 
@@ -257,13 +253,16 @@ def _key(figure: "Figure", height: float, reach: float) -> None:
     from matplotlib.cm import ScalarMappable
 
     width, thick = _KEY_IN
-    place = (_KEY_LEFT_IN / WIDTH_IN, 1 - (thick + 0.02) / height, width / WIDTH_IN, thick / height)
     near = _REACHES[reach]
     ticks = {1 / reach: "≤ ", 1 / near: "", 1: "", near: "", reach: "≥ "}
     texts = [f"{sign}{ratio:.3g}" for ratio, sign in ticks.items()]
-    bar = figure.colorbar(ScalarMappable(*_scale(reach)), cax=figure.add_axes(place), orientation="horizontal")
+    bar = figure.colorbar(
+        ScalarMappable(*_scale(reach)),
+        cax=panel(figure, _KEY_LEFT_IN, height - thick - 0.02, width, thick),
+        orientation="horizontal",
+    )
     bar.outline.set_visible(False)
     bar.ax.set_xticks(list(ticks), texts)
-    bar.ax.set_xticks([], minor=True)
-    bar.ax.tick_params(labelsize=SMALL_PT, length=0, pad=1.5)
+    bar.ax.minorticks_off()
+    bar.ax.tick_params(length=0, pad=1.5)
     bar.ax.grid(visible=False)

@@ -1,22 +1,35 @@
 """Cliffs and tapers of several machines, sizes across.
 
 Of a few machines, all features of one kind share a panel with a row for each workload. Of many, each feature has a
-panel with a row for each machine.
+panel with a row for each machine. Strips have all features of a machine in one row.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpureport.compare.records import Landmark
-from gpureport.report.figures.sizes import power_of_two
-from gpureport.report.figures.style import INK, OBSERVED, PREDICTED, SMALL_PT, fitted
-from gpureport.report.figures.theme import Margins, across, binary_axis, dots, named, sheet
+from gpureport.records.features import Feature
+from gpureport.report.figures.theme import (
+    FAINT,
+    INK,
+    OBSERVED,
+    PREDICTED,
+    SMALL_PT,
+    Margins,
+    across,
+    binary_axis,
+    dots,
+    fitted,
+    inches,
+    named,
+    sheet,
+    size_format,
+)
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.text import N90
-from gpureport.units import format_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +43,8 @@ _MOST_TALL_IN = 8.6
 _LEAST_SPAN = 4.0
 """Least ratio of the ends of an axis, so that it has ticks."""
 _TITLES = {"cliff": "cliffs (capacity transitions), midpoint", "taper": f"tapers, {N90}"}
+_STRIP_TITLES: dict[Feature, str] = {"cliff": _TITLES["cliff"], "taper": "tapers (saturation points), n90"}
+_LABEL_IN, _STRIP_IN = 1.2, 0.19  # of strips
 
 
 @dataclass(frozen=True)
@@ -114,13 +129,10 @@ def landmark_figure(panels: Sequence[LandmarkPanel], machines: Sequence[str]) ->
     top = 0.17 if columns == 1 else 0.0
     heights = _heights(panels, columns)
     margins = Margins(left=label_in, top=top, bottom=_FOOT_IN)
-    figure, axes = sheet(heights, columns, margins=margins, gap_in=label_in + 0.1)
-    places = [axis for row in axes for axis in row]
-    for number, (axis, panel) in enumerate(zip(places, panels, strict=False)):
+    figure, axes = sheet(heights, columns, count=len(panels), margins=margins, gap_in=label_in + 0.1)
+    for number, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
         _shorten_axes(axis, len(panel.rows) * _ROW_IN, heights[number // columns][1])
         _draw(axis, panel, label_in)
-    for axis in places[len(panels) :]:
-        axis.remove()
     if columns == 1:
         named(figure, [(name, colour) for name, colour in zip(machines, MACHINES, strict=False)])
     return figure
@@ -134,8 +146,7 @@ def _shorten_axes(axis: "Axes", height_in: float, row_in: float) -> None:
 
 def _draw(axis: "Axes", panel: LandmarkPanel, label_in: float) -> None:
     axis.set_ylim(len(panel.rows), 0)
-    width_in = axis.get_window_extent().width / axis.figure.dpi
-    axis.set_title(fitted(panel.title, width_in, SMALL_PT), size=SMALL_PT, pad=3)
+    axis.set_title(fitted(panel.title, inches(axis)[0]), size=SMALL_PT, pad=3)
     places = [number + 0.5 for number in range(len(panel.rows))]
     axis.set_yticks(places, [fitted(row.label, label_in - 0.06) for row in panel.rows])
     spots = [
@@ -167,7 +178,46 @@ def size_axis(axis: "Axes", unit: str, sizes: Sequence[float]) -> None:
     """Make x logarithmic with ticks of sizes in *unit*, a little wider than *sizes*."""
     low, high = min(sizes), max(sizes)
     wider = max(1.2, (_LEAST_SPAN * low / high) ** 0.5)
-    width_in = axis.get_window_extent().width / axis.figure.dpi
-    text: Callable[[float], str] = format_bytes if unit == "B" else power_of_two
-    binary_axis(axis, text, max(2, int(width_in / 0.55)))
+    binary_axis(axis, size_format(unit), max(2, int(inches(axis)[0] / 0.55)))
     axis.set_xlim(low / wider, high * wider)
+
+
+def strip_figure(marks: Sequence[Landmark], machines: Sequence[str]) -> "Figure":
+    """Draw all cliffs on the left and all tapers on the right: a row for each machine, a dot for each workload.
+
+    *marks* may include other machines than *machines*, which only widen the scale; at least one has a size.
+    """
+    by_feature = grouped((mark.feature, mark) for mark in marks if mark.predicted or mark.observed)
+    shown = [(title, by_feature[feature]) for feature, title in _STRIP_TITLES.items() if feature in by_feature]
+    margins = Margins(left=_LABEL_IN, bottom=0.24)
+    figure, axes = sheet([(0, len(machines) * _STRIP_IN)], len(shown), margins=margins, gap_in=0.25)
+    for axis, (title, found) in zip(axes, shown, strict=True):
+        axis.set_title(title)
+        axis.set_ylim(len(machines), 0)
+        axis.set_yticks([])
+        sizes = [size for mark in found for size in (mark.predicted, mark.observed) if size]
+        size_axis(axis, found[0].unit, sizes)
+        edges = np.arange(len(machines) + 1)
+        low, high = axis.get_xlim()
+        across(axis, edges, np.full(len(edges), low), np.full(len(edges), high), FAINT, 0.3)
+        for places, colour in zip(_places(found, machines), (PREDICTED, OBSERVED), strict=True):
+            x, y = np.array(places).reshape(-1, 2).T
+            dots(axis, x, y, colour, 2.2)
+    middles = [number + 0.5 for number in range(len(machines))]
+    axes[0].set_yticks(middles, [fitted(name, _LABEL_IN - 0.08) for name in machines])
+    axes[0].grid(visible=False, axis="y")
+    return figure
+
+
+def _places(marks: Sequence[Landmark], machines: Sequence[str]) -> tuple[list[tuple[float, float]], ...]:
+    """Return the places of predicted sizes, in the lower half of a row, and of observed ones, in the upper half.
+
+    Heights within a half vary by workload.
+    """
+    rows = {name: number for number, name in enumerate(machines)}
+    predicted, observed = [], []
+    for number, mark in enumerate(mark for mark in marks if mark.machine in rows):
+        y = rows[mark.machine] + 0.16 * (2 * (number * 0.618 % 1) - 1)
+        predicted += [(mark.predicted, y + 0.74)] if mark.predicted else []
+        observed += [(mark.observed, y + 0.28)] if mark.observed else []
+    return predicted, observed

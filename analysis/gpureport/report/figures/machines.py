@@ -7,22 +7,26 @@ import numpy as np
 
 from gpureport.compare.records import MachineCurve
 from gpureport.report.figures.landmarks import MACHINES
-from gpureport.report.figures.ratios import BETWEEN_IN, STRIP_IN, Pairs, interpolated, ratio_axis
-from gpureport.report.figures.sizes import power_of_two
-from gpureport.report.figures.style import FONT_PT, fitted
 from gpureport.report.figures.theme import (
+    BETWEEN_IN,
+    FONT_PT,
+    STRIP_IN,
     Margins,
+    Pairs,
     bars,
     binary_axis,
     dots,
+    fitted,
     inches,
+    interpolated,
     name_at_edge,
     named,
+    ratio_axis,
     sheet,
+    size_format,
     value_axis,
     write_title,
 )
-from gpureport.units import format_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,15 +51,15 @@ def machine_figure(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[
     columns = len(sweeps)
     bases = [base_of(curves, machines) for curves in sweeps]
     heights = [(0.0, _PLOT_IN[columns]), *([(BETWEEN_IN, STRIP_IN)] if any(bases) else [])]
-    figure, rows = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
-    for *axes, curves, base in zip(*rows, sweeps, bases, strict=True):
-        _draw(axes, curves, machines, base, 9 // columns)
+    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
+    for column, (curves, base) in enumerate(zip(sweeps, bases, strict=True)):
+        _draw(axes[column::columns], curves, machines, base, 9 // columns)
     labels = [curves[0].metric.label for curves in sweeps]
-    for column, (axis, label) in enumerate(zip(rows[0], labels, strict=True)):
+    for column, (axis, label) in enumerate(zip(axes, labels, strict=False)):
         if not column or label != labels[column - 1]:
             name_at_edge(axis, label, _GAP_IN if column else _MARGINS.left)
     if bases[0]:
-        name_at_edge(rows[1][0], "ratio", _MARGINS.left)
+        name_at_edge(axes[columns], "ratio", _MARGINS.left)
     named(figure, list(zip(machines, MACHINES, strict=False)))
     return figure
 
@@ -77,8 +81,7 @@ def _draw(
     _draw_curves(values, curves, machines)
     x = [point.x for curve in curves for point in curve.points]
     for axis in axes:
-        in_bytes = first.axis.quantity in ("working_set", "transfer")
-        binary_axis(axis, format_bytes if in_bytes else power_of_two, most_ticks)
+        binary_axis(axis, size_format(first.axis.unit), most_ticks)
         axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
     value_axis(values, first.metric.value_unit, zero=first.metric.kind == "rate")
     write_title(values, fitted(first.key.variant, (inches(values)[0] + 0.3) / 1.1, FONT_PT), _TITLE_IN)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from gpureport.records.features import CurveFeature, Feature
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
-from gpureport.report.figures.style import SMALL_PT, readable, text_in
-from gpureport.report.figures.theme import inches
+from gpureport.report.figures.theme import inches, place_across, readable, text_in
 from gpureport.units import format_value, scale_of
 
 if TYPE_CHECKING:
@@ -165,31 +164,20 @@ def _label_marks(axis: "Axes", marks: Sequence[FeatureMark], height: float, colo
 
     If the longer text fits nowhere, the shorter one is tried. Overlapping marks count as one wide mark.
     """
-    low, high = np.log(axis.get_xlim())
     width_in, _ = inches(axis)
-
-    def across(x: float) -> float:
-        """Return inches from the left edge of the axes."""
-        return float((np.log(x) - low) / (high - low)) * width_in
-
-    left = [across(min(mark.start, mark.low)) - _GAP_IN for mark in marks]
-    right = [across(max(mark.end, mark.high)) + _GAP_IN for mark in marks]
+    left = [place_across(axis, min(mark.start, mark.low)) * width_in - _GAP_IN for mark in marks]
+    right = [place_across(axis, max(mark.end, mark.high)) * width_in + _GAP_IN for mark in marks]
     starts = list(accumulate([width_in, *reversed(left)], min))[::-1]
     ends = list(accumulate([0.0, *right], max))
     for index, mark in enumerate(marks):
         for text in mark.texts:
-            width = text_in(text, SMALL_PT)
+            width = text_in(text)
             after = ends[index + 1] + width <= starts[index + 1]
             if after or ends[index] + width <= starts[index]:
                 x = ends[index + 1] if after else starts[index]
+                side = "left" if after else "right"
                 axis.annotate(
-                    text,
-                    (x / width_in, height),
-                    xycoords="axes fraction",
-                    size=SMALL_PT,
-                    color=readable(colour),
-                    ha="left" if after else "right",
-                    va="center",
+                    text, (x / width_in, height), xycoords="axes fraction", color=readable(colour), ha=side, va="center"
                 )
                 ends[index + 1] += width if after else 0
                 break
@@ -227,7 +215,7 @@ def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float,
     size = inches(axis)
     to_axes = axis.transData + axis.transAxes.inverted()
     (left, line), (right, _) = to_axes.transform([(ends[0], value), (ends[1], value)]) * size
-    half = text_in(text, SMALL_PT) / 2, _LETTER_IN / 2
+    half = text_in(text) / 2, _LETTER_IN / 2
     x, y = (each.ravel() for each in np.meshgrid(_along(left, right, half[0], size[0]), _beside(line, size[1])))
     filled, weights = _filled(axis)
     covers = (np.abs(x[:, None] - filled[:, 0]) < half[0] + _CLEAR_IN) & (np.abs(y[:, None] - filled[:, 1]) < half[1])
@@ -240,7 +228,6 @@ def label_line(axis: "Axes", text: str, ends: tuple[float, float], value: float,
         y[best] / size[1],
         text,
         transform=axis.transAxes,
-        size=SMALL_PT,
         color=readable(colour),
         ha="center",
         va="center",
@@ -283,7 +270,7 @@ def _filled(axis: "Axes") -> tuple[Floats, Floats]:
         weights.append(np.full(len(points[-1]), _ACROSS if upright else 1.0))
     for text in axis.texts:
         middle = to_axes.transform(text.get_transform().transform(text.get_position())) * size
-        half = text_in(text.get_text(), SMALL_PT) / 2
+        half = text_in(text.get_text()) / 2
         if not isinstance(text, Annotation):
             points.append(middle + np.array([[x, y] for x in np.linspace(-half, half, 9) for y in (-0.04, 0.0, 0.04)]))
             weights.append(np.full(len(points[-1]), _TEXT))

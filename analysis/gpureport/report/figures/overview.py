@@ -8,8 +8,21 @@ import numpy as np
 from gpureport.records.features import Feature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.report.curves import FindingPair
-from gpureport.report.figures.style import MUTED, OBSERVED, PREDICTED, SMALL_PT, first_fitting, readable, text_in
-from gpureport.report.figures.theme import Margins, across, dots, inches, sheet, value_ticks, write_above
+from gpureport.report.figures.theme import (
+    MUTED,
+    OBSERVED,
+    PREDICTED,
+    Margins,
+    across,
+    dots,
+    first_fitting,
+    inches,
+    readable,
+    sheet,
+    text_in,
+    value_ticks,
+    write_above,
+)
 from gpureport.report.grouping import grouped
 
 if TYPE_CHECKING:
@@ -49,7 +62,7 @@ def _distance(finding: Finding) -> float:
 
 def overview_figure(rows: dict[str, list[Finding]], seen: str = "observed") -> "Figure":
     """Draw *seen* / predicted of *rows* (at least one) with 95 % intervals; ratios beyond the axis at its edge."""
-    figure, ((axis,),) = sheet([(0, _ROW_IN * len(rows))], margins=_MARGINS)
+    figure, (axis,) = sheet([(0, _ROW_IN * len(rows))], margins=_MARGINS)
     reach = min(_WIDEST, max(_LEAST, 1.15 * max(_distance(finding) for row in rows.values() for finding in row)))
     axis.set(xscale="log", xlim=(1 / reach, reach), ylim=(len(rows) - 0.5, -0.5))
     names = [first_fitting((name, name.partition(" / ")[2] or name), _MARGINS.left - 0.1) for name in rows]
@@ -75,6 +88,6 @@ def overview_figure(rows: dict[str, list[Finding]], seen: str = "observed") -> "
         else:
             axis.plot(ratios, [y for y, _ in found], marker, color=colour, markersize=3.4, alpha=0.9)
         write_above(axis, f"{sign} {text}", 0.1, x=right, colour=readable(colour), ha="right")
-        right -= (text_in(text, SMALL_PT) + 0.15) / width
+        right -= (text_in(text) + 0.15) / width
     axis.set_xlabel(_NAME.format(seen, AGREEMENT), labelpad=2)
     return figure

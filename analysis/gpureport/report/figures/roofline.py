@@ -15,8 +15,22 @@ from numpy.typing import NDArray
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords, reading_units
-from gpureport.report.figures.style import DASHED, MUTED, OBSERVED, PREDICTED, SMALL_PT, fitted, spread, text_in
-from gpureport.report.figures.theme import Margins, bars, inches, sheet, value_ticks, write_above, write_title
+from gpureport.report.figures.theme import (
+    DASHED,
+    MUTED,
+    OBSERVED,
+    PREDICTED,
+    Margins,
+    bars,
+    fitted,
+    inches,
+    sheet,
+    spread,
+    text_in,
+    value_ticks,
+    write_above,
+    write_title,
+)
 from gpureport.report.grouping import grouped
 from gpureport.spec.models import Device
 from gpureport.units import format_bandwidth, format_value, scale_of
@@ -109,14 +123,11 @@ def roofline_figure(dots: Sequence[Dot], device: Device) -> "Figure":
     rows = -(-len(classes) // columns)
     tallest = max(_PLOT_IN, _LINE_IN * (max(map(len, classes.values())) + 2))
     heights = [(_HEAD_IN + (_FOOT_IN if row else 0), tallest) for row in range(rows)]
-    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
-    panels = [axis for row in axes for axis in row]
-    for index, (axis, (name, found)) in enumerate(zip(panels, classes.items(), strict=False)):
+    figure, axes = sheet(heights, columns, count=len(classes), margins=_MARGINS, gap_in=_GAP_IN)
+    for index, (axis, (name, found)) in enumerate(zip(axes, classes.items(), strict=True)):
         _draw(axis, found, device, name)
         axis.set_xlabel("operations per byte of memory traffic", labelpad=1)
         axis.set_ylabel("operations per second" if index % columns == 0 else "", labelpad=1)
-    for axis in panels[len(classes) :]:
-        axis.remove()
     return figure
 
 
@@ -187,7 +198,7 @@ def _label_slopes(
         length = float(np.hypot(*(end - start)))
         direction = (end - start) / length
         for text in (f"{name} {format_bandwidth(bandwidth)}", name) if name else ():
-            width = text_in(text, SMALL_PT)
+            width = text_in(text)
             places = (
                 end - direction * (away + width / 2) + side * np.array((-direction[1], direction[0]))
                 for away in np.arange(0.08, length - width, 0.05)
@@ -203,7 +214,6 @@ def _label_slopes(
                     up,
                     text,
                     transform=axis.transAxes,
-                    size=SMALL_PT,
                     color=MUTED,
                     ha="center",
                     va="center",
@@ -240,7 +250,7 @@ def _write_names(axis: "Axes", dots: Sequence[Dot]) -> None:
         lines_x += [across, 1.0, 1 + _BEND_IN / width, np.nan]
         lines_y += [up, up, end, np.nan]
         name = fitted(dot.name, _NAMES_IN - _BEND_IN - 0.03)
-        axis.text(1 + (_BEND_IN + 0.02) / width, end, name, transform=axis.transAxes, size=SMALL_PT, va="center")
+        axis.text(1 + (_BEND_IN + 0.02) / width, end, name, transform=axis.transAxes, va="center")
     axis.plot(lines_x, lines_y, transform=axis.transAxes, color="#BBBBBB", linewidth=0.4, clip_on=False, zorder=1)
 
 

@@ -11,17 +11,23 @@ from numpy.typing import NDArray
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords
-from gpureport.report.figures.style import (
+from gpureport.report.figures.theme import (
     DASHED,
     FONT_PT,
     OBSERVED,
     PREDICTED,
     SMALL_PT,
+    Margins,
+    dots,
     first_fitting,
     fitted,
+    inches,
     needed_in,
+    sheet,
+    value_ticks,
+    write_above,
+    write_title,
 )
-from gpureport.report.figures.theme import Margins, dots, inches, sheet, value_ticks, write_above, write_title
 from gpureport.units import format_ratio
 
 if TYPE_CHECKING:
@@ -100,13 +106,11 @@ def _sampled(curve: CurveRecords, sweep: str, point: MeasuredPoint, predicted: P
 
 def sample_figure(points: Sequence[SampledPoint]) -> "Figure":
     """Draw the samples of each of *points* (at least one, at most :data:`MOST_PANELS`) in a panel."""
-    figure, (axes,) = sheet([(_HEAD_IN, _PLOT_IN)], MOST_PANELS, margins=_MARGINS, gap_in=_GAP_IN)
-    for axis, sampled in zip(axes, points, strict=False):
+    figure, axes = sheet([(_HEAD_IN, _PLOT_IN)], MOST_PANELS, count=len(points), margins=_MARGINS, gap_in=_GAP_IN)
+    for axis, sampled in zip(axes, points, strict=True):
         _draw(axis, sampled)
         axis.set_xlabel("s since the sweep began" if sampled.timed else "sample", size=SMALL_PT, labelpad=1)
     axes[0].set_ylabel("time / predicted", size=SMALL_PT, labelpad=1)
-    for axis in axes[len(points) :]:
-        axis.remove()
     return figure
 
 
@@ -125,5 +129,5 @@ def _draw(axis: "Axes", sampled: SampledPoint) -> None:
     names = (sampled.workload, sampled.workload.partition("/")[2])
     write_title(axis, first_fitting(names, width + 0.3, FONT_PT), 0.2)
     median = f": {format_ratio(sampled.median)}"
-    point = fitted(sampled.point, width + 0.3 - needed_in(median, SMALL_PT), SMALL_PT)
+    point = fitted(sampled.point, width + 0.3 - needed_in(median))
     write_above(axis, f"{point}{median}", 0.08)

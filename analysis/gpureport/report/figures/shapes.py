@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 from gpureport.findings.advice import shape_of
 from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.marks import Point
-from gpureport.report.figures.style import FONT_PT, INK, PREDICTED, SMALL_PT, WIDTH_IN, first_fitting
-from gpureport.report.figures.theme import Margins, inches, sheet, write_above, write_title
+from gpureport.report.figures.theme import (
+    FONT_PT,
+    INK,
+    PREDICTED,
+    SMALL_PT,
+    WIDTH_IN,
+    Margins,
+    first_fitting,
+    inches,
+    panel,
+    sheet,
+    write_above,
+    write_title,
+)
 from gpureport.report.grouping import grouped
 
 if TYPE_CHECKING:
@@ -52,14 +64,12 @@ def shape_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]
     """
     shares = [rated(curve) for curve in curves]
     sides = tuple(_powers([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
-    figure, (axes,) = sheet([(_HEAD_IN, _PLOT_IN)], MOST_PANELS, margins=_MARGINS, gap_in=_GAP_IN)
-    for axis, curve, rates, known in zip(axes, curves, shares, titles, strict=False):
+    figure, axes = sheet([(_HEAD_IN, _PLOT_IN)], MOST_PANELS, count=len(curves), margins=_MARGINS, gap_in=_GAP_IN)
+    for axis, curve, rates, known in zip(axes, curves, shares, titles, strict=True):
         _draw(axis, curve, rates, *sides)
         write_title(axis, first_fitting(known, inches(axis)[0] + _GAP_IN - 0.05, 1.1 * FONT_PT), 0.25)
         axis.set_xlabel("work-group size in x", labelpad=1)
     axes[0].set_ylabel("work-group size in y", labelpad=2)
-    for axis in axes[len(curves) :]:
-        axis.remove()
     _draw_key(figure)
     return figure
 
@@ -111,10 +121,9 @@ def _draw(axis: "Axes", curve: CurveRecords, rates: dict[tuple[int, int], float]
 
 def _draw_key(figure: "Figure") -> None:
     """Draw the key of the colours at the right edge."""
-    width, height = figure.get_size_inches()
-    left = (width - _MARGINS.right + 0.15) / width
-    top = (height - _MARGINS.top - _HEAD_IN) / height
-    key = figure.add_axes((left, top - _KEY_IN[1] / height, _KEY_IN[0] / WIDTH_IN, _KEY_IN[1] / height))
+    width, height = _KEY_IN
+    top = figure.get_figheight() - _MARGINS.top - _HEAD_IN
+    key = panel(figure, WIDTH_IN - _MARGINS.right + 0.15, top - height, width, height)
     key.barh(range(_SHADES), 1, 1, color=_colours(), linewidth=0)
     key.set(xlim=(0, 1), ylim=(-0.5, _SHADES - 0.5))
     key.yaxis.tick_right()
@@ -122,5 +131,4 @@ def _draw_key(figure: "Figure") -> None:
     key.set_xticks([])
     key.set_title("rate /\nbest", size=SMALL_PT, weight=400, pad=6)
     key.grid(visible=False)
-    for spine in key.spines.values():
-        spine.set_visible(False)
+    key.spines[:].set_visible(False)

@@ -12,30 +12,31 @@ from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.marks import Plateau, draw_marks, draw_plateaus, feature_marks, label_plateaus, plateaus
-from gpureport.report.figures.ratios import BETWEEN_IN, STRIP_IN, interpolated, ratio_axis
-from gpureport.report.figures.style import (
+from gpureport.report.figures.theme import (
+    BETWEEN_IN,
     DASHED,
     FAINT,
     FONT_PT,
-    INK,
     OBSERVED,
     PREDICTED,
-    SMALL_PT,
-    first_fitting,
-    text_in,
-)
-from gpureport.report.figures.theme import (
+    STRIP_IN,
     Margins,
     bars,
     binary_axis,
     dots,
+    first_fitting,
     inches,
+    interpolated,
     name_at_edge,
+    place_across,
+    ratio_axis,
     sheet,
+    size_format,
+    text_in,
     value_axis,
+    write_above,
     write_title,
 )
-from gpureport.units import format_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,6 @@ Basis = Literal["bottleneck", "predicted", "observed"]
 Line = tuple[Feature | None, Basis]
 """What a line above a curve shows: bottlenecks, or the marks of one feature."""
 
-_COLUMNS = 3
 MOST_PANELS = 3
 """One row: small figures leave no large gaps at the ends of pages."""
 
@@ -55,9 +55,7 @@ _GAP_IN = 0.52  # between columns, with room for ticks and unit
 _PLOT_IN = 1.06  # three rows with captions and a heading fill a page
 _LINE_IN, _TITLE_IN = 0.11, 0.15  # of the head above each curve
 _UNIT_IN = 0.14  # of the unit above the y axis
-_FOOT_IN = 0.36
 _MOST_TICKS = {1: 9, 2: 5, 3: 4}
-_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> "Figure":
@@ -69,31 +67,23 @@ def size_figure(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]])
         curves: at most :data:`MOST_PANELS`.
         titles: for each curve its titles, the longest first: the first that fits is drawn.
     """
-    columns = min(len(curves), _COLUMNS)
-    rows = -(-len(curves) // columns)
+    columns = len(curves)
     with_strips = any(_base(curve) for curve in curves)
     lines = mark_lines(curves)
     head = _TITLE_IN + _LINE_IN * (len(lines) + 0.5) + _UNIT_IN
-    heights = [(head + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
-    if with_strips:
-        heights = [each for pair in heights for each in (pair, (BETWEEN_IN, STRIP_IN))]
+    heights = [(head, _PLOT_IN), *([(BETWEEN_IN, STRIP_IN)] if with_strips else [])]
     figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
-    each_row = 2 if with_strips else 1
-    for index, (curve, known) in enumerate(zip(curves, titles, strict=True)):
-        row, column = divmod(index, columns)
-        found = [line[column] for line in axes[row * each_row : (row + 1) * each_row]]
+    for column, (curve, known) in enumerate(zip(curves, titles, strict=True)):
+        first, *below = found = axes[column::columns]
         _draw(found, curve, _MOST_TICKS[columns])
         _draw_head(found, curve, lines, named=column == 0)
-        label_plateaus(found[0], observed_plateaus(curve), curve.value_unit, OBSERVED)
-        write_title(found[0], first_fitting(known, inches(found[0])[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
+        label_plateaus(first, observed_plateaus(curve), curve.value_unit, OBSERVED)
+        write_title(first, first_fitting(known, inches(first)[0] + 0.3, 1.1 * FONT_PT), head - _TITLE_IN / 2)
         found[-1 if found[-1].get_visible() else 0].set_xlabel(curve.axis.label, labelpad=1)
-        if column == 0 and with_strips:
-            name_at_edge(found[-1], f"{seen_word(curves)} /\npredicted", _MARGINS.left)
-        if column == 0 or curve.metric.label != curves[index - 1].metric.label:
-            name_at_edge(found[0], curve.metric.label, _GAP_IN if column else _MARGINS.left)
-    for index in range(len(curves), rows * columns):
-        for line in axes[(rows - 1) * each_row :]:
-            line[index % columns].remove()
+        if column == 0 and below:
+            name_at_edge(below[0], f"{seen_word(curves)} /\npredicted", _MARGINS.left)
+        if column == 0 or curve.metric.label != curves[column - 1].metric.label:
+            name_at_edge(first, curve.metric.label, _GAP_IN if column else _MARGINS.left)
     return figure
 
 
@@ -123,20 +113,6 @@ def _marked(curve: CurveRecords) -> dict[Basis, Prediction | Observation]:
     return {name: record for name, record in records.items() if record and record.points and not curve.is_work_group}
 
 
-def _tick_format(curve: CurveRecords) -> Callable[[float], str]:
-    """Return the format of powers of two on the curve's x axis."""
-    if curve.axis.unit == "B":
-        return format_bytes
-    if curve.is_work_group:
-        return lambda value: str(round(value))
-    return power_of_two
-
-
-def power_of_two(value: float) -> str:
-    """Format a power of two: ``2¹⁰``."""
-    return "2" + str(round(np.log2(value))).translate(_SUPERSCRIPTS)
-
-
 def heights(curve: CurveRecords) -> list[float]:
     """Return every drawn value of a curve above 0, including the ends of intervals."""
     observed = curve.observation.points if curve.observation else ()
@@ -153,9 +129,10 @@ def _draw(axes: "Sequence[Axes]", curve: CurveRecords, most_ticks: int) -> None:
     """Draw a curve on its axes: that of values, then that of ratios, if there is one."""
     values, *ratios = axes
     base = _base(curve)
+    write = "{:.0f}".format if curve.is_work_group else size_format(curve.axis.unit)
     _draw_values(values, curve)
     for axis in axes:
-        binary_axis(axis, _tick_format(curve), most_ticks)
+        binary_axis(axis, write, most_ticks)
         x = [p.point.x for p in drawable(curve.points)]
         axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
     if ratios and base and curve.observation:
@@ -180,10 +157,11 @@ def _draw_head(axes: "Sequence[Axes]", curve: CurveRecords, lines: Sequence[Line
     width, height = inches(axes[0])
     marked = _marked(curve)
     for number, (feature, basis) in enumerate(reversed(lines)):
-        at = 1 + (_UNIT_IN + _LINE_IN * (number + 0.6)) / height
+        above = _UNIT_IN + _LINE_IN * (number + 0.6)
+        at = 1 + above / height
         if named:
             name = seen_word([curve]) if basis == "observed" else basis
-            axes[0].text(-0.05 / width, at, name, transform=axes[0].transAxes, size=SMALL_PT, ha="right", va="center")
+            write_above(axes[0], name, above, x=-0.05 / width, ha="right")
         if feature is None and curve.prediction:
             _draw_bottleneck(axes[0], curve.prediction, at)
         elif basis in marked:
@@ -234,7 +212,7 @@ def _draw_bottleneck(axis: "Axes", prediction: Prediction, height: float) -> Non
     points = [point for point in sorted(prediction.points, key=lambda p: p.point.x) if point.point.x > 0]
     places = np.log([point.point.x for point in points])
     bounds = np.exp([*places[:1], *((a + b) / 2 for a, b in pairwise(places)), *places[-1:]])
-    left, right = np.log(axis.get_xlim())
+    where = axis.get_xaxis_transform()
     width_in, _ = inches(axis)
     names = [ceiling_label(point.bottleneck) for point in points]
     for shade, (name, group) in enumerate(groupby(range(len(points)), key=names.__getitem__)):
@@ -243,13 +221,11 @@ def _draw_bottleneck(axis: "Axes", prediction: Prediction, height: float) -> Non
         axis.plot(
             (start, end),
             (height, height),
-            transform=axis.get_xaxis_transform(),
+            transform=where,
             color="#EEEEEE" if shade % 2 else FAINT,
             linewidth=7,
             solid_capstyle="butt",
             clip_on=False,
         )
-        if text_in(name, SMALL_PT) <= width_in * np.log(end / start) / (right - left):
-            middle = float(np.sqrt(start * end))
-            where = axis.get_xaxis_transform()
-            axis.text(middle, height, name, transform=where, size=SMALL_PT, ha="center", va="center", color=INK)
+        if text_in(name) <= width_in * (place_across(axis, end) - place_across(axis, start)):
+            axis.text(float(np.sqrt(start * end)), height, name, transform=where, ha="center", va="center")

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.measurement import MeasuredPoint
 from gpureport.report.curves import CurveRecords
-from gpureport.report.figures.style import MUTED, OBSERVED
-from gpureport.report.figures.theme import Margins, arrows, bars, sheet, value_ticks
+from gpureport.report.figures.theme import MUTED, OBSERVED, Margins, arrows, bars, sheet, value_ticks
 from gpureport.text import shorten
 from gpureport.units import format_time, scale_of
 
@@ -80,14 +79,10 @@ def trace_figure(found: Sequence[Trace]) -> "Figure":
     columns = min(len(found), _COLUMNS)
     rows = -(-len(found) // columns)
     heights = [(_HEAD_IN + (_FOOT_IN if row else 0), _PLOT_IN) for row in range(rows)]
-    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=0.4)
+    figure, axes = sheet(heights, columns, count=len(found), margins=_MARGINS, gap_in=0.4)
     drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
     limits = ratio_limits(*(np.concatenate([columns[number] for columns in drawn]) for number in (1, 3)))
-    for index, axis in enumerate(axis for row in axes for axis in row):
-        if index >= len(found):
-            axis.remove()
-            continue
-        trace, (at, middle, least, most) = found[index], drawn[index]
+    for index, (axis, trace, (at, middle, least, most)) in enumerate(zip(axes, found, drawn, strict=True)):
         bars(axis, at, least, most, OBSERVED, 0.9, alpha=0.3)
         axis.plot(at, middle, color=OBSERVED, linewidth=0.7)
         axis.axhline(1, color=MUTED, linewidth=0.5, zorder=1)

@@ -1,7 +1,6 @@
 """The document that compares the predictions of several devices, as HTML and PDF."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from math import log
@@ -29,30 +28,11 @@ from gpureport.report.prediction.side_by_side import (
     stretch_table,
 )
 from gpureport.report.render import readable_time, write_filled
-from gpureport.report.text.tables import Table, workload_table
+from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
 from gpureport.text import N90, shorten
 
 _TEMPLATE = "side_by_side.html.j2"
-
-
-@dataclass(frozen=True)
-class DeviceChapter:
-    """One device compared with the first."""
-
-    anchor: str
-    title: str
-    conclusion: str
-    capacity: str
-    impact: Table
-    effects: Table
-    ratios: Table
-    stretches: Table
-    figures: tuple[Picture, ...]
-    equal: str
-    """Names of the sweeps that are not drawn, because their predictions are equal."""
-    left: str
-    """Names of the sweeps that are not compared, see :attr:`.DeviceComparison.left`."""
 
 
 def write_devices(
@@ -84,25 +64,25 @@ def write_devices(
     return write_filled(_TEMPLATE, content, directory, paper=paper)
 
 
-def _chapter(first: DevicePredictions, other: DeviceComparison) -> DeviceChapter:
+def _chapter(first: DevicePredictions, other: DeviceComparison) -> dict[str, object]:
+    """Return what the template shows of a device compared with the first."""
     names = [shorten(side.device.name, 40) for side in (other.predicted, first)]
     sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
     different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > EQUAL for p in contrast.points)]
-    equal = dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different)
     found = limit_effects(first, other)
-    return DeviceChapter(
-        anchor=f"against-{other.predicted.letter}",
-        title=f"{names[0]} ({other.predicted.letter}) compared with {names[1]} ({first.letter})",
-        conclusion=conclusion(first, other, found),
-        capacity=capacity_difference((first.device, other.predicted.device)) or "",
-        impact=impact_table(first, other, found),
-        effects=effects_table(first, other),
-        ratios=ratio_table(first, other, sizes=False),
-        stretches=stretch_table(first, other),
-        figures=_figures(first, other.predicted, different),
-        equal=", ".join(equal),
-        left=", ".join(other.left),
-    )
+    return {
+        "anchor": f"against-{other.predicted.letter}",
+        "title": f"{names[0]} ({other.predicted.letter}) compared with {names[1]} ({first.letter})",
+        "conclusion": conclusion(first, other, found),
+        "capacity": capacity_difference((first.device, other.predicted.device)),
+        "impact": impact_table(first, other, found),
+        "effects": effects_table(first, other),
+        "ratios": ratio_table(first, other, sizes=False),
+        "stretches": stretch_table(first, other),
+        "figures": _figures(first, other.predicted, different),
+        "equal": dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different),
+        "left": other.left,
+    }
 
 
 def _figures(first: DevicePredictions, other: DevicePredictions, drawn: Sequence[Contrast]) -> tuple[Picture, ...]:

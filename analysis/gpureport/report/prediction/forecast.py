@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, outlooks
 from gpureport.records.ceilings import ceiling_label
-from gpureport.records.features import MAIN_POSITIONS, CurveFeature
+from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
 from gpureport.records.prediction import Prediction
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table, occupancy_text
@@ -13,6 +13,7 @@ from gpureport.report.text.words import feature_text
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, format_bandwidth, format_bytes, format_frequency, format_interval, format_value
 
+_ENDS: tuple[Position, ...] = ("onset", "end")
 COPIES = "The limit of DRAM is that of a copy: kernels that only read or only write may be faster."
 
 
@@ -55,9 +56,11 @@ def ceiling_name(ceiling: Ceiling) -> str:
     return f"fp32 ({format_value(2 * ceiling.value, 'FLOP/s')} as multiply-adds)"
 
 
-def value_of(ceiling: Ceiling) -> str:
-    """Write a ceiling with its interval."""
-    return format_interval(ceiling.value, ceiling.ci_low, ceiling.ci_high, ceiling.unit, "predicted")
+def value_of(predicted: Ceiling | CurveFeature | Outlook | None) -> str:
+    """Write a predicted value with its interval."""
+    if predicted is None:
+        return UNKNOWN
+    return format_interval(predicted.value, predicted.ci_low, predicted.ci_high, predicted.unit, "predicted")
 
 
 def _capacity(ceiling: Ceiling) -> str:
@@ -79,16 +82,8 @@ def _cliff_rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
     for number, level in enumerate(dict.fromkeys(f.level for f in cliffs)):
         at = {f.position: f for f in cliffs if f.level == level}
         around = [*plateaus[number : number + 2], UNKNOWN, UNKNOWN][:2]
-        sizes = (_size(at.get("onset")), _middle(at.get("midpoint")), _size(at.get("end")))
-        yield str(level), prediction.key.variant, *sizes, *around
-
-
-def _size(feature: CurveFeature | None) -> str:
-    return format_bytes(feature.value) if feature else UNKNOWN
-
-
-def _middle(feature: CurveFeature | None) -> str:
-    return _with_interval(feature) if feature else UNKNOWN
+        onset, end = (format_bytes(at[position].value) if position in at else UNKNOWN for position in _ENDS)
+        yield str(level), prediction.key.variant, onset, value_of(at.get("midpoint")), end, *around
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
@@ -96,7 +91,7 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
     rows = (
         (
             each.workload,
-            format_interval(each.value, each.ci_low, each.ci_high, each.unit, "predicted"),
+            value_of(each),
             ceiling_label(each.bottleneck),
             *cliffs_and_n90(each),
             occupancy_text(each.occupancy) if each.occupancy else "",
@@ -120,7 +115,7 @@ def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
 def feature_table(predictions: Iterable[Prediction]) -> Table:
     """List the predicted features of sweeps: cliffs with onset and end, tapers with knee, rates."""
     rows = (
-        (p.key.variant, feature_text(f) + _ends(f, p.features), _with_interval(f))
+        (p.key.variant, feature_text(f) + _ends(f, p.features), value_of(f))
         for p in predictions
         for f in p.features
         if f.position in MAIN_POSITIONS
@@ -136,7 +131,3 @@ def _ends(feature: CurveFeature, features: Sequence[CurveFeature]) -> str:
     if feature.position == "n90" and "knee" in same:
         return f" (knee: {format_value(same['knee'].value, same['knee'].unit)})"
     return ""
-
-
-def _with_interval(feature: CurveFeature) -> str:
-    return format_interval(feature.value, feature.ci_low, feature.ci_high, feature.unit, "predicted")

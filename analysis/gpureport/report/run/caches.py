@@ -14,8 +14,8 @@ from gpureport.report.curves import CurveRecords, is_certain, level_of, reading_
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction import forecast
 from gpureport.report.run.sweeps import CLIFFS, Block
-from gpureport.report.sentences import paragraphs, text
 from gpureport.report.text.difference import known_range, largest_deviation
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, observed_head, seen_in
 from gpureport.spec.models import Cache

@@ -19,7 +19,7 @@ from gpureport.observe.disturbance import (
 from gpureport.records.measurement import MeasuredPoint, Measurement, Reading
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.sentences import text
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN, format_count, format_frequency, format_percent
 

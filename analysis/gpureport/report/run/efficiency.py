@@ -22,8 +22,8 @@ from gpureport.report.figures.roofline import COLUMNS, roofline_dots, roofline_f
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run.sweeps import Block
-from gpureport.report.sentences import paragraphs, text
 from gpureport.report.text.captions import block_title, roofline_caption
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import family_name, seen_in
 from gpureport.units import UNKNOWN, format_percent, format_value

@@ -7,7 +7,7 @@ from gpureport.findings.whole_device import resident_groups
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.sweeps import SEARCHES, Block
-from gpureport.report.sentences import text
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import advice_sentence, family_name, set_of
 from gpureport.units import UNKNOWN, format_bytes, format_range, format_ratio

@@ -8,7 +8,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
 from gpureport.report.run.efficiency import Limit, bottleneck_text, limits, occupancy_of
 from gpureport.report.run.sweeps import Block
-from gpureport.report.sentences import precise_percent, text
+from gpureport.report.text.sentences import precise_percent, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name
 from gpureport.units import UNKNOWN, format_bytes, format_ratio, format_value

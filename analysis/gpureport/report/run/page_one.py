@@ -18,7 +18,7 @@ from gpureport.report.run.efficiency import bottleneck
 from gpureport.report.run.groups import work_group_size
 from gpureport.report.run.published import matching_statements
 from gpureport.report.run.work import amount_of_work
-from gpureport.report.sentences import paragraphs, text
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.spec.models import Device
 from gpureport.units import UNKNOWN, format_interval, format_pair, interval_parts
 from gpureport.workloads.matrix import FORMATS, UNITS

@@ -14,7 +14,7 @@ from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.grouping import grouped
 from gpureport.report.run.unexpected import explanation_text
-from gpureport.report.sentences import text
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN
 

@@ -17,8 +17,8 @@ from gpureport.report.figures import cases, shapes, sizes, traces
 from gpureport.report.figures.charts import sweep_charts, trace_charts
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped, in_figures
-from gpureport.report.sentences import paragraphs
 from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption, trace_caption
+from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import with_names
 

@@ -19,12 +19,12 @@ from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import specified
-from gpureport.report.figures.clocks import clock_figure, clock_readings, trace_spans
 from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.readings import clock_figure, clock_readings, trace_spans
 from gpureport.report.run.entry import fact_name, fact_value
 from gpureport.report.run.sweeps import Block
-from gpureport.report.sentences import paragraphs, text
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name, seen_in
 from gpureport.units import format_percent, format_time

@@ -13,8 +13,8 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.samples import MOST_PANELS, deviating_points, sample_figure
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.run.sweeps import Block
-from gpureport.report.sentences import paragraphs
 from gpureport.report.text.captions import sample_caption
+from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head
 from gpureport.text import shorten, shortlist

@@ -9,10 +9,10 @@ from gpureport.records.features import Position
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
-from gpureport.report.figures.energy import power_figure
 from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.readings import power_figure
 from gpureport.report.run.sweeps import Block
-from gpureport.report.sentences import paragraphs
+from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.units import UNKNOWN, format_frequency, format_interval, format_percent, format_ratio, format_value
 

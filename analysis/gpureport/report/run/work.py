@@ -14,8 +14,8 @@ from gpureport.report.curves import (
 )
 from gpureport.report.grouping import grouped
 from gpureport.report.run.sweeps import Block
-from gpureport.report.sentences import paragraphs, text
 from gpureport.report.text.difference import known_range, largest_deviation
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, seen_in
 
