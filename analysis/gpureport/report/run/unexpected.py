@@ -13,8 +13,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.samples import MOST_PANELS, deviating_points, sample_figure
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.run.sweeps import Block
-from gpureport.report.text.captions import sample_caption
-from gpureport.report.text.sentences import paragraphs
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head
 from gpureport.text import shorten, shortlist
@@ -57,7 +56,10 @@ def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
     yield Block.of("deviations", table=deviations_table(report), numbers=("numbers",))
     sampled = deviating_points(found)
     figures = tuple(
-        Picture(partial(sample_figure, part), sample_caption(sampled) if not number else "More of them, as above.")
+        Picture(
+            partial(sample_figure, part),
+            text("sample_caption", count=len(sampled)) if not number else "More of them, as above.",
+        )
         for number, part in enumerate(in_figures(sampled, MOST_PANELS))
     )
     if figures:
@@ -101,12 +103,12 @@ def explained_table(explanations: Iterable[Explanation]) -> Table:
         for each in tested
     )
     cells = []
-    for (_, text), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
+    for (_, name), of in sorted(rows.items(), key=lambda row: (row[0][0], -len(row[1]))):
         names = (str(each.key) if sweeps[each.key.workload] > 1 else each.key.workload for each in of)
         before = [each.base_error for each in of]
         left = [each.error for each in of if each.error is not None and each.outcome != "unexplained"]
         cells.append(
-            (text, ", ".join(shortlist(list(names))), format_range(before, off_by), format_range(left, off_by))
+            (name, ", ".join(shortlist(list(names))), format_range(before, off_by), format_range(left, off_by))
         )
     columns = ("explanation", "curves", "error", "remaining error")
     return Table(columns, tuple(cells), frozenset(columns[2:]))

@@ -1,7 +1,7 @@
 """Sentences, titles and captions of a run's report: the macros of ``templates/sentences.j2`` write them from facts."""
 
 import re
-from functools import cache
+from functools import cache, partial
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -71,7 +71,14 @@ def _macros() -> "TemplateModule":
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
         value=format_value,
     )
-    env.globals.update(N90=N90, family_name=family_name, kernel_name=kernel_name, percent=format_percent)
+    env.globals.update(
+        N90=N90,
+        change=partial(format_percent, spec="+.1f"),
+        family_name=family_name,
+        kernel_name=kernel_name,
+        percent=format_percent,
+        ratio=format_ratio,
+    )
     return env.get_template("sentences.j2").module
 
 
