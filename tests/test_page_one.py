@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from gpureport.report.text.sentences import paragraphs
 
 from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
 from gpureport.records.finding import Finding, Verdict
@@ -21,6 +20,7 @@ from gpureport.report.figures.essentials import essentials
 from gpureport.report.run.caches import working_set
 from gpureport.report.run.page_one import another_device, first_kernels, headline, page_one
 from gpureport.report.run.work import amount_of_work
+from gpureport.report.text.sentences import paragraphs
 from gpureport.results.opening import kept_folders
 from gpureport.spec.models import CpuOccupancy, Device, Memory
 from tests.make_report import make_report
