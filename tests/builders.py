@@ -11,6 +11,7 @@ from gpureport.predict.calibration.learned import ObservedSweep
 from gpureport.records.keys import PointKey
 from gpureport.records.levels import Level
 from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostProcessor
@@ -22,7 +23,7 @@ Record = TypeVar("Record", bound=BaseModel)
 
 def altered(record: Record, **fields: Any) -> Record:
     """Return a copy of *record* with other values in some of its *fields*, which are not validated."""
-    return record.model_copy(update=fields)
+    return record.model_copy(update=fields | ({"points": Points(fields["points"])} if "points" in fields else {}))
 
 
 def precise(value: float) -> dict[str, float]:

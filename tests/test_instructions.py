@@ -104,6 +104,7 @@ def test_cases_are_labelled_by_their_class(workload: Workload, device: object) -
     absent = [(workload.point(parameters, sweep).label, bool(reason)) for parameters, reason in sweep.absent]
     assert absent == [(c.name, True) for c in cases if device is CPU and c.name == "barrier"]
     assert all(parameters["local"] <= 64 for parameters in sweep.points)
+    assert all(parameters["local"] > 1 for parameters, _ in sweep.absent)
     items = [p["groups"] * p["local"] for p in sweep.points]
     assert [key.work_items for key in keys] == items
     assert all(key.work > 0 for key in keys)

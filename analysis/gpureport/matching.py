@@ -50,8 +50,7 @@ def where_measured(prediction: Prediction, observation: Observation) -> Predicti
 
 def _without_unmeasured(prediction: Prediction, observation: Observation) -> Prediction:
     """Replace the features that depend on the selection of points by those of the measured points."""
-    measured = {point.point.label for point in observation.points}
-    points = [point for point in prediction.points if point.point.label in measured]
+    points = [point for point, _ in prediction.points.pairs(observation.points)]
     changes = any(f.feature == "taper" or f.position == "peak" or f.level.is_transition for f in prediction.features)
     if len(points) == len(prediction.points) or not changes:
         return prediction
@@ -72,8 +71,7 @@ def _without_unmeasured(prediction: Prediction, observation: Observation) -> Pre
 
 def _with_idle_work_items(prediction: Prediction, observation: Observation) -> Prediction:
     """Add the transitions at which idle work-items make both predicted and observed rates fall."""
-    measured = {point.point.label for point in observation.points}
-    points = {p.point.working_set_bytes: p for p in prediction.points if p.point.label in measured}
+    points = {p.point.working_set_bytes: p for p, _ in prediction.points.pairs(observation.points)}
     cliffs = [f for f in prediction.features if f.feature == "cliff"]
     matches = match_features(cliffs, midpoints_of(observation.features))
     added: list[CurveFeature] = []

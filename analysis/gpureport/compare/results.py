@@ -96,7 +96,6 @@ def _all_points(report: Report) -> Iterator[tuple[ContestKey, ComparedPoint]]:
         if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
             continue
         prediction = predictions.get(str(curve.key))
-        by_label = {p.point.label: p for p in prediction.points} if prediction else {}
         workload = curve.key.workload
         info, fixed = report.workloads.get(workload), _is_without_data(curve, last_cache_bytes(report.device))
         of_transfers = curve.axis.quantity == "transfer"
@@ -104,7 +103,7 @@ def _all_points(report: Report) -> Iterator[tuple[ContestKey, ComparedPoint]]:
         for point in curve.points:
             if of_transfers and point.point.x < largest:
                 continue
-            predicted = by_label.get(point.point.label)
+            predicted = prediction.points.at(point.point) if prediction else None
             yield (
                 (workload, BEST_SIZE if fixed else BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
                 ComparedPoint(

@@ -18,6 +18,7 @@ from gpureport.records.finding import AGREEMENT, UNCERTAIN, Finding, Verdict
 from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
 from gpureport.records.observation import Observation
+from gpureport.records.points import Points
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value
@@ -174,11 +175,7 @@ def _overlap(*features: CurveFeature) -> bool:
 def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
     if match.observed is None or match.observed.feature != "rate":
         return None
-    predicted = {point.point.label: point for point in context.prediction.points}
-    for point in context.observation.points:
-        model = predicted.get(point.point.label)
-        if model is None:
-            continue
+    for point, model in context.observation.points.pairs(context.prediction.points):
         name, least_s = _hard_limit(model, context.device)
         is_case, rate = match.observed.position == "case", match.observed.value
         same = match.observed.level.name == point.point.label if is_case else _near(point.value, rate)
@@ -362,8 +359,7 @@ def _different_plateaus(context: _Context) -> str:
 
 def _ends_differ(context: _Context) -> str:
     """Say how small and large dispatches differ from their predictions, which move a taper."""
-    predicted = {point.point.label: point.time_s for point in context.prediction.points}
-    ratios = [o.time_s / predicted[o.point.label] for o in context.observation.points if o.point.label in predicted]
+    ratios = [o.time_s / p.time_s for o, p in context.observation.points.pairs(context.prediction.points)]
     if not ratios:
         return ""
     return (
@@ -417,7 +413,5 @@ def time_errors(predictions: Iterable[Prediction], observations: Iterable[Observ
     """Yield the error of the median time of every observed point that one of *predictions* contains."""
     observed = {observation.key: observation.points for observation in observations}
     for prediction in predictions:
-        predicted_s = {point.point.label: point.time_s for point in prediction.points}
-        for point in observed.get(prediction.key, ()):
-            if point.point.label in predicted_s:
-                yield time_error(predicted_s[point.point.label], point.time_s)
+        for predicted, point in prediction.points.pairs(observed.get(prediction.key, Points())):
+            yield time_error(predicted.time_s, point.time_s)

@@ -18,6 +18,7 @@ from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.records.ceilings import layer_of
 from gpureport.records.finding import Finding
 from gpureport.records.keys import SweepKey
+from gpureport.records.points import Points
 from gpureport.records.report import Report, load_report, report_file
 
 _OTHERS = """
@@ -164,7 +165,7 @@ def _feature(finding: Finding) -> Row:
 
 def _points(report: Report) -> Iterator[Row]:
     """Yield a row for each measured point."""
-    predicted = {(p.key, each.point.label): each for p in report.specified for each in p.points}
+    predicted = {prediction.key: prediction.points for prediction in report.specified}
     caches = frozenset(cache.name for cache in report.device.caches)
     for observation in report.observations:
         key, metric = observation.key, observation.metric
@@ -177,7 +178,7 @@ def _points(report: Report) -> Iterator[Row]:
                 "unit": metric.value_unit,
                 **_interval("measured", observed.value, observed.ci_low, observed.ci_high),
             }
-            if found := predicted.get((key, observed.point.label)):
+            if found := predicted.get(key, Points()).at(observed.point):
                 ratio = observed.value / found.value if metric.kind == "rate" else found.value / observed.value
                 row |= {
                     "bottleneck": found.bottleneck,

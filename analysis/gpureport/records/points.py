@@ -11,6 +11,7 @@ from gpureport.records.keys import Point, PointKey
 from gpureport.records.quantities import Many, refuse_repeated
 
 P_co = TypeVar("P_co", bound=Point, covariant=True)
+Q = TypeVar("Q", bound=Point)
 
 
 class Points(Sequence[P_co], Generic[P_co]):
@@ -37,6 +38,10 @@ class Points(Sequence[P_co], Generic[P_co]):
     def at(self, point: PointKey) -> P_co | None:
         """Return the one with the same label as *point*, if there is any."""
         return self._by_label.get(point.label)
+
+    def pairs(self, others: "Points[Q]") -> Iterator[tuple[P_co, Q]]:
+        """Yield each one that is also among *others*, with the other."""
+        return ((row, other) for row in self.rows if (other := others.at(row.point)) is not None)
 
     def __len__(self) -> int:
         return len(self.rows) if self._count is None else self._count

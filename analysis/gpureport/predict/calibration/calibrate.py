@@ -65,9 +65,7 @@ class _ObservedSweep:
     @cached_property
     def points(self) -> tuple[tuple[PredictedPoint, ObservedPoint], ...]:
         """Predicted and observed point of each label."""
-        predicted = {point.point.label: point for point in self.prediction.points}
-        observed = self.observation.points
-        return tuple((predicted[o.point.label], o) for o in observed if o.point.label in predicted)
+        return tuple((p, o) for o, p in self.observation.points.pairs(self.prediction.points))
 
     @cached_property
     def matches(self) -> tuple[FeatureMatch, ...]:

@@ -107,10 +107,9 @@ def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
     agreeing = []
     for one in (one for one in sweeps if one.workload.name in ("instructions/formats", "matrix/rate")):
         prediction = predict_sweep(device, one.workload, one.sweep, "specification", intervals=False)
-        points = {point.point.label: point for point in prediction.points}
-        for observed in one.observation.points:
-            name, predicted = observed.point.label, points.get(observed.point.label)
-            if not predicted or predicted.bottleneck != name or name not in PrecisionRates.model_fields:
+        for observed, predicted in one.observation.points.pairs(prediction.points):
+            name = observed.point.label
+            if predicted.bottleneck != name or name not in PrecisionRates.model_fields:
                 continue
             ratio, listed = predicted.time_s / observed.time_s, device.architecture.rates_per_cycle[name]
             if 1 / AGREES < ratio < AGREES:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
+from gpureport.records.observation import ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords, reading_units
 from gpureport.report.figures.theme import (
@@ -83,15 +85,15 @@ def roofline_dots(curves: Sequence[CurveRecords], device: Device, names: Mapping
             continue
         if reading_units(curve, device.compute_units) < device.compute_units:
             continue
-        times = {p.point.label: p.time_s for p in curve.observation.points} if curve.observation else {}
+        seen = curve.observation.points if curve.observation else Points()
         counted = [p for p in prediction.points if _busiest(p, device) and p.memory_bytes > 0 and p.time_s > 0]
-        candidates = [p for p in counted if p.point.label in times] or counted
+        candidates = [p for p in counted if seen.at(p.point)] or counted
         if candidates:
             largest = max(candidates, key=lambda p: p.point.working_set_bytes)
             size, workload = largest.point.working_set_bytes, curve.key.workload
             if workload not in placed or size > placed[workload][0]:
                 name = names.get(workload, curve.key.variant)
-                placed[workload] = size, _dot(name, largest, times.get(largest.point.label), device)
+                placed[workload] = size, _dot(name, largest, seen.at(largest.point), device)
     return tuple(dot for _, dot in placed.values())
 
 
@@ -104,7 +106,7 @@ def _busiest(point: PredictedPoint, device: Device) -> str | None:
     return max(known, key=lambda name: (point.ceilings_s[name], name == "instruction"))  # any instruction, of equals
 
 
-def _dot(name: str, point: PredictedPoint, observed_s: float | None, device: Device) -> Dot:
+def _dot(name: str, point: PredictedPoint, observed: ObservedPoint | None, device: Device) -> Dot:
     busiest = _busiest(point, device) or "instruction"
     operations = point.ceilings_s[busiest] * device.rate_per_s(busiest)
     return Dot(
@@ -112,7 +114,7 @@ def _dot(name: str, point: PredictedPoint, observed_s: float | None, device: Dev
         operations=busiest,
         intensity=operations / point.memory_bytes,
         predicted_per_s=operations / point.time_s,
-        observed_per_s=operations / observed_s if observed_s else None,
+        observed_per_s=operations / observed.time_s if observed else None,
     )
 
 

@@ -81,10 +81,9 @@ def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
     for curve in found:
         prediction, measured = curve.specification or curve.calibrated, curve.measurement
         if prediction and measured and any(pair.main.verdict.outcome == "off" for pair in curve.pairs):
-            predicted = {point.point.label: point for point in prediction.points}
-            pairs = ((p, predicted[p.point.label]) for p in measured.points if p.point.label in predicted)
             sweep = f"{curve.key.sweep.replace('_', ' ')}, " if sweeps[curve.key.workload] > 1 else ""
-            points = [_sampled(curve, sweep, *pair) for pair in pairs if len(pair[0].samples_s) >= _FEWEST]
+            pairs = ((p, q) for p, q in measured.points.pairs(prediction.points) if len(p.samples_s) >= _FEWEST)
+            points = [_sampled(curve, sweep, *pair) for pair in pairs]
             worst += [max(points, key=lambda point: point.distance)] if points else []
     return tuple(sorted(worst, key=lambda point: -point.distance)[:_MOST_POINTS])
 

@@ -13,6 +13,7 @@ from gpureport.records.finding import Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.levels import DRAM
 from gpureport.records.observation import ObservedPoint
+from gpureport.records.points import Points
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, seen_word
@@ -99,9 +100,9 @@ def limits(found: Iterable[CurveRecords]) -> tuple[Limit, ...]:
 
 def _limit(curve: CurveRecords) -> Limit | None:
     prediction = curve.specification or curve.calibrated
-    seen = {p.point.label: p for p in curve.observation.points if p.value > 0} if curve.observation else {}
+    seen = curve.observation.points if curve.observation else Points()
     points = [p for p in prediction.points if p.time_s > 0 and any(p.ceilings_s.values())] if prediction else []
-    points = [point for point in points if point.point.label in seen] or points
+    points = [point for point in points if seen.at(point.point)] or points
     if prediction is None or not points:
         return None
     largest = max(points, key=lambda p: (p.point.working_set_bytes, p.point.work_items))
@@ -110,7 +111,7 @@ def _limit(curve: CurveRecords) -> Limit | None:
         key=curve.key,
         bottleneck=max(largest.ceilings_s, key=lambda name: largest.ceilings_s[name]),
         predicted=largest,
-        observed=seen.get(largest.point.label),
+        observed=seen.at(largest.point),
         unit=curve.value_unit,
         occupancy=occupancy,
     )

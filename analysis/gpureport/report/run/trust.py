@@ -16,6 +16,7 @@ from gpureport.predict.uncertainty.sensitivity import (
 )
 from gpureport.records.finding import AGREEMENT, Verdict
 from gpureport.records.measurement import Measurement
+from gpureport.records.points import Points
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import specified
@@ -86,15 +87,13 @@ def answers(report: Report) -> tuple[str, ...]:
 
 def _coverage(report: Report) -> list[tuple[str, int, int]]:
     """Return each kind of prediction, and how many measured points are inside its intervals and in all."""
-    observed = {observation.key: observation for observation in report.observations}
+    observed = {observation.key: observation.points for observation in report.observations}
     found = []
     for kind in _PREDICTIONS:
         inside = total = 0
         for prediction in _of(report, kind):
-            spreads = {p.point.label: p for p in prediction.points if p.spread > 1}
-            for point in observed[prediction.key].points if prediction.key in observed else ():
-                expected = spreads.get(point.point.label)
-                if expected:
+            for point, expected in observed.get(prediction.key, Points()).pairs(prediction.points):
+                if expected.spread > 1:
                     total += 1
                     inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
         if total:
