@@ -9,7 +9,7 @@ from gpureport.report.grouping import grouped
 from gpureport.report.run.sweeps import SEARCHES, Block
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import advice_sentence, family_name, set_of
+from gpureport.report.text.words import equally_good, family_name, set_of
 from gpureport.units import UNKNOWN, format_bytes, format_range, format_ratio
 
 _FEW = 3  # the most families with losses that are listed
@@ -40,7 +40,10 @@ def work_group_size(report: Report) -> str:
 
 def answers(report: Report, advice: Sequence[FamilyAdvice]) -> tuple[str, ...]:
     """Recommend one size for all kernels, and shapes for each family."""
-    texts = (advice_sentence(family_name(report, each.family), each) for each in advice)
+    texts = (
+        text("family_advice", report=report, advice=each, within=WITHIN, alternatives=equally_good(each))
+        for each in advice
+    )
     return tuple(filter(None, (work_group_size(report), *texts)))
 
 

@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from gpureport.findings.advice import WITHIN, FamilyAdvice
+from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.features import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.keys import SweepKey
 from gpureport.records.report import Report, WorkloadInfo, described_families
 from gpureport.report.curves import Group
-from gpureport.text import listed, sentence, shorten, shortlist
-from gpureport.units import format_bytes, format_percent, format_ratio, format_value
+from gpureport.text import listed, shorten, shortlist
+from gpureport.units import format_bytes, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
 _POSITIONS = {
@@ -142,26 +142,6 @@ def _common_title(family: str, titles: Sequence[str]) -> str:
     return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
 
 
-def advice_sentence(family: str, advice: FamilyAdvice) -> str:
-    """Recommend work-group shapes for a whole family."""
-    share, count = f"within {format_percent(WITHIN)} of the best or not significantly slower", len(advice.variants)
-    searches = "both searches" if count == 2 else f"all {count} searches"
-    if len(advice.choices) > 1:
-        fastest = f"In each of {searches.removeprefix('all ')}, the fastest of these is {share}."
-        return f"{family}: try {listed(advice.shapes)}. {fastest}{_alternatives(advice)}"
-    names, one = any_of(advice.choices[0]), len(advice.choices[0]) == 1
-    if count == 1:
-        tried = f"{len(advice.variants[0].shares)} shapes"
-        return f"{family}: use {names}. {f'It is the fastest of {tried}.' if one else f'Of {tried}, each is {share}.'}"
-    return f"{family}: use {names}. {'It' if one else 'Each'} is {share} in {searches}."
-
-
-def _alternatives(advice: FamilyAdvice) -> str:
-    """Name the shapes that may replace those of the set; empty if there are none."""
-    texts = [f"{any_of(equal)} may replace {shape}" for shape, equal in _equally_good(advice) if equal]
-    return f" {sentence(', and '.join(texts))}" if texts else ""
-
-
 def any_of(shapes: Sequence[str]) -> str:
     """Name work-group shapes that do equally well: ``64, 128 or 256``; the first ones if there are many."""
     return listed(shortlist(shapes), "or")
@@ -169,10 +149,10 @@ def any_of(shapes: Sequence[str]) -> str:
 
 def set_of(advice: FamilyAdvice) -> str:
     """Name the shapes of a set with those that may replace each: ``16 x 8 (or 32 x 4); 256``."""
-    return "; ".join(f"{shape} (or {any_of(equal)})" if equal else shape for shape, equal in _equally_good(advice))
+    return "; ".join(f"{shape} (or {any_of(equal)})" if equal else shape for shape, equal in equally_good(advice))
 
 
-def _equally_good(advice: FamilyAdvice) -> list[tuple[str, list[str]]]:
+def equally_good(advice: FamilyAdvice) -> list[tuple[str, list[str]]]:
     """Return each shape of a set with those that may replace it."""
     pairs = zip(advice.shapes, advice.choices, strict=True)
     return [(shape, [each for each in choices if each != shape]) for shape, choices in pairs]
