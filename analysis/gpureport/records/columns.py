@@ -270,6 +270,10 @@ def _part_points(
     refuse_repeated("point", at or (), lambda place: keys()[at[place]].label)
     places = range(of_curve) if at is None else at
     if row is MeasuredPoint:
-        check_paired(*(spread_out(name, columns.get(name, ()), len(places)) for name in ("samples_s", "taken_at_s")))
+        none = [()] * len(places)
+        samples, times = (
+            spread_out(name, columns.get(name, none), len(places)) for name in ("samples_s", "taken_at_s")
+        )
+        check_paired(samples, times)
     rows = zip(places, rows_of(columns, len(places), row)(), strict=True)
     return Points(lambda: (row.model_construct(point=keys()[place], **fields) for place, fields in rows), len(places))
