@@ -8,7 +8,6 @@ from typing import Literal
 
 from gpureport.compare.records import CurvePoint, MachineCurve
 from gpureport.records.ceilings import ceiling_label
-from gpureport.records.features import Feature
 from gpureport.records.keys import Axis, Metric
 from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
@@ -79,32 +78,10 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A cliff or taper."""
+class Mark(FeatureMark):
+    """A cliff or taper of a series."""
 
-    texts: tuple[str, ...]
-    """The longest first."""
-    feature: Feature
     kind: Kind
-    """Of the series that shows it."""
-    x: float
-    start: float
-    """Of the transition range."""
-    end: float
-    low: float
-    """Of the 95 % interval of the position."""
-    high: float
-
-
-@dataclass(frozen=True)
-class PlateauLine:
-    """An observed plateau: its value from x = start to x = end."""
-
-    start: float
-    end: float
-    value: float
-    best: float | None
-    """The best sample, if the plateau was fitted and exceeds all samples."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +104,26 @@ class Chart:
     bottlenecks: tuple[str, ...] = ()
     """The predicted bottleneck at each x; empty if none is known."""
     marks: tuple[Mark, ...] = ()
-    plateaus: tuple[PlateauLine, ...] = ()
+    plateaus: tuple[Plateau, ...] = ()
 
 
 def chart_json(charts: Sequence[Chart]) -> str:
     """Return *charts* as JSON that can be the content of an element ``script``."""
-    text = json.dumps([asdict(chart) for chart in charts], ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    data = [_rounded(asdict(chart)) for chart in charts]
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
+
+
+def _rounded(data: object) -> object:
+    """Return *data* with six significant digits, as reports store them; whole numbers have a shorter text."""
+    if isinstance(data, dict):
+        return {name: _rounded(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return list(map(_rounded, data))
+    if isinstance(data, bool) or not isinstance(data, int | float):
+        return data
+    rounded = float(f"{data:.6g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < _LARGEST_WHOLE else rounded
 
 
 def sweep_charts(curves: Sequence[CurveRecords], titles: Sequence[str], *, cases: bool = False) -> tuple[Chart, ...]:
@@ -153,17 +143,7 @@ def _sweep_chart(curve: CurveRecords, title: str, *, cases: bool) -> Chart:
     if cases or curve.is_work_group:
         return chart
     both = bool(curve.prediction and curve.observation)
-    lines = tuple(map(_plateau_line, observed_plateaus(curve)))
-    return replace(chart, ratios=both, marks=_marks(curve), plateaus=lines)
-
-
-def _plateau_line(plateau: Plateau) -> PlateauLine:
-    return PlateauLine(
-        start=_number(plateau.start),
-        end=_number(plateau.end),
-        value=_number(plateau.value),
-        best=None if plateau.best_point is None else _number(plateau.best_point),
-    )
+    return replace(chart, ratios=both, marks=_marks(curve), plateaus=observed_plateaus(curve))
 
 
 def _marks(curve: CurveRecords) -> tuple[Mark, ...]:
@@ -174,15 +154,7 @@ def _marks(curve: CurveRecords) -> tuple[Mark, ...]:
         found += [(predicted.kind, mark) for mark in feature_marks(predicted.features, predicted.points)]
     if curve.observation:
         found += [("observed", mark) for mark in feature_marks(curve.observation.features, curve.observation.points)]
-    return tuple(
-        Mark(
-            tuple(map(printable, mark.texts)),
-            mark.feature,
-            kind,
-            *map(_number, (mark.main, mark.start, mark.end, mark.low, mark.high)),
-        )
-        for kind, mark in found
-    )
+    return tuple(Mark(**{**vars(mark), "texts": tuple(map(printable, mark.texts))}, kind=kind) for kind, mark in found)
 
 
 def trace_charts(found: Sequence[Trace]) -> tuple[Chart, ...]:
@@ -197,7 +169,7 @@ def _trace_chart(trace: Trace) -> Chart:
         title=f"{printable(trace.title)}, median {format_time(trace.median_s)}",
         x=Scale("time since the first dispatch", "s", "linear"),
         y=Scale("time / median", "", "near"),
-        at=tuple(map(_number, at.tolist())),
+        at=tuple(at.tolist()),
         labels=(),
         series=(Series("median (minimum to maximum)", "trace", middle, low, high),),
         joined=True,
@@ -244,7 +216,7 @@ def _chart(title: str, axis: Axis, metric: Metric, records: Iterable[_Record], *
             printable(axis.label), "" if cases else _X_UNITS.get(axis.quantity, ""), "categories" if cases else "log2"
         ),
         y=Scale(printable(metric.label), metric.value_unit, "linear" if linear else "log10"),
-        at=tuple(map(float, range(len(places)))) if cases else tuple(_number(x) for x, _ in places),
+        at=tuple(map(float, range(len(places)))) if cases else tuple(x for x, _ in places),
         labels=() if all(label == format_bytes(x) for x, label in places) else tuple(printable(n) for _, n in places),
         series=tuple(_series(r, [points.get(place) for place in places]) for r, points in shown if points),
         joined=not cases,
@@ -289,15 +261,9 @@ def _series(record: _Record, points: Sequence[Point | CurvePoint | None]) -> Ser
 
 
 def _column(values: Iterable[Number]) -> tuple[Number, ...]:
-    """Return *values* rounded; empty if there are none."""
-    column = tuple(None if value is None else _number(value) for value in values)
+    """Return *values*; empty if none is known."""
+    column = tuple(values)
     return column if any(value is not None for value in column) else ()
-
-
-def _number(value: float) -> float:
-    """Return *value* with six significant digits, as reports store it; whole numbers have a shorter text."""
-    rounded = float(f"{value:.6g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < _LARGEST_WHOLE else rounded
 
 
 @dataclass(frozen=True)
@@ -337,7 +303,7 @@ def _roofline_chart(operations: str, dots: Sequence[Dot], device: Device) -> Cha
         title=operations_of(operations),
         x=Scale("arithmetic intensity", "op/B", "log10"),
         y=Scale("operations per second", "op/s", "log10"),
-        at=tuple(_number(x) for x, _ in places),
+        at=tuple(x for x, _ in places),
         labels=tuple(printable(dot.name) if dot else "" for _, dot in places),
         series=tuple(
             Series(printable(name), kind, column) for name, kind, values in series if (column := _column(values))

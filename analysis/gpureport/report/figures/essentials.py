@@ -217,7 +217,7 @@ def _draw_curves(axis: "Axes", curves: Sequence[CurveRecords], every: Sequence[C
     value_axis(axis, first.value_unit, zero=False, most=4)
     axis.set_ylabel(first.metric.label, size=SMALL_PT, labelpad=2)
     above = 1 + _MARKS_IN / 2 / inches(axis)[1]
-    marks.sort(key=lambda mark: mark.main)
+    marks.sort(key=lambda mark: mark.x)
     draw_marks([axis], marks, above, _colour(curves), hollow=not any(curve.observation for curve in curves))
 
 

@@ -36,7 +36,8 @@ class FeatureMark:
 
     feature: Feature
     start: float
-    main: float
+    x: float
+    """Of the main position."""
     end: float
     low: float
     high: float
@@ -51,7 +52,7 @@ class Plateau:
     start: float
     end: float
     value: float
-    best_point: float | None
+    best: float | None
     """The best sample, if the plateau was fitted and exceeds all samples."""
 
 
@@ -72,7 +73,7 @@ def feature_marks(features: Iterable[CurveFeature], points: Sequence[Point]) -> 
         high = place(feature.ci_high or feature.value, feature.unit, points) or where
         placed.setdefault((feature.feature, feature.level), {})[feature.position] = (where, low, high, feature)
     marks = (_mark(kind, found) for (kind, _), found in placed.items() if _MAIN[kind] in found)
-    return tuple(sorted(marks, key=lambda mark: mark.main))
+    return tuple(sorted(marks, key=lambda mark: mark.x))
 
 
 def _mark(kind: Feature, found: dict[str, tuple[float, float, float, CurveFeature]]) -> FeatureMark:
@@ -94,7 +95,7 @@ def plateaus(features: Sequence[CurveFeature], points: Sequence[Point]) -> tuple
     """
     ends = _ranges(features, points)
     x = [point.point.x for point in points if point.point.x > 0]
-    rises = [mark.main for mark in feature_marks(features, points) if mark.feature == "taper"]
+    rises = [mark.x for mark in feature_marks(features, points) if mark.feature == "taper"]
     found = []
     for feature in features:
         if feature.position == "plateau" and x:
@@ -144,7 +145,7 @@ def draw_marks(
                 ends, (height, height), transform=where, color=colour, linewidth=width, alpha=alpha, clip_on=False
             )
         first.plot(
-            mark.main,
+            mark.x,
             height,
             _SHAPES[mark.feature],
             transform=where,
@@ -155,7 +156,7 @@ def draw_marks(
             clip_on=False,
         )
         for axis in axes:
-            axis.axvline(mark.main, color=colour, linewidth=0.5, alpha=0.45, zorder=1)
+            axis.axvline(mark.x, color=colour, linewidth=0.5, alpha=0.45, zorder=1)
     _label_marks(first, marks, height, colour)
 
 
@@ -197,8 +198,8 @@ def label_plateaus(axis: "Axes", found: Sequence[Plateau], unit: str, colour: st
     divisor, _ = scale_of(axis.dataLim.y1, unit)
     for each in reversed(found):
         text = _number(each.value / divisor)
-        if each.best_point is not None:
-            text = f"fitted {text}, best {_number(each.best_point / divisor)}"
+        if each.best is not None:
+            text = f"fitted {text}, best {_number(each.best / divisor)}"
         label_line(axis, text, (each.start, each.end), each.value, colour)
 
 
