@@ -82,7 +82,8 @@ def _drawn(kept: StoredRun, node: str, day: int, log_speed: np.ndarray, index: d
         {
             "runs": ({**first, "run": run, "node": node, "created_at": created, "quick": True},),
             "key_figures": tuple(
-                _changed(row, run, float(log_speed[17 * number])) for number, row in enumerate(kept.rows["key_figures"])
+                _changed(row, run, float(log_speed[17 * number % len(log_speed)]))
+                for number, row in enumerate(kept.rows["key_figures"])
             ),
             "features": tuple({**row, "run": run} for row in kept.rows["features"][:116]),
             "points": tuple(points),
