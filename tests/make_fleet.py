@@ -26,7 +26,7 @@ def a_run(folder: Path) -> StoredRun:
     return read_run(saved(folder, REPORT), "node1")
 
 
-def varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | float) -> StoredRun:
+def varied(run: StoredRun, name: str, node: str, day: int, log_speed: float, **facts: str | float | None) -> StoredRun:
     """Return a run with other ids whose points and key figures are faster by *log_speed*."""
     rng = np.random.default_rng([ord(letter) for letter in name])
 

@@ -573,9 +573,12 @@ def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) 
     assert len(PdfReader(pdf).pages) <= 6
 
 
-@pytest.mark.parametrize("report", ["/root/x/report.json", f"/{'x' * 5000}/report.json", "/a\0b.json", "/", ".", "~"])
-def test_reports_that_cannot_be_opened_have_no_link(report: str, run: StoredRun, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "report", ["/root/x/report.json", f"/{'x' * 5000}/report.json", "/a\0b.json", "/", ".", "~", None]
+)
+def test_reports_that_cannot_be_opened_have_no_link(report: str | None, run: StoredRun, tmp_path: Path) -> None:
     Store(tmp_path).add(varied(run, "run", "node", 1, 0.0, report=report))
+    Store(tmp_path).add(varied(run, "known", "other", 1, 0.0, report="~"))
 
     write_website(analyse(Store(tmp_path)), tmp_path / "site", with_pdf=False)
 

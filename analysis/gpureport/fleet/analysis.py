@@ -23,6 +23,7 @@ from gpureport.fleet.peers import (
     nanmedian,
     significant_parts,
 )
+from gpureport.fleet.schema import TABLES
 from gpureport.fleet.store import Store
 from gpureport.observe.significance import Flags, adjusted, p_values, significant
 from gpureport.observe.statistics import NORMAL_95, Floats
@@ -374,7 +375,10 @@ def _groups(
     values: "pd.DataFrame",
     figures: Mapping[tuple[str, str, str], Sequence[Figure]],
 ) -> Iterator[Peers]:
-    runs = runs.assign(pci_address=runs["pci_address"].fillna(""), cores=runs["cores"].astype("Int64"))
+    texts = [name for name, column in TABLES["runs"].items() if column.kind == "text"]
+    known = runs[texts].astype(object).where(runs[texts].notna(), None)  # missing texts may be NaN
+    known["pci_address"] = known["pci_address"].fillna("")
+    runs = runs.assign(**known, cores=runs["cores"].astype("Int64"))
     several = runs.groupby("device")[["model", "compute_units", "quick"]].nunique().gt(1)
     values_of = dict(iter(values.groupby("peers")))
     for number, (key, own) in enumerate((k, own) for k, own in runs.groupby("peers") if k in values_of):
