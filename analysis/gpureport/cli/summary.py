@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import fsum
 
 from gpureport.cli.console import note
 from gpureport.cli.tables import Row, print_document_table, print_table
@@ -104,5 +105,5 @@ def print_timings(report: Report, rendering_s: float | None) -> None:
     """Print the time of each stage, and the longest steps; *rendering_s* is the time for HTML and PDF."""
     rendering = (Timing(stage="render", seconds=rendering_s),) if rendering_s is not None else ()
     timings = (*report.timings, *rendering)
-    total = format_time(sum(timing.seconds for timing in timings))
+    total = format_time(fsum(timing.seconds for timing in timings))
     print_document_table(f"Time by stage: {total}", timings_table(report.model_copy(update={"timings": timings})))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from math import fsum
 from string import ascii_uppercase
 
 from gpureport.findings.advice import shape_of
@@ -101,7 +102,7 @@ def _sizes(cases: Sequence[str]) -> str:
 def timings_table(report: Report) -> Table:
     """List the run time by stage, followed by the longest steps."""
     stages = grouped((timing.stage, timing.seconds) for timing in report.timings)
-    totals = sorted(((stage, sum(seconds)) for stage, seconds in stages.items()), key=lambda total: -total[1])
+    totals = sorted(((stage, fsum(seconds)) for stage, seconds in stages.items()), key=lambda total: -total[1])
     longest = sorted((t for t in report.timings if t.workload), key=lambda timing: -timing.seconds)[:_LONGEST]
     rows = [(stage, "all", format_time(seconds)) for stage, seconds in totals]
     rows += [(timing.stage, timing.workload, format_time(timing.seconds)) for timing in longest]
