@@ -159,6 +159,16 @@ def test_columns_have_a_value_for_each_point(
     assert message in _refusal(data, tmp_path)
 
 
+def test_a_calibrated_prediction_has_its_own_columns_or_those_of_the_specification(
+    data: dict[str, Any], tmp_path: Path
+) -> None:
+    curve = next(curve for curve in data["curves"] if "calibrated" in curve)
+    assert "time_s" in curve["calibrated"]["points"]
+    assert "operations" not in curve["calibrated"]["points"]
+    del curve["specification"]
+    assert ".calibrated is wrong: it must have " in _refusal(data, tmp_path)
+
+
 @pytest.mark.parametrize("value", ["", "yesterday", "2026-11-22", "2026-13-01T00:00:00", "20261122T140411", "9" * 100])
 @pytest.mark.parametrize("path", [("created_at",), ("resumed_at", 0), ("curves", 0, "measurement", "started_at")])
 def test_a_time_is_one(path: Steps, value: str, data: dict[str, Any], tmp_path: Path) -> None:
