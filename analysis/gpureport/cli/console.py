@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -38,6 +40,12 @@ def print_text(text: str, style: str | None = None) -> None:
 def note(sentence: str) -> None:
     """Print a sentence on standard error."""
     out(stderr=True).print(printable(sentence))
+
+
+def print_written(files: Sequence[Path]) -> None:
+    """Print the paths of written files."""
+    if files:
+        print_line("Written: " + ", ".join(map(str, files)))
 
 
 def printable(text: str) -> str:

@@ -22,9 +22,8 @@ from gpureport.cli.app import (
     FleetReportOptions,
     FleetRunOptions,
 )
-from gpureport.cli.console import ProgressBar, note, print_line, print_text
+from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
 from gpureport.cli.options import slug, writing
-from gpureport.cli.rendering import print_written
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file

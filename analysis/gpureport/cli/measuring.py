@@ -10,10 +10,10 @@ from pathlib import Path
 
 from gpureport import __version__
 from gpureport.cli.app import MeasureOptions, RunOptions
-from gpureport.cli.console import ProgressBar, note
+from gpureport.cli.console import ProgressBar, note, print_written
 from gpureport.cli.database import note_doubts, note_override, open_database
 from gpureport.cli.options import chosen, described, selected, separated, slug, writing
-from gpureport.cli.rendering import print_written, write_documents
+from gpureport.cli.rendering import write_documents
 from gpureport.cli.summary import print_advice, print_energy, print_findings, print_timings, print_unexpected
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files

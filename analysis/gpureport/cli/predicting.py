@@ -55,7 +55,8 @@ def predict_devices(options: PredictOptions) -> int:
         if options.as_json:
             print_json(_json(first, beside))
         else:
-            _print(reports, first, beside, everything=options.everything)
+            whole = [r.model_copy(update={"predictions": s.predictions}) for r, s in zip(reports, shown, strict=True)]
+            _print(whole, first, beside, everything=options.everything)
         if options.pdf:
             _write(options, folder, reports[0], first, beside)
     return 0

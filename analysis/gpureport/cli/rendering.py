@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import RenderOptions
-from gpureport.cli.console import ProgressBar, note, print_line
+from gpureport.cli.console import ProgressBar, note, print_written
 from gpureport.cli.database import open_all, open_database
 from gpureport.cli.options import writing
 from gpureport.errors import InputError
@@ -127,9 +127,3 @@ def written(write: Callable[[], list[Path]], *, noted: bool = True) -> list[Path
     if noted and (problem := pdf_problem()):
         note(f"gpureport: {problem}")
     return files
-
-
-def print_written(files: Sequence[Path]) -> None:
-    """Print the paths of written files."""
-    if files:
-        print_line("Written: " + ", ".join(map(str, files)))

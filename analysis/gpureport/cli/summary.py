@@ -10,9 +10,7 @@ from gpureport.records.features import MAIN_POSITIONS, CurveFeature
 from gpureport.records.finding import Advice, Explanation, Finding
 from gpureport.records.levels import DEVICE
 from gpureport.records.report import Report, Timing
-from gpureport.report.run.appendix import timings_table
 from gpureport.report.run.unexpected import fitting, remaining_error
-from gpureport.report.run.whole_device import energy_table
 from gpureport.report.text.words import feature_text
 from gpureport.text import N90
 from gpureport.units import format_bytes, format_interval, format_ratio, format_time, format_value, off_by
@@ -84,6 +82,8 @@ def print_unexpected(explanations: Sequence[Explanation]) -> None:
 
 def print_energy(report: Report) -> None:
     """Print power and energy of each load, or why there are none; nothing if they were not part of the run."""
+    from gpureport.report.run.whole_device import energy_table
+
     energy = report.energy
     if energy is None:
         return
@@ -103,6 +103,8 @@ def print_advice(advice: Sequence[Advice]) -> None:
 
 def print_timings(report: Report, rendering_s: float | None) -> None:
     """Print the time of each stage, and the longest steps; *rendering_s* is the time for HTML and PDF."""
+    from gpureport.report.run.appendix import timings_table
+
     rendering = (Timing(stage="render", seconds=rendering_s),) if rendering_s is not None else ()
     timings = (*report.timings, *rendering)
     total = format_time(fsum(timing.seconds for timing in timings))

@@ -75,7 +75,11 @@ def table_lines(
         shown.remove(omitted[-1])
     lines: list[str] = []
     for line in _laid_out(named, body, shown, right, widths(1), width):
-        lines += _wrapped(next(headings), width) if line.startswith(_HEADING) else [line.replace(_GLUE, " ").rstrip()]
+        lines += (
+            _wrapped(next(headings), width)
+            if line.lstrip().startswith(_HEADING)
+            else [line.replace(_GLUE, " ").rstrip()]
+        )
     if omitted:
         lines += wrap(f"A wider terminal also shows: {', '.join(columns[i] for i in sorted(omitted))}.", width)
     return lines

@@ -116,8 +116,9 @@ def _loaded(backend: Backend, load: Load, settings: SweepSettings, power: "_Powe
         seconds = bench.run(point, 1)  # builds the kernel, initialises buffers, and sizes the batches
         batch = max(1, min(_MOST_DISPATCHES, round(_BATCH_S / max(seconds, 1e-9))))
         batch = -(-batch // bench.cycle_length(point)) * bench.cycle_length(point)
-        dispatches, start = 0, time.monotonic()
+        dispatches = 0
         with repeated(power.read, _PERIOD_S):
+            start = time.monotonic()
             while time.monotonic() - start < LOAD_S:
                 bench.run(point, batch)
                 dispatches += batch + 1  # each batch is preceded by one untimed dispatch

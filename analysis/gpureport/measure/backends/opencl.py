@@ -244,7 +244,8 @@ class OpenCLBackend:
             else:
                 self._allocate_on_device(identity, buffer)
         except AllocationError:
-            self.free(identity)
+            with contextlib.suppress(cl.Error):  # of a lost device
+                self.free(identity)
             raise
         return identity
 
@@ -356,9 +357,10 @@ class OpenCLBackend:
 
     def _sub_group_size(self, ready: _Launch) -> int | None:
         """Query the size of a launch's sub-groups; runtimes before OpenCL 2.1 lack the function."""
-        local, query = list(ready.dispatch.local_size), cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
+        local = list(ready.dispatch.local_size)
         if self._present.platform_version < "OpenCL 2.1" or not local:
             return None
+        query = cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
         value = _known(lambda: ready.kernel.get_sub_group_info(self._device, query, local))
         return value if isinstance(value, int) and value else None
 

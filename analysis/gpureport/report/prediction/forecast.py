@@ -6,6 +6,7 @@ from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, outlooks
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
+from gpureport.records.levels import Level
 from gpureport.records.prediction import Prediction
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table, occupancy_text
@@ -83,7 +84,7 @@ def _cliff_rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
         at = {f.position: f for f in cliffs if f.level == level}
         around = [*plateaus[number : number + 2], UNKNOWN, UNKNOWN][:2]
         onset, end = (format_bytes(at[position].value) if position in at else UNKNOWN for position in _ENDS)
-        yield str(level), prediction.key.variant, onset, value_of(at.get("midpoint")), end, *around
+        yield transition_name(level), prediction.key.variant, onset, value_of(at.get("midpoint")), end, *around
 
 
 def outlook_table(predictions: Iterable[Prediction]) -> Table:
@@ -102,10 +103,15 @@ def outlook_table(predictions: Iterable[Prediction]) -> Table:
     return Table(columns, tuple(rows), frozenset({"best", "n90"}))
 
 
+def transition_name(level: Level) -> str:
+    """Name a level or a predicted transition, whose cause the model knows even if no cache is the cause."""
+    return f"transition at {format_bytes(level.transition_bytes)}" if level.is_unexplained else str(level)
+
+
 def cliffs_and_n90(outlook: Outlook) -> tuple[str, str]:
     """Write the midpoints of cliffs, ``L2 55.7 MiB``, and n90 if there is a taper: work-items, of transfers bytes."""
     cliffs = (
-        str(cliff.level) if cliff.level.is_unexplained else f"{cliff.level} {format_bytes(cliff.value)}"
+        transition_name(cliff.level) if cliff.level.is_transition else f"{cliff.level} {format_bytes(cliff.value)}"
         for cliff in outlook.cliffs
     )
     taper = outlook.taper
