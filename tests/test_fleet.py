@@ -383,6 +383,7 @@ def test_a_replaced_device_is_named(fleet: Fleet) -> None:
     [
         ("memory", "DRAM", "DRAM", "memory"),
         ("memory", "latency", "L2", "L2"),
+        ("memory", "latency", "L2 TLB", "L2 TLB"),
         ("memory", "L2 writes", "DRAM", "L2"),
         ("instructions", "latency", "L2", "clock"),
         ("memory", "groups", "L2", "launch"),
@@ -393,7 +394,7 @@ def test_a_replaced_device_is_named(fleet: Fleet) -> None:
     ],
 )
 def test_layers(family: str, bottleneck: str, level: str, layer: str) -> None:
-    assert layer_of(family, bottleneck, level, ("L1", "L2")) == layer
+    assert layer_of(family, bottleneck, level, ("L1", "L2", "L2 TLB")) == layer
 
 
 def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ def _refusal(data: dict[str, Any], folder: Path) -> str:
         # Far beyond the length of any name.
         *((path, "x" * 1001, "it must have at most 1000 characters") for path in NAMES),
         ((*SAMPLES[:-1], "taken_at_s", 0), [1.0], "must have as many values in taken_at_s as in samples_s, or none"),
+        (("findings",), {"unit": "s"}, "must have a list of values in one of its columns"),
+        (("timings",), {"stage": ["x"] * 400_000, "workload": "", "seconds": 1}, "must have at most 1000000 values"),
         (("device", "caches", 0, "latency_transition", "midpoint"), 9, "must ascend from onset through"),
         (("device", "architecture", "pipes"), {"A": ["local", "local"]}, "must have each name once"),
     ],
@@ -159,9 +161,7 @@ def test_columns_have_a_value_for_each_point(
     assert message in _refusal(data, tmp_path)
 
 
-def test_a_calibrated_prediction_has_its_own_columns_or_those_of_the_specification(
-    data: dict[str, Any], tmp_path: Path
-) -> None:
+def test_calibrated_columns_may_be_those_of_the_specification(data: dict[str, Any], tmp_path: Path) -> None:
     curve = next(curve for curve in data["curves"] if "calibrated" in curve)
     assert "time_s" in curve["calibrated"]["points"]
     assert "operations" not in curve["calibrated"]["points"]

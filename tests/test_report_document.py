@@ -14,6 +14,7 @@ from gpureport.errors import GpuReportError, InputError
 from gpureport.records import report as document
 from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, reports_below, save_report
 from gpureport.records.schema import report_schema
+from tests.kept import REPORTS
 
 READ = "reads 3; read it with the gpureport that wrote it"
 PACKED = f"{FILE_NAME}.xz"
@@ -153,6 +154,8 @@ def test_a_report_obeys_the_schema(report: Report, tmp_path: Path) -> None:
     validator.check_schema(report_schema())
 
     assert not list(validator.iter_errors(content))
+    kept = json.loads(lzma.decompress((REPORTS / "nvidia-h200" / PACKED).read_bytes()))
+    assert not list(validator.iter_errors(kept))
     del content["findings"]["unit"]
     assert [error.message for error in validator.iter_errors(content)] == ["'unit' is a required property"]
 

@@ -57,7 +57,8 @@ def _without_unmeasured(prediction: Prediction, observation: Observation) -> Pre
     found = features_of_points(prediction.axis, prediction.metric, points)
     if not found:
         return prediction
-    same = _same_plateau(_first_plateau(prediction.features), _first_plateau(found))
+    first, shown_first = _first_plateau(prediction.features), _first_plateau(found)
+    same = not first or not shown_first or abs(log(first.value / shown_first.value)) <= log(AGREEMENT)
     matches = match_features([f for f in prediction.features if f.feature == "cliff"], found)
     shown = {match.predicted.level for match in matches if match.predicted and match.observed}
     kept = [f for f in prediction.features if not f.level.is_transition or f.level in shown]

@@ -375,10 +375,14 @@ def _groups(
     values: "pd.DataFrame",
     figures: Mapping[tuple[str, str, str], Sequence[Figure]],
 ) -> Iterator[Peers]:
+    import pandas as pd
+
     texts = [name for name, column in TABLES["runs"].items() if column.kind == "text"]
     known = runs[texts].astype(object).where(runs[texts].notna(), None)  # missing texts may be NaN
     known["pci_address"] = known["pci_address"].fillna("")
-    runs = runs.assign(**known, cores=runs["cores"].astype("Int64"))
+    degrees = pd.to_numeric(known["temperature"].astype("string").str.extract(r"^(\d{1,3}) °C")[0])  # of older stores
+    celsius = runs["temperature_c"].fillna(degrees.astype(float))
+    runs = runs.assign(**known, cores=runs["cores"].astype("Int64"), temperature_c=celsius)
     several = runs.groupby("device")[["model", "compute_units", "quick"]].nunique().gt(1)
     values_of = dict(iter(values.groupby("peers")))
     for number, (key, own) in enumerate((k, own) for k, own in runs.groupby("peers") if k in values_of):
@@ -386,7 +390,7 @@ def _groups(
         place = np.asarray(own.groupby(["node", "pci_address"]).ngroup(), np.intp)
         day = np.asarray(own["created_at"].dt.normalize().factorize()[0], np.intp)
         table = values_of[key].pivot(index="number", columns="part", values="deviation")
-        matrix = table.reindex(index=own.index, columns=own_parts["part"]).to_numpy()
+        matrix = table.reindex(index=own.index, columns=own_parts["part"]).to_numpy(float)
         named = tuple(Part(*pair) for pair in zip(own_parts["sweep"], own_parts["layer"], strict=True))
         found = effects(matrix, place, day, named, own_parts["noise"].to_numpy(float))
         yield Peers(

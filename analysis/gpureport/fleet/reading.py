@@ -166,7 +166,7 @@ def _feature(finding: Finding) -> Row:
 def _points(report: Report) -> Iterator[Row]:
     """Yield a row for each measured point."""
     predicted = {prediction.key: prediction.points for prediction in report.specified}
-    caches = frozenset(cache.name for cache in report.device.caches)
+    caches = frozenset((*(c.name for c in report.device.caches), *(tlb.level.name for tlb in report.device.tlb)))
     for observation in report.observations:
         key, metric = observation.key, observation.metric
         for observed in observation.points:

@@ -149,7 +149,7 @@ def reason_text(reason: Reason, others: str = "its peers", whose: str = "its") -
     value, usual = (_value(reason.column, each) for each in (reason.value, reason.usual))
     whom = "it" if whose == "its" else "them"
     lower = ""
-    if isinstance(reason.value, float) and isinstance(reason.usual, float):
+    if isinstance(reason.value, float) and isinstance(reason.usual, float) and reason.usual > 0:
         lower = f"{100 * (1 - reason.value / reason.usual):.2g} %"
     words = {"value": value, "usual": usual, "lower": lower, "whose": whose, "whom": whom, "others": others}
     return _REASONS[reason.column].format_map(words)

@@ -359,7 +359,7 @@ def kind_of(name: str, caches: Collection[str]) -> Kind:
 
 
 def layer_of(family: str, bottleneck: str, level: str, caches: Collection[str]) -> str:
-    """Return the layer that limits a point: the name of one of the *caches*, or else a :class:`Kind`.
+    """Return the layer that limits a point: the name of one of the *caches* (also of translations), or a :class:`Kind`.
 
     Accesses that wait for one another are limited by the *level* that serves them.
     """

@@ -170,7 +170,8 @@ def _difference(own: Columns, base: Columns) -> Columns:
         if name not in base:
             found[name] = value
         elif value != base[name]:
-            found[name] = _difference(value, base[name]) if name in _NESTED else value
+            nested = name in _NESTED and isinstance(value, dict) and isinstance(base[name], dict)
+            found[name] = _difference(value, base[name]) if nested else value
     return found
 
 
@@ -188,8 +189,8 @@ def unpacked(curves: Iterable[Any]) -> Columns:
     found: dict[str, list[Any]] = {part: [] for part in _PARTS}
     total = 0
     for number, curve in enumerate(curves):
-        total += length_of(dict(curve.points), PointKey)
         with _place(f"curves[{number}].points"):
+            total += length_of(dict(curve.points), PointKey)
             if total > _MOST_POINTS:
                 raise ValueError(f"must have at most {_MOST_POINTS} points, together with the curves before it")
         for part, record in _records(curve, f"curves[{number}]"):
@@ -201,8 +202,8 @@ def unpacked(curves: Iterable[Any]) -> Columns:
 def _records(curve: Any, place: str) -> Iterator[tuple[Part, Record]]:  # noqa: ANN401
     """Yield the record of each part of a *curve* at a *place* of the file."""
     columns: Columns = dict(curve.points)
-    count = length_of(columns, PointKey)
     with _place(f"{place}.points"):
+        count = length_of(columns, PointKey)
         rows = rows_of(columns, count, PointKey)
         keys = cache(lambda: tuple(PointKey.model_construct(**row) for row in rows()))
         refuse_repeated("point", _identities(columns, count), lambda index: keys()[index].label)
@@ -275,5 +276,8 @@ def _part_points(
             spread_out(name, columns.get(name, none), len(places)) for name in ("samples_s", "taken_at_s")
         )
         check_paired(samples, times)
-    rows = zip(places, rows_of(columns, len(places), row)(), strict=True)
-    return Points(lambda: (row.model_construct(point=keys()[place], **fields) for place, fields in rows), len(places))
+    rows = rows_of(columns, len(places), row)
+    return Points(
+        lambda: (row.model_construct(point=keys()[i], **each) for i, each in zip(places, rows(), strict=True)),
+        len(places),
+    )

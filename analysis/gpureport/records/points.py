@@ -28,8 +28,9 @@ class Points(Sequence[P_co], Generic[P_co]):
     @cached_property
     def rows(self) -> tuple[P_co, ...]:
         """All points."""
-        source, self._source = self._source, ()
-        return tuple(source() if callable(source) else source)
+        rows = tuple(self._source() if callable(self._source) else self._source)
+        self._source = ()
+        return rows
 
     @cached_property
     def _by_label(self) -> dict[str, P_co]:

@@ -5,7 +5,6 @@ Columns that have the default in all rows are left out. Fields that are mappings
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import chain
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -51,9 +50,21 @@ def _same(values: list[Any]) -> Any:  # noqa: ANN401
 
 
 def length_of(columns: Columns, kind: type[Record]) -> int:
-    """Return the number of rows: of the values of the first column that has one for each."""
-    tables = (value.values() if _is_table(value, name, kind) else (value,) for name, value in columns.items())
-    return next((len(column) for column in chain.from_iterable(tables) if isinstance(column, list | tuple)), 0)
+    """Return the number of rows: of the values of the first column that has one for each.
+
+    Raises:
+        ValueError: no column has.
+    """
+    for column in _flat(columns, kind):
+        if isinstance(column, list | tuple):
+            return len(column)
+    raise ValueError("must have a list of values in one of its columns")
+
+
+def _flat(columns: Columns, kind: type[Record]) -> Iterator[Any]:
+    """Yield the columns, and those of its names for each table."""
+    for name, value in columns.items():
+        yield from value.values() if _is_table(value, name, kind) else (value,)
 
 
 def rows_of(columns: Columns, count: int, kind: type[Record]) -> Callable[[], Iterator[Columns]]:
@@ -112,12 +123,35 @@ class _ByColumns:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         row = handler.resolve_ref_schema(handler(schema)["items"])
-        columns = {n: {"anyOf": [{"type": "array", "items": field}, field]} for n, field in row["properties"].items()}
-        return {"type": "object", "properties": columns, "required": row["required"]}
+        columns = {name: _column_schema(field) for name, field in row["properties"].items()}
+        for name, field in row["properties"].items():
+            if "additionalProperties" in field:
+                names = _column_schema(field["additionalProperties"], {"type": "null"})
+                columns[name] = {"type": "object", "additionalProperties": names}
+        return {"type": "object", "properties": columns, "required": row.get("required", [])}
+
+
+def _column_schema(*each: JsonSchemaValue) -> JsonSchemaValue:
+    value = {"anyOf": list(each)}
+    return {"anyOf": [{"type": "array", "items": value}, value]}
+
+
+_MOST_VALUES = 1_000_000
+"""Of a table; single values of a column count for each row, so that few bytes do not become many records."""
 
 
 def _read(kind: type[Record], value: Any) -> Any:  # noqa: ANN401
-    return list(rows_of(value, length_of(value, kind), kind)()) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    count = length_of(value, kind)
+    if count * sum(map(_weight, _flat(value, kind))) > _MOST_VALUES:
+        raise ValueError(f"must have at most {_MOST_VALUES} values")
+    return list(rows_of(value, count, kind)())
+
+
+def _weight(column: Any) -> int:  # noqa: ANN401
+    """Return how many values each row has of a column."""
+    return sum(map(_weight, column.values())) if isinstance(column, dict) else 1
 
 
 Rows = Annotated[Many[R], _ByColumns()]
