@@ -181,11 +181,15 @@ def _by_class(of: Literal["listed", "latency"], declared: Listed, *, only: str =
     return {
         name: Annotated[
             _leaf(float, declared, optional=which != "all"),
-            Field(description=sentence(INSTRUCTION_CLASSES[name].definition)),
+            Field(description=_capitalised(INSTRUCTION_CLASSES[name].definition)),
         ]
         for name, which in each.items()
         if which != "none" and only in ("", which)
     }
+
+
+def _capitalised(definition: str) -> str:
+    return sentence(definition[:1].upper() + definition[1:])
 
 
 _RATE = Listed(0.01, 4096, example="64")

@@ -120,10 +120,11 @@ def _validate(document: Document[F], model: type[F], data: Mapping[str, Any]) ->
 def _check_sources(document: Document[F], contents: File) -> None:
     """Add a problem for each source that the file does not define."""
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
-    for path, key in used.items():
-        if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}"):
-            remedy = suggestion(key, contents.sources) or "; define it there"
-            document.problems.append(document.problem(path, f"no source {key!r} under 'sources'{remedy}", "error"))
+    unknown = ((path, key) for path, key in used.items() if key is not None and key not in contents.sources)
+    found = [(path, key) for path, key in unknown if not document.spoiled(f"sources.{key}")]  # by other mistakes
+    for path, key in found:
+        remedy = suggestion(key, contents.sources) or "; define it there"
+        document.problems.append(document.problem(path, f"no source {key!r} under 'sources'{remedy}", "error"))
 
 
 def inherited(path: Path, data: Mapping[str, object]) -> Mapping[str, object]:

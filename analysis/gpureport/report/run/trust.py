@@ -106,8 +106,7 @@ def blocks(report: Report, *, with_ratios: bool) -> Iterator[Block]:
     if with_ratios and (ratios := ratio_picture(report)):
         yield Block.of("overview", (ratios,), numbers=("numbers",))
     facts = sensitivity_table(report)
-    calibrated = any(prediction.kind == "calibrated" for prediction in report.predictions)
-    yield Block.of("facts", table=facts, numbers=("uncertainties",), calibrated=calibrated)
+    yield Block.of("facts", table=facts, numbers=("uncertainties",), calibrated=_CALIBRATED[-1] in facts.columns)
 
 
 def ratio_picture(report: Report) -> Picture | None:
