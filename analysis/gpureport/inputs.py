@@ -29,7 +29,7 @@ MOST_JSON_BYTES = 1 << 25
 PACKED = ".xz"
 """Suffix of files that are compressed with xz."""
 MOST_LEVELS = 100
-"""Nested mappings and lists."""
+"""Nested mappings and lists of YAML; JSON is limited by its parser."""
 _MOST_DIGITS = 400
 _MOST_XZ_MEMORY = 1 << 27  # xz -9 needs 65 MiB
 _LOOP = "is a loop of symbolic links; give the file itself"

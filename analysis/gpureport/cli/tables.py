@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from itertools import zip_longest
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -14,7 +15,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from gpureport.cli.console import out, print_line, print_text, printable
-from gpureport.report.text.tables import Table
+
+if TYPE_CHECKING:
+    from gpureport.report.text.tables import Table
 
 Row = Sequence[str]
 """One cell per column; a row with one cell is the heading of the rows below."""
@@ -39,7 +42,7 @@ def print_table(
     print_line("")
 
 
-def print_document_table(title: str, table: Table, optional: Sequence[str] = (), most: int | None = None) -> None:
+def print_document_table(title: str, table: "Table", optional: Sequence[str] = (), most: int | None = None) -> None:
     """Print a table of a document, or its *most* first rows; narrow terminals leave out *optional* columns first."""
     right = [number for number, name in enumerate(table.columns) if name in table.numeric]
     first = [table.columns.index(each) for each in optional if each in table.columns]

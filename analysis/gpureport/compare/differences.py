@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-from scipy.stats import chi2
-from scipy.stats import t as student
 
 from gpureport.compare.records import Difference, RatioEstimate
 from gpureport.compare.runs import Run, SweepSamples, same_device
-from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, p_values, shrunk, significant
+from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, interval_in_errors, p_values, shrunk, significant
 from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
 
 MINIMUM_EFFECT = 0.03
@@ -182,6 +180,8 @@ def _typical_deviation(sweeps: Sequence[_Sweep]) -> float:
     """
     repeated = [sweep for sweep in sweeps if sweep.dof]
     if repeated:
+        from scipy.stats import chi2
+
         variances = [sweep.squares / float(chi2.median(sweep.dof)) for sweep in repeated]
         return sqrt(float(np.median(variances)))
     if len(sweeps) < _ENOUGH_SWEEPS:
@@ -201,7 +201,7 @@ def _tested(machine: str, sweeps: Sequence[_Sweep], typical: Floats, minimum_eff
     dof = errors**4 / (between**2 / (_PRIOR_DOF + of_runs) + within**2 / np.maximum(points - 1, 1))
     chances = p_values(centres, errors, dof)
     flags = significant(adjusted(chances), centres, minimum_effect)
-    halves = student.ppf(0.975, dof) * errors
+    halves = interval_in_errors(dof) * errors
     return [
         Difference(
             machine=machine,

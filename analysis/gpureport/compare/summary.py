@@ -6,10 +6,9 @@ from math import exp, hypot, log, sqrt
 from statistics import fmean, geometric_mean, stdev
 from typing import Literal
 
-from scipy.stats import t as student
-
 from gpureport.compare.records import Comparison, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.compare.results import REGIMES
+from gpureport.observe.significance import interval_in_errors
 from gpureport.workloads import applications
 
 What = Literal["speed", "efficiency"]
@@ -141,7 +140,7 @@ def mean_speed(contests: Iterable[WorkloadComparison], machine: str) -> MeanRati
     logs = {kernel: fmean(log(ratio.value) for ratio in found) for kernel, found in by_kernel.items()}
     half, count = _half_width(by_kernel.values()), len(logs)
     if count >= SEVERAL:
-        half = hypot(half or 0.0, float(student.ppf(0.975, count - 1)) * stdev(logs.values()) / sqrt(count))
+        half = hypot(half or 0.0, float(interval_in_errors(count - 1)) * stdev(logs.values()) / sqrt(count))
     kernels = {kernel: exp(value) for kernel, value in logs.items()}
     return MeanRatio(kernels, RatioEstimate.of_log(fmean(logs.values()), half))
 

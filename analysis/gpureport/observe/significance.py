@@ -34,6 +34,13 @@ def p_values(effects: Floats, errors: Floats, dof: Floats | float = np.inf) -> F
     return np.asarray(2 * student.sf(np.abs(effects) / errors, dof))
 
 
+def interval_in_errors(dof: Floats | float) -> Floats:
+    """Return the half-width of a 95 % interval / the standard error."""
+    from scipy.stats import t as student
+
+    return np.asarray(student.ppf(0.975, dof))
+
+
 def adjusted(p_values: Floats) -> Floats:
     """Return p-values adjusted for the number of tests in their row (the last axis); 1 instead of NaN, no test."""
     from scipy.stats import false_discovery_control

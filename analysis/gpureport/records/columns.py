@@ -190,20 +190,20 @@ def unpacked(curves: Iterable[Any]) -> Columns:
     total = 0
     for number, curve in enumerate(curves):
         with _place(f"curves[{number}].points"):
-            total += length_of(dict(curve.points), PointKey)
+            count = length_of(dict(curve.points), PointKey)
+            total += count
             if total > _MOST_POINTS:
                 raise ValueError(f"must have at most {_MOST_POINTS} points, together with the curves before it")
-        for part, record in _records(curve, f"curves[{number}]"):
+        for part, record in _records(curve, count, f"curves[{number}]"):
             found[part].append(record)
     specified, calibrated, *others = map(tuple, found.values())
     return dict(zip(GROWING, (specified + calibrated, *others), strict=True))
 
 
-def _records(curve: Any, place: str) -> Iterator[tuple[Part, Record]]:  # noqa: ANN401
-    """Yield the record of each part of a *curve* at a *place* of the file."""
+def _records(curve: Any, count: int, place: str) -> Iterator[tuple[Part, Record]]:  # noqa: ANN401
+    """Yield the record of each part of a *curve* of *count* points at a *place* of the file."""
     columns: Columns = dict(curve.points)
     with _place(f"{place}.points"):
-        count = length_of(columns, PointKey)
         rows = rows_of(columns, count, PointKey)
         keys = cache(lambda: tuple(PointKey.model_construct(**row) for row in rows()))
         refuse_repeated("point", _identities(columns, count), lambda index: keys()[index].label)
