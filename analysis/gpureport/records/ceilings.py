@@ -149,7 +149,7 @@ INSTRUCTION_CLASSES: Mapping[str, InstructionClass] = {
         text="ballots", definition="votes of the lanes of a wave.", listed="some", latency="some"
     ),
     "permute": InstructionClass(
-        text="permutations", definition="words of a CPU's vector in another order.", listed="some"
+        text="permutations", definition="permutations of the words of a CPU's vector.", listed="some"
     ),
     "local": InstructionClass(
         kind=Kind.LOCAL,
