@@ -14,7 +14,7 @@ import typer
 from detector_curves import KINDS, Kind, Sweep, sweep
 from gpureport.cli.console import print_text
 from gpureport.observe import observe
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature
 
 LITTLE_NOISE = 0.03
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.curves import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 
 Floats = NDArray[np.float64]

@@ -20,7 +20,7 @@ from gpureport.data import data_dir
 from gpureport.files import write_file
 from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import OPERATIONS, bandwidth_bytes_per_s, latency_s
-from gpureport.records.keys import Record
+from gpureport.records.curves import Record
 from gpureport.results.cpus import BareMachine, CloudMachine, bare_machines, cloud_machines, stream_prediction
 from gpureport.spec.core_types import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database

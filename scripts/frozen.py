@@ -34,7 +34,7 @@ from gpureport.kernel_files import load_kernels
 from gpureport.observe.observation import observe
 from gpureport.predict import limits_of, predict, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import load_report, reports_below

@@ -19,8 +19,8 @@ from gpureport.compare import Run, excerpt
 from gpureport.compare.differences import MINIMUM_EFFECT, differences
 from gpureport.errors import InputError
 from gpureport.observe.significance import FALSE_DISCOVERIES
+from gpureport.records.curves import Points
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.points import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, reports_below
 
 DETECTED = 0.95

@@ -8,10 +8,7 @@ from pydantic import BaseModel
 
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.learned import ObservedSweep
-from gpureport.records.keys import PointKey
-from gpureport.records.levels import Level
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.points import Points
+from gpureport.records.curves import Level, Observation, ObservedPoint, PointKey, Points
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostProcessor

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from gpureport.observe.features import Curve, curve_features
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.curves import Axis, CurveFeature, Metric
 
 
 def features_of_curve(axis: Axis, metric: Metric, *columns: Any) -> tuple[CurveFeature, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.measure.backends.protocol import AllocationError, BufferId, BuildError, LaunchError, LaunchId, ProgramId
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.measurement import Compilation, MachineCode
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload

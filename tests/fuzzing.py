@@ -28,7 +28,7 @@ from gpureport.errors import GpuReportError
 from gpureport.notebook.frames import ReportFrames
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.outlook import outlooks
-from gpureport.records.points import Points
+from gpureport.records.curves import Points
 from gpureport.records.report import Report, load_report, reports_below, stored
 from gpureport.report.comparison.document import write_comparison
 from gpureport.report.render import render_html

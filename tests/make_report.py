@@ -5,17 +5,23 @@ from itertools import product
 
 import numpy as np
 
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import (
+    Axis,
+    CurveFeature,
+    Level,
+    Metric,
+    Observation,
+    ObservedPoint,
+    PointKey,
+    Points,
+    SweepKey,
+)
 from gpureport.records.finding import CodeEvidence, Finding, Verdict
-from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
-from gpureport.records.levels import Level
 from gpureport.records.measurement import Compilation, MeasuredPoint, Measurement, Reading, Verification
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.points import Points
 from gpureport.records.prediction import Limiter, Occupancy, PredictedPoint, Prediction
-from gpureport.records.provenance import Provenance
 from gpureport.records.report import Clock, EntryMatch, Machine, Report, RunSettings, Timing, WorkloadInfo
 from gpureport.spec.models import Device, Launch, PresentDevice, Transition
+from gpureport.spec.values import Provenance
 from tests.toy import ARCHITECTURE, L1, L2, MEMORY, MIB, TOY
 
 L2_BYTES = 60 * MIB

@@ -9,7 +9,7 @@ import pytest
 
 import accuracy as script
 from gpureport.errors import GpuReportError
-from gpureport.records.keys import SweepKey
+from gpureport.records.curves import SweepKey
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import Independence, PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge

@@ -10,8 +10,7 @@ from gpureport.findings.whole_device import resident_groups
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.records.keys import SweepKey
-from gpureport.records.levels import Level
+from gpureport.records.curves import Level, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
 from gpureport.spec.database import load_database

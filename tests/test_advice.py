@@ -18,8 +18,7 @@ from gpureport.findings.advice import (
     shape_text,
     smallest_set,
 )
-from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from tests.builders import altered
 
 

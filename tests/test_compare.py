@@ -20,8 +20,7 @@ from gpureport.compare.results import BEST_SIZE, BEYOND
 from gpureport.compare.results import contests as contests_of_best
 from gpureport.compare.runs import Run, SweepSamples, samples_by_sweep
 from gpureport.errors import InputError
-from gpureport.records.keys import SweepKey
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import Observation, ObservedPoint, SweepKey
 from gpureport.records.report import Report, load_report
 from gpureport.results.opening import open_report
 from gpureport.spec.database import load_database

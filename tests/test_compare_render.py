@@ -20,7 +20,7 @@ from gpureport.compare.records import (
 )
 from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import families, mean_speed, means, overall, ranked
-from gpureport.records.keys import Metric
+from gpureport.records.curves import Metric
 from gpureport.report.comparison.document import content, maps
 from gpureport.report.comparison.sentences import sentences
 from gpureport.report.comparison.tables import (

@@ -20,7 +20,7 @@ from gpureport.measure.backends.sensors import power_sensor
 from gpureport.measure.energy import Load, counter_power_w, measure_energy, power_loads
 from gpureport.measure.limits import SweepSettings
 from gpureport.predict.ceilings import most_energy_j
-from gpureport.records.energy import IDLE, Energy, PowerLoad, PowerReading
+from gpureport.records.measurement import IDLE, Energy, PowerLoad, PowerReading
 from gpureport.report.run import whole_device
 from gpureport.spec.database import load_database
 from gpureport.workloads import select

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gpureport.findings.evidence import code_evidence
+from gpureport.records.curves import SweepKey
 from gpureport.records.finding import CodeEvidence
-from gpureport.records.keys import SweepKey
 from gpureport.records.measurement import Compilation, MachineCode, MeasuredPoint, Measurement
 from gpureport.spec.models import Device
 from gpureport.workloads.game_of_life.board import Board

@@ -11,14 +11,12 @@ from gpureport.findings.verdicts import find, likely_level
 from gpureport.matching import match_curves, match_features
 from gpureport.observe import features_of_points
 from gpureport.predict import limits_of, predict
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature, Level, Observation
 from gpureport.records.finding import Verdict
-from gpureport.records.levels import Level
 from gpureport.records.measurement import Measurement, Verification
-from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
-from gpureport.records.provenance import Provenance
 from gpureport.spec.models import TRANSITIONS
+from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from gpureport.workloads.instructions.chains import Rate
 from gpureport.workloads.model import Workload

@@ -22,9 +22,9 @@ from gpureport.data import data_dir
 from gpureport.fleet.analysis import analyse
 from gpureport.fleet.website import write_website
 from gpureport.kernel_files import load_kernels
+from gpureport.records.curves import Points
 from gpureport.records.finding import Verdict
 from gpureport.records.measurement import Conditions, MeasuredPoint, Verification
-from gpureport.records.points import Points
 from gpureport.records.report import EntryMatch, Report, save_report
 from gpureport.report.comparison.document import content
 from gpureport.report.curves import curves

@@ -11,12 +11,12 @@ import pytest
 import gpureport
 from gpureport.errors import InputError
 from gpureport.predict.fitted import FITTED_TO
-from gpureport.records.provenance import Provenance
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.draft import GENERIC, documented, first_day, predecessors
 from gpureport.spec.host import HostProcessor
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.resolve import Value, layer
+from gpureport.spec.values import Provenance
 from gpureport.validate.residuals import Independence, independence
 from tests.builders import altered
 

@@ -23,8 +23,7 @@ MODULES = sorted(path.relative_to(PACKAGE) for path in (*PACKAGE.glob("[a-z]*.py
 
 def place(name: str) -> str:
     """Return the part of :data:`ORDER` that a module of the package belongs to, by its dotted name within it."""
-    longest = max((part for part in ORDER if f"{name}.".startswith(f"{part}.")), key=len, default="")
-    return "records.report" if name == "records.schema" else longest
+    return max((part for part in ORDER if f"{name}.".startswith(f"{part}.")), key=len, default="")
 
 
 def imported(path: Path) -> Iterator[str]:

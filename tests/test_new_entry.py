@@ -13,14 +13,13 @@ from gpureport.cli import main
 from gpureport.errors import DeviceError
 from gpureport.measure import machine, presence, sweep
 from gpureport.records.measurement import Verification
-from gpureport.records.provenance import Provenance
 from gpureport.run import drafting
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
 from gpureport.spec.new_entry import Draft, drafted_device, of_present, of_relative, quantity, write_entry
 from gpureport.spec.resolve import Value
-from gpureport.spec.values import Bytes, Leaf
+from gpureport.spec.values import Bytes, Leaf, Provenance
 from tests.fake_backend import PRESENT
 from tests.fake_gpu import CLOCK_HZ, GPU, GROUPS_PER_S, INTEGER_CYCLES, KIB, L1, L2, LAUNCH_S, MEMORY, FakeGpu
 from tests.present import stand_in

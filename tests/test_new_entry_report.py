@@ -10,8 +10,7 @@ import yaml
 from gpureport.cli import main
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.further import FURTHER
-from gpureport.records.energy import IDLE, Energy, PowerLoad
-from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.records.measurement import IDLE, Energy, MeasuredPoint, Measurement, PowerLoad
 from gpureport.records.report import Report, save_report
 from gpureport.spec.check import check_file
 from gpureport.spec.database import load_database

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpureport.observe.features import Curve, curve_features
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.curves import Axis, Metric
 
 MIB = 2.0**20
 AXIS = Axis(quantity="working_set", label="working set")

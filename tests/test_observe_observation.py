@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpureport.observe import observe
-from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
+from gpureport.records.curves import Axis, Metric, PointKey, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.units import format_percent
 from tests.builders import altered

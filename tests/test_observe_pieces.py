@@ -15,7 +15,7 @@ from gpureport.observe.features import Curve, curve_features, separate_features,
 from gpureport.observe.smooth_maximum import fit_smooth_maximum, log_slopes, log_times
 from gpureport.observe.staircase import beside, staircase
 from gpureport.observe.statistics import Estimate, clock_states, curve_noise, drift, drifts, strays, timer_tick
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.curves import Axis, Metric
 from tests.curves import features_of_curve
 
 RATE, TIME = Metric(kind="rate", unit="B", label="rate"), Metric(kind="time", unit="load", label="latency")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpureport.observe import observe
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.curves import Axis, Metric
 from gpureport.results.published import load
 from tests.curves import features_of_curve
 

@@ -11,7 +11,7 @@ from gpureport.observe.cuts import Plateau
 from gpureport.observe.features import Curve, curve_features
 from gpureport.observe.smooth_maximum import fit_smooth_maximum
 from gpureport.observe.tapers import taper
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.curves import Axis, Metric
 from tests.curves import features_of_curve
 
 ITEMS = Axis(quantity="work_items", label="work-items")

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
+from gpureport.records.curves import Level, SweepKey
 from gpureport.records.finding import Finding, Verdict
-from gpureport.records.keys import SweepKey
-from gpureport.records.levels import Level
 from gpureport.records.measurement import Conditions, Reading
-from gpureport.records.provenance import Provenance
 from gpureport.records.report import EntryMatch, Report
 from gpureport.report.curves import FindingPair, curves, reading_units, specified_values
 from gpureport.report.figures.essentials import essentials
@@ -23,6 +21,7 @@ from gpureport.report.run.work import amount_of_work
 from gpureport.report.text.sentences import paragraphs
 from gpureport.results.opening import kept_folders
 from gpureport.spec.models import CpuOccupancy, Device, Memory
+from gpureport.spec.values import Provenance
 from tests.make_report import make_report
 from tests.toy import TOY
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition

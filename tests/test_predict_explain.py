@@ -10,8 +10,8 @@ import pytest
 from gpureport.explain.hypotheses import Hypothesis, PointModel
 from gpureport.explain.trials import explain
 from gpureport.predict.occupancy import Resources
+from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation
-from gpureport.records.keys import SweepKey
 from gpureport.workloads.model import Demand
 from tests.toy import TOY
 

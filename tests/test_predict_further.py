@@ -8,8 +8,8 @@ import pytest
 
 from gpureport.predict.calibration.further import FURTHER, cache_details, further
 from gpureport.predict.calibration.learned import Learned
-from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device, Link, Tlb, Transition
+from gpureport.spec.values import Provenance
 from tests.builders import altered, shown
 from tests.toy import L1, L2, MIB, TOY_WITH_FORMATS, toy
 

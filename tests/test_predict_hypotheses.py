@@ -13,8 +13,8 @@ from gpureport.explain import hypotheses as vary
 from gpureport.explain.hypotheses import HYPOTHESES, Hypothesis, PointModel
 from gpureport.explain.trials import NOTHING_TO_EXPLAIN, explain
 from gpureport.predict.occupancy import Resources
+from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation
-from gpureport.records.keys import SweepKey
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered

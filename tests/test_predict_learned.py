@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gpureport.predict.calibration.learned import Learned, ObservedSweep, learned
-from gpureport.records.features import CurveFeature
-from gpureport.records.provenance import Provenance
+from gpureport.records.curves import CurveFeature
 from gpureport.spec.models import Device
+from gpureport.spec.values import Provenance
 from tests.builders import altered, shown
 from tests.toy import KIB, L1, L2, MIB, TOY
 

@@ -27,12 +27,10 @@ from gpureport.predict.outlook import outlooks
 from gpureport.predict.residency import fraction_beyond, latency_levels
 from gpureport.predict.uncertainty.intervals import SIGMA_OTHER_CLIFFS, with_intervals
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact, fact
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric
-from gpureport.records.levels import Level
+from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
+from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered, predicted_point
 from tests.toy import APPLE_RULES, HOPPER_RULES, KIB, L1, L2, MIB, RDNA3_RULES, TOY, toy

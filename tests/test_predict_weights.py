@@ -7,7 +7,7 @@ import pytest
 
 from gpureport.predict.calibration.calibrate import SIGMA_RATE_TRANSFER, combined, noise
 from gpureport.predict.uncertainty.sensitivity import specified_deviation
-from gpureport.records.observation import Observation
+from gpureport.records.curves import Observation
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from tests.builders import altered

@@ -14,7 +14,7 @@ import gpureport
 from gpureport.compare.records import Landmark
 from gpureport.errors import InputError
 from gpureport.notebook.frames import ReportFrames
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from tests.make_report import make_report
 

@@ -4,12 +4,8 @@
 import pytest
 
 from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
-from gpureport.records.features import Feature, Position
+from gpureport.records.curves import Feature, Level, Observation, ObservedPoint, Points, Position, SweepKey
 from gpureport.records.finding import Advice, Finding, Verdict
-from gpureport.records.keys import SweepKey
-from gpureport.records.levels import Level
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
 from gpureport.report.run import efficiency, kernels

@@ -15,9 +15,8 @@ import pytest
 from gpureport.cli import main
 from gpureport.compare import compare, excerpt
 from gpureport.records.ceilings import ceiling_label
+from gpureport.records.curves import Observation, ObservedPoint, Points
 from gpureport.records.finding import Verdict
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.points import Points
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.report.comparison.document import content

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.records.points import Points
+from gpureport.records.curves import Points
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves
 from gpureport.report.figures.charts import Chart, chart_json, roofline_charts, sweep_charts

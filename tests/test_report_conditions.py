@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from gpureport.observe.disturbance import spans
+from gpureport.records.curves import Points
 from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
-from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report.run.conditions import (
     AFFECTED,

@@ -12,8 +12,16 @@ import pytest
 
 from gpureport.errors import GpuReportError, InputError
 from gpureport.records import report as document
-from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, reports_below, save_report
-from gpureport.records.schema import report_schema
+from gpureport.records.report import (
+    FILE_NAME,
+    Report,
+    Saver,
+    load_report,
+    report_file,
+    report_schema,
+    reports_below,
+    save_report,
+)
 from tests.kept import REPORTS
 
 READ = "reads 3; read it with the gpureport that wrote it"

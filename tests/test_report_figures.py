@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.records.keys import Axis, Metric, PointKey, SweepKey
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.figures.cases import case_figure

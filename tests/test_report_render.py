@@ -16,9 +16,8 @@ from pypdf import PdfReader
 from pypdf.generic import Destination, DictionaryObject, PdfObject
 
 from gpureport.errors import GpuReportError
-from gpureport.records.levels import Level
+from gpureport.records.curves import Level, Points
 from gpureport.records.measurement import Conditions, Reading
-from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report import Paper
 from gpureport.report.pdf import layout, pdf

@@ -4,8 +4,8 @@
 import pytest
 
 from gpureport.predict import limits_of, predict
+from gpureport.records.curves import Points
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.points import Points
 from gpureport.records.report import WorkloadInfo
 from gpureport.report.run.trust import examples
 from gpureport.units import format_interval

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from gpureport.records.curves import Points
 from gpureport.records.measurement import Compilation, MeasuredPoint
-from gpureport.records.points import Points
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.run import appendix, compiled

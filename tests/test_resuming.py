@@ -12,7 +12,7 @@ from gpureport.errors import DeviceError
 from gpureport.files import reserved
 from gpureport.measure.measurer import Measured
 from gpureport.measure.rounds import Progress
-from gpureport.records.points import Points
+from gpureport.records.curves import Points
 from gpureport.records.report import FILE_NAME, Report, load_report, save_report
 from gpureport.report.render import render_html
 from gpureport.run import workload_run

@@ -29,11 +29,10 @@ from gpureport.predict.uncertainty.sensitivity import (
     varied,
     visit_facts,
 )
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Metric
+from gpureport.records.curves import CurveFeature, Metric
 from gpureport.records.prediction import Prediction
-from gpureport.records.provenance import Provenance
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
+from gpureport.spec.values import Provenance
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Demand, Limits, Workload
 from tests.builders import altered, predicted_point

@@ -9,11 +9,9 @@ import pytest
 from gpureport.explain.selection import MeasuredWorkload, ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.records.features import MAIN_POSITIONS, CurveFeature
+from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Observation, ObservedPoint
 from gpureport.records.finding import Explanation
-from gpureport.records.levels import Level
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.report.curves import curves
 from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.report.text.words import feature_text

@@ -6,8 +6,7 @@ from math import sqrt
 import pytest
 
 from gpureport.findings.whole_device import LATENCY, usable_part
-from gpureport.records.keys import PointKey, SweepKey
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from tests.builders import altered

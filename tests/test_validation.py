@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import Kind
-from gpureport.records.keys import SweepKey
+from gpureport.records.curves import SweepKey
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Target, judge, summarise

@@ -8,10 +8,8 @@ from math import inf, log, sqrt
 from gpureport.observe import features_of_points
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
 from gpureport.observe.staircase import LEAST_DROP
-from gpureport.records.features import CurveFeature, Position
+from gpureport.records.curves import CurveFeature, Level, Observation, Position
 from gpureport.records.finding import AGREEMENT
-from gpureport.records.levels import Level
-from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 
 FURTHEST = 4.0

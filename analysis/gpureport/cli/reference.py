@@ -13,7 +13,7 @@ from gpureport.text import quoted
 def print_schema(options: SchemaOptions) -> int:
     """Print the JSON Schema of a kind of file."""
     from gpureport.kernel_files.description import kernel_schema
-    from gpureport.records.schema import report_schema
+    from gpureport.records.report import report_schema
     from gpureport.spec.files import architecture_schema, device_schema
 
     made = {

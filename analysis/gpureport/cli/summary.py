@@ -6,9 +6,8 @@ from math import fsum
 
 from gpureport.cli.console import note
 from gpureport.cli.tables import Row, print_document_table, print_table
-from gpureport.records.features import MAIN_POSITIONS, CurveFeature
+from gpureport.records.curves import DEVICE, MAIN_POSITIONS, CurveFeature
 from gpureport.records.finding import Advice, Explanation, Finding
-from gpureport.records.levels import DEVICE
 from gpureport.records.report import Report, Timing
 from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.report.text.words import feature_text

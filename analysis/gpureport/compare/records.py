@@ -5,8 +5,7 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from gpureport.records.keys import Axis, Metric, Record, SweepKey
-from gpureport.records.levels import Level
+from gpureport.records.curves import Axis, Level, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact, Name, Rough, Table
 
 SCHEMA_VERSION = 1

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from math import hypot, log
 
 from gpureport.compare.records import MachineResult, RatioEstimate, WorkloadComparison
-from gpureport.records.keys import Metric
-from gpureport.records.levels import DRAM
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 from gpureport.workloads.grid import last_cache_bytes, part_of_units

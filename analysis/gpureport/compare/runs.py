@@ -13,9 +13,9 @@ from gpureport.compare.records import CurvePoint, Landmark, MachineCurve
 from gpureport.compare.results import BestPoints, best_points
 from gpureport.findings.whole_device import PerWatt, per_watt
 from gpureport.observe.statistics import Floats, medians, sampling_noise
+from gpureport.records.curves import ObservedPoint
 from gpureport.records.finding import Finding
 from gpureport.records.measurement import Measurement
-from gpureport.records.observation import ObservedPoint
 from gpureport.records.report import Report, described_families
 
 _SIZES = ("working_set", "work_items")

@@ -7,9 +7,8 @@ from gpureport.explain.hypotheses import PointModel
 from gpureport.explain.trials import explain
 from gpureport.predict import model_inputs
 from gpureport.predict.occupancy import Resources
-from gpureport.records.features import MAIN_POSITIONS
+from gpureport.records.curves import MAIN_POSITIONS, Observation
 from gpureport.records.finding import Explanation, Finding
-from gpureport.records.observation import Observation
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Sweep, Workload
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, PointModel, pair, single_names
 from gpureport.observe.statistics import Floats
+from gpureport.records.curves import SweepKey
 from gpureport.records.finding import Explanation
-from gpureport.records.keys import SweepKey
 from gpureport.units import off_by
 
 NOTHING_TO_EXPLAIN = log(1.05)

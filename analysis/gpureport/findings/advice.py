@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
-from gpureport.records.keys import PointKey, SweepKey
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import Observation, ObservedPoint, PointKey, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 
 WITHIN = 0.03

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from gpureport.predict.traffic import requested_bytes
+from gpureport.records.curves import PointKey
 from gpureport.records.finding import CodeEvidence
-from gpureport.records.keys import PointKey
 from gpureport.records.measurement import Compilation, MachineCode, Measurement
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes

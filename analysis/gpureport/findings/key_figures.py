@@ -11,10 +11,8 @@ from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import DRAM, CurveFeature, Level, SweepKey
 from gpureport.records.finding import Finding
-from gpureport.records.keys import SweepKey
-from gpureport.records.levels import DRAM, Level
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import listed_class

@@ -13,12 +13,9 @@ import numpy as np
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
 from gpureport.observe.features import IDLE, work_per_item
 from gpureport.records.ceilings import ceiling_text
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import DRAM, CurveFeature, Level, Observation, Points
 from gpureport.records.finding import AGREEMENT, UNCERTAIN, Finding, Verdict
-from gpureport.records.levels import DRAM, Level
 from gpureport.records.measurement import Measurement
-from gpureport.records.observation import Observation
-from gpureport.records.points import Points
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import TRANSITIONS, Device
 from gpureport.units import format_bytes, format_percent, format_ratio, format_value

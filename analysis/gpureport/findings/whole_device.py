@@ -9,9 +9,8 @@ from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, listed_rates, most_energy_j
 from gpureport.predict.occupancy import Resources, compiled_resources, occupancy, units_per_group
 from gpureport.predict.transfers import link_bytes_per_s
-from gpureport.records.energy import IDLE, Energy
-from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.observation import Observation
+from gpureport.records.curves import Observation
+from gpureport.records.measurement import IDLE, Energy, MeasuredPoint, Measurement
 from gpureport.records.prediction import Occupancy
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, Link

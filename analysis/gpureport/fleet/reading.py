@@ -16,9 +16,8 @@ from gpureport.fleet.store import Store
 from gpureport.inputs import is_there, json_bytes
 from gpureport.observe.disturbance import IDLE, others_cpu, steal
 from gpureport.records.ceilings import layer_of
+from gpureport.records.curves import Points, SweepKey
 from gpureport.records.finding import Finding
-from gpureport.records.keys import SweepKey
-from gpureport.records.points import Points
 from gpureport.records.report import Report, load_report, report_file
 
 _OTHERS = """

@@ -16,7 +16,7 @@ from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.signature import Signature
-from gpureport.records.keys import Metric, PointKey
+from gpureport.records.curves import Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.spec.reading import Document

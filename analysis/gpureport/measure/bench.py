@@ -9,7 +9,7 @@ from gpureport.measure.backends.protocol import AllocationError, Backend, Buffer
 from gpureport.measure.buffers import BufferPool, Draws
 from gpureport.measure.kernels import program_options
 from gpureport.measure.limits import features
-from gpureport.records.keys import PointKey
+from gpureport.records.curves import PointKey
 from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.workloads.model import Job, Limits, Transfer, Workload
 

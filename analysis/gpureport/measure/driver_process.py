@@ -28,7 +28,7 @@ from gpureport.measure.measurer import Aftermath, Compilations
 from gpureport.measure.sweep import Task, measure_workload
 from gpureport.measure.watch import Watch
 from gpureport.memory import limit_remark
-from gpureport.records.energy import Energy
+from gpureport.records.measurement import Energy
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload
 

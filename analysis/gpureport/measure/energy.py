@@ -14,8 +14,8 @@ from gpureport.measure.bench import Bench, Point
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress
 from gpureport.measure.watch import repeated
-from gpureport.records.energy import IDLE, Energy, PowerLoad, PowerReading
-from gpureport.records.keys import PointKey
+from gpureport.records.curves import PointKey
+from gpureport.records.measurement import IDLE, Energy, PowerLoad, PowerReading
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Limits, Workload

@@ -13,8 +13,7 @@ from gpureport.measure.energy import Load
 from gpureport.measure.limits import SweepSettings
 from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task, unmeasured
-from gpureport.records.energy import Energy
-from gpureport.records.measurement import Compilation, Measurement, Reading
+from gpureport.records.measurement import Compilation, Energy, Measurement, Reading
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.workloads.grid import WORKING_SET
 from gpureport.workloads.model import Limits, Sweep, Workload

@@ -15,9 +15,8 @@ from gpureport.measure.kernels import verify
 from gpureport.measure.limits import SweepSettings, features
 from gpureport.measure.rounds import Progress, Rounds
 from gpureport.observe.disturbance import Spans, undisturbed
-from gpureport.records.keys import SweepKey
+from gpureport.records.curves import Points, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.points import Points
 from gpureport.workloads.model import Sweep, Workload
 
 _NO_POINTS = "the sweep has no points on this device"

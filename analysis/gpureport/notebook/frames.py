@@ -14,11 +14,9 @@ from pydantic import BaseModel
 
 from gpureport.compare.records import Comparison, Condition, Landmark, Machine, RatioEstimate, WorkloadComparison
 from gpureport.notebook import plots
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature, Metric, Observation, PointKey, SweepKey
 from gpureport.records.finding import Finding
-from gpureport.records.keys import Metric, PointKey, SweepKey
 from gpureport.records.measurement import Measurement
-from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 

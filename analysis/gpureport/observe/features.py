@@ -12,9 +12,7 @@ from gpureport.observe.cuts import Plateau
 from gpureport.observe.staircase import LEAST_DROP, beside, staircase
 from gpureport.observe.statistics import Estimate, Floats
 from gpureport.observe.tapers import flattens, saturation_of_transfers, taper
-from gpureport.records.features import CurveFeature, Feature, Position
-from gpureport.records.keys import Axis, Metric, PointKey
-from gpureport.records.levels import DEVICE, Level
+from gpureport.records.curves import DEVICE, Axis, CurveFeature, Feature, Level, Metric, PointKey, Position
 from gpureport.records.prediction import PredictedPoint
 from gpureport.units import format_bytes
 from gpureport.workloads.model import REPEATS

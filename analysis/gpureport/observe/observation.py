@@ -17,9 +17,8 @@ from gpureport.observe.statistics import (
     strays,
     timer_tick,
 )
-from gpureport.records.keys import Metric
+from gpureport.records.curves import Metric, Observation, ObservedPoint
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.units import format_percent
 
 LEAST_NOISE = 1e-3

@@ -17,7 +17,7 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL_CPU, Fact, sensitivities, spread, uncertain
-from gpureport.records.keys import SweepKey
+from gpureport.records.curves import SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload

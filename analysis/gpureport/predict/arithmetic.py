@@ -17,7 +17,7 @@ from gpureport.predict.model import ISOLATED_EXPONENT, THROUGHPUT_EXPONENT, poin
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain
 from gpureport.predict.uncertainty.sensitivity import uncertain
-from gpureport.records.keys import PointKey
+from gpureport.records.curves import PointKey
 from gpureport.records.prediction import Arithmetic, ArithmeticStep
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream

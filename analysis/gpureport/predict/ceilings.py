@@ -8,7 +8,7 @@ from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.predict.uncertainty.propagation import relative_deviations
 from gpureport.predict.uncertainty.sensitivity import uncertain
-from gpureport.records.keys import Record
+from gpureport.records.curves import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
 

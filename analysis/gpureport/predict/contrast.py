@@ -17,7 +17,7 @@ from gpureport.observe.statistics import NORMAL_95, Floats
 from gpureport.predict import Predicted
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact
-from gpureport.records.keys import Axis, Metric, Record, SweepKey
+from gpureport.records.curves import Axis, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes, format_percent

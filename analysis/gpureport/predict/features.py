@@ -6,9 +6,7 @@ from statistics import mode
 
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
 from gpureport.predict.residency import with_conflicts
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis
-from gpureport.records.levels import Level
+from gpureport.records.curves import Axis, CurveFeature, Level
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS, Cache, Device, Transition
 from gpureport.workloads.memory.latency import APART

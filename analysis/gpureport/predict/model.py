@@ -41,7 +41,7 @@ from gpureport.predict.residency import (
     with_conflicts,
 )
 from gpureport.predict.transfers import transfer_times
-from gpureport.records.levels import Level
+from gpureport.records.curves import Level
 from gpureport.records.prediction import Occupancy, write_ceiling
 from gpureport.spec.models import AmdOccupancy, Cache, Device, Transition
 from gpureport.workloads.model import Demand, HostTraffic, Stream

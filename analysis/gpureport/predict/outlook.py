@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Record
+from gpureport.records.curves import CurveFeature, Record
 from gpureport.records.prediction import LATENCY_OF, Occupancy, PredictedPoint, Prediction
 from gpureport.records.quantities import Compact
 

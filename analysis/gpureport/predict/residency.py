@@ -7,7 +7,7 @@ from math import inf
 from typing import Generic, TypeVar
 
 from gpureport.predict.uncertainty.propagation import clamped, exp, log
-from gpureport.records.levels import DRAM, Level
+from gpureport.records.curves import DRAM, Level
 from gpureport.spec.models import PAGE_WALK, Cache, Device, Transition
 
 T = TypeVar("T")

@@ -14,10 +14,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import AfterValidator, Discriminator, Tag, create_model
 from pydantic.fields import FieldInfo
 
-from gpureport.records.keys import Axis, Metric, Point, PointKey, Record, SweepKey
+from gpureport.records.curves import Axis, Metric, Observation, ObservedPoint, Point, PointKey, Points, Record, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement, check_paired
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.points import Points
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.quantities import Many, Table, Whole, once, refuse_repeated
 from gpureport.records.tables import Columns, columns_of, length_of, rows_of, spread_out

@@ -5,9 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from gpureport.records.features import Feature, Position
-from gpureport.records.keys import Record, SweepKey
-from gpureport.records.levels import Level
+from gpureport.records.curves import Feature, Level, Position, Record, SweepKey
 from gpureport.records.quantities import (
     Compact,
     CompactLogarithm,

@@ -5,10 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Axis, Metric, Point, Record, SweepKey
-from gpureport.records.levels import Level
-from gpureport.records.points import Points
+from gpureport.records.curves import Axis, CurveFeature, Level, Metric, Point, Points, Record, SweepKey
 from gpureport.records.quantities import (
     Amount,
     Ceiling,

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from pydantic import Field, ValidationError
 
+from gpureport.docstrings import Documented
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import PACKED, is_there, read_json
 from gpureport.records.columns import ALL, EACH, GROWING, Curve, curves_of, packed, stored_type, unpacked
-from gpureport.records.energy import Energy
+from gpureport.records.curves import Observation, Record, SweepKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
-from gpureport.records.keys import Record, SweepKey
-from gpureport.records.measurement import Conditions, Measurement
-from gpureport.records.observation import Observation
+from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
 from gpureport.records.tables import Rows
@@ -303,6 +302,11 @@ class Report(Record):
     def only_predicted(self) -> bool:
         """Whether all contents are predictions from the database entry."""
         return self.machine is None and self.publication is None
+
+
+def report_schema() -> dict[str, Any]:
+    """Return the JSON Schema of ``report.json``, draft 2020-12."""
+    return stored_type(Report).model_json_schema(schema_generator=Documented)
 
 
 def _some(names: Sequence[str]) -> str:

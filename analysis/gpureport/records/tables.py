@@ -11,7 +11,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema, to_jsonable_python
 
-from gpureport.records.keys import Record
+from gpureport.records.curves import Record
 from gpureport.records.quantities import Many
 
 Columns = dict[str, Any]

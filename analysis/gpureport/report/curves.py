@@ -7,12 +7,19 @@ from itertools import chain
 from typing import TypeVar
 
 from gpureport.findings.verdicts import likely_level
-from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
+from gpureport.records.curves import (
+    MAIN_POSITIONS,
+    Axis,
+    CurveFeature,
+    Level,
+    Metric,
+    Observation,
+    ObservedPoint,
+    Position,
+    SweepKey,
+)
 from gpureport.records.finding import Finding
-from gpureport.records.keys import Axis, Metric, SweepKey
-from gpureport.records.levels import Level
 from gpureport.records.measurement import Measurement
-from gpureport.records.observation import Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat
 
 from gpureport.errors import InputError
 from gpureport.predict.occupancy import Resources
-from gpureport.records.keys import Axis, SweepKey
+from gpureport.records.curves import Axis, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.quantities import BOUNDS, Name
 from gpureport.results.replay import Result, Series

@@ -8,9 +8,8 @@ from gpureport.explain.selection import MeasuredWorkload, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
+from gpureport.records.curves import Observation, Points
 from gpureport.records.finding import Explanation, Finding
-from gpureport.records.observation import Observation
-from gpureport.records.points import Points
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import EntryMatch, Publication, Report, workload_info
 from gpureport.results.published import Published

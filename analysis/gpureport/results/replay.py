@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from gpureport.predict import limits_of, model_inputs
 from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources, compiled_resources
-from gpureport.records.keys import SweepKey
+from gpureport.records.curves import Points, SweepKey
 from gpureport.records.measurement import Compilation, Measurement
-from gpureport.records.points import Points
 from gpureport.records.report import Machine, Publication, Report
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor

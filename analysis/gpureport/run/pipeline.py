@@ -21,8 +21,7 @@ from gpureport.measure.rounds import Progress
 from gpureport.measure.sweep import Task
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.records import report as document
-from gpureport.records.energy import Energy
-from gpureport.records.measurement import Conditions, Measurement
+from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.report import Report
 from gpureport.run.resuming import end_s, later, with_ended
 from gpureport.run.workload_run import WorkloadRun

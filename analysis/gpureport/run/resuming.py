@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gpureport.measure.measurer import Measured
-from gpureport.records.keys import Record
+from gpureport.records.curves import Record
 from gpureport.records.measurement import Conditions, Measurement
 from gpureport.records.report import Report, RunSettings
 from gpureport.spec.models import Device, PresentDevice

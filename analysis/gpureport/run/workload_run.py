@@ -12,9 +12,9 @@ from gpureport.observe import observe
 from gpureport.predict import predict_sweep, predict_sweeps
 from gpureport.predict.advice import advice
 from gpureport.predict.occupancy import compiled_resources
+from gpureport.records.curves import Observation
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.measurement import Compilation, Measurement
-from gpureport.records.observation import Observation
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 from gpureport.spec.models import Device

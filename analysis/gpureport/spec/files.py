@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from gpureport.docstrings import Documented
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.keys import Record
+from gpureport.records.curves import Record
 from gpureport.spec import models
 from gpureport.spec.values import (
     Bytes,

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
-from gpureport.records.provenance import Provenance
 from gpureport.spec import reported
 from gpureport.spec.core_types import LINE_BYTES, Topology, socket_bandwidth
 from gpureport.spec.files import ArchitectureFile
 from gpureport.spec.host import HostProcessor, host_values
 from gpureport.spec.models import CORE_TYPE, CoreType, PresentDevice, StreamType
 from gpureport.spec.resolve import Value, queried
+from gpureport.spec.values import Provenance
 
 L1_CYCLES = {"AuthenticAMD": 4.0, "ARM": 4.0}
 """Cycles of a load from the L1, if not five."""

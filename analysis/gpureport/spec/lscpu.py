@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gpureport.errors import InputError
 from gpureport.inputs import read_text
-from gpureport.records.keys import Record
+from gpureport.records.curves import Record
 from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
 from gpureport.text import quoted
 

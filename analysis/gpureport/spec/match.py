@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from gpureport.records.provenance import Provenance
 from gpureport.spec import reported
 from gpureport.spec.draft import draft_device
 from gpureport.spec.host_core import HostCore, cpu_values, vector_values
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
 from gpureport.spec.names import agreement, keys, mig_slice, pci_id, product, same, target, vendor
 from gpureport.spec.resolve import Value, queried
+from gpureport.spec.values import Provenance
 from gpureport.text import legible
 from gpureport.units import format_bytes, format_frequency
 

@@ -13,9 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.keys import Record
-from gpureport.records.levels import Level
-from gpureport.records.provenance import Provenance
+from gpureport.records.curves import Level, Record
 from gpureport.records.quantities import (
     Amount,
     Bytes,
@@ -35,7 +33,7 @@ from gpureport.records.quantities import (
     Whole,
     WholeBytes,
 )
-from gpureport.spec.values import LinkKind, Listed, Names, Scope
+from gpureport.spec.values import LinkKind, Listed, Names, Provenance, Scope
 
 Kind = Literal["gpu", "accelerator", "cpu"]
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpureport.errors import InputError
-from gpureport.records.keys import Record
-from gpureport.records.provenance import Provenance
+from gpureport.records.curves import Record
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.models import Architecture, Cache, CoreType, Device, Launch, Link, Memory, StreamType, Tlb, listed
-from gpureport.spec.values import Strict
+from gpureport.spec.values import Provenance, Strict
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One value of a YAML file: a quantity with a unit, and its source."""
+"""One value of a YAML file: a quantity with a unit; and sources of values."""
 
 import math
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StringConstraints,
@@ -19,7 +20,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from gpureport.errors import InputError
-from gpureport.records.provenance import Entries
+from gpureport.records.curves import Record
 from gpureport.records.quantities import BOUNDS, Name, once
 from gpureport.units import EXAMPLES, Dimension, parse
 
@@ -44,6 +45,30 @@ _UNITS: Mapping[str, tuple[Dimension, float]] = {
     "W": ("watts", 1.0),
 }
 """Dimension of each unit of declarations, and its size in SI base units."""
+
+
+def _entries(value: object) -> object:
+    """Accept a single entry, and ``null`` for none, as earlier files have them."""
+    return (value,) if isinstance(value, str) else () if value is None else value
+
+
+Entries = Annotated[tuple[str, ...], BeforeValidator(_entries)]
+"""Database entries of devices."""
+
+
+class Provenance(Record):
+    """Where a value comes from."""
+
+    kind: SourceKind
+    """``spec``: data sheet or database. ``queried``: reported by a driver. ``measured``: published measurement or
+    microbenchmark. ``derived``: computed from other values. ``assumed``: no source."""
+    source: str
+    """The citation, the query, or the formula."""
+    note: str = Field(default="", description="A caveat, e.g. that sources disagree.")
+    here: bool = False
+    """Whether the run itself measured the value, on this device."""
+    measured_on: Entries = ()
+    """Database entries of the devices on which the value was measured; none for values that were not measured."""
 
 
 @dataclass(frozen=True)

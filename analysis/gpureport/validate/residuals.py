@@ -14,10 +14,7 @@ from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.fitted import FITTED_TO
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Metric, PointKey, Record, SweepKey
-from gpureport.records.levels import DEVICE
-from gpureport.records.observation import Observation
+from gpureport.records.curves import DEVICE, CurveFeature, Metric, Observation, PointKey, Record, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.results.replay import Result, Series, identity
 from gpureport.spec.database import Database

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpureport.inputs import FileError, read_table
 from gpureport.predict.cpu_memory import OPERATIONS, Curve, bandwidth_curve, latency_curve
 from gpureport.predict.transfers import BOTH_WAYS, Direction, link_bytes_per_s
-from gpureport.records.keys import SweepKey
+from gpureport.records.curves import SweepKey
 from gpureport.results.cpus import (
     BARE_METAL,
     MACHINES,

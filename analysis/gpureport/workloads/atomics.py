@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Metric
+from gpureport.records.curves import Metric
 from gpureport.spec.core_types import LINE_BYTES
 from gpureport.spec.models import Device, IntelOccupancy
 from gpureport.units import format_count

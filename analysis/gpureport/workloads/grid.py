@@ -6,7 +6,7 @@ from math import ceil, floor, gcd, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, PointKey
+from gpureport.records.curves import Axis, PointKey
 from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads.model import Limits, Parameters, Sweep

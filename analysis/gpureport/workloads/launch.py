@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads import grid

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Metric
+from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, UnstoredResults

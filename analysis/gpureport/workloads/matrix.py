@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Metric
+from gpureport.records.curves import Metric
 from gpureport.spec.models import Architecture, Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults

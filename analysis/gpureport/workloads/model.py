@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes

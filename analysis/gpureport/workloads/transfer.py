@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric
+from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import (

@@ -15,12 +15,10 @@ from gpureport.matching import FURTHEST, FeatureMatch, match_features
 from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.model import THROUGHPUT_EXPONENT
 from gpureport.predict.uncertainty.sensitivity import specified_deviation, visit_facts
-from gpureport.records.levels import DRAM, Level
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
-from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Cache, Device, Transition
-from gpureport.spec.values import Scope
+from gpureport.spec.values import Provenance, Scope
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.model import Calibration, Workload

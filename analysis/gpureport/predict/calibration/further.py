@@ -10,11 +10,11 @@ from math import sqrt
 from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.learned import AGREES, Learned, ObservedSweep, conflict, measured_value
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.provenance import Provenance
+from gpureport.records.curves import Observation, ObservedPoint
 from gpureport.spec.files import PrecisionRates
 from gpureport.spec.models import HUGE_PAGE_BYTES, Device
 from gpureport.spec.resolve import Value, assumed
+from gpureport.spec.values import Provenance
 from gpureport.units import format_bytes, format_value
 from gpureport.workloads.memory.latency import APART
 

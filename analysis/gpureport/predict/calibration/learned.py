@@ -11,13 +11,11 @@ from typing import Literal
 from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.records.features import CurveFeature
-from gpureport.records.observation import Observation, ObservedPoint
-from gpureport.records.points import Points
+from gpureport.records.curves import CurveFeature, Observation, ObservedPoint, Points
 from gpureport.records.prediction import Prediction
-from gpureport.records.provenance import Provenance
 from gpureport.spec.models import Device
 from gpureport.spec.resolve import Value
+from gpureport.spec.values import Provenance
 from gpureport.units import format_bandwidth, format_bytes, format_interval
 from gpureport.workloads.model import Calibration, Sweep, Workload
 

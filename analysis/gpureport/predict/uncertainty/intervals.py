@@ -9,9 +9,7 @@ import numpy as np
 from gpureport.observe.saturation import saturation
 from gpureport.observe.statistics import NORMAL_95, Floats, curve_noise
 from gpureport.predict.uncertainty.sensitivity import Fact, spread
-from gpureport.records.features import CurveFeature
-from gpureport.records.keys import Metric
-from gpureport.records.levels import Level
+from gpureport.records.curves import CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS
 

@@ -16,7 +16,7 @@ import numpy as np
 from gpureport.observe.statistics import MAD_TO_SIGMA, NORMAL_95, Floats
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
-from gpureport.records.keys import Record
+from gpureport.records.curves import Record
 from gpureport.records.prediction import Prediction, Sensitivity
 from gpureport.spec.models import Device, Link, Tlb, Transition, listed
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpureport.records.observation import ObservedPoint
+from gpureport.records.curves import ObservedPoint
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.sizes import heights
 from gpureport.report.figures.theme import (

@@ -8,8 +8,7 @@ from typing import Literal
 
 from gpureport.compare.records import CurvePoint, MachineCurve
 from gpureport.records.ceilings import ceiling_label
-from gpureport.records.keys import Axis, Metric
-from gpureport.records.observation import ObservedPoint
+from gpureport.records.curves import Axis, Metric, ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.machines import base_of

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.predict.occupancy import resident_work_items
-from gpureport.records.features import CurveFeature
-from gpureport.records.observation import Observation
+from gpureport.records.curves import CurveFeature, Observation
 from gpureport.records.prediction import Prediction
 from gpureport.report.curves import CurveRecords, is_certain_n90, reading_units
 from gpureport.report.figures.marks import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpureport.compare.records import Landmark
-from gpureport.records.features import Feature
+from gpureport.records.curves import Feature
 from gpureport.report.figures.theme import (
     FAINT,
     INK,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.features import CurveFeature, Feature
-from gpureport.records.observation import ObservedPoint
+from gpureport.records.curves import CurveFeature, Feature, ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.figures.theme import inches, place_across, readable, text_in
 from gpureport.units import format_value, scale_of
@@ -17,7 +16,7 @@ from gpureport.units import format_value, scale_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gpureport.records.levels import Level
+    from gpureport.records.curves import Level
 
 Point = PredictedPoint | ObservedPoint
 Floats = NDArray[np.float64]

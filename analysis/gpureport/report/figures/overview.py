@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpureport.records.features import Feature
+from gpureport.records.curves import Feature
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.report.curves import FindingPair
 from gpureport.report.figures.theme import (

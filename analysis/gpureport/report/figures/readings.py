@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpureport.records.energy import Energy
+from gpureport.records.measurement import Energy
 from gpureport.records.report import Report
 from gpureport.report.figures.theme import MUTED, OBSERVED, Margins, sheet
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
-from gpureport.records.observation import ObservedPoint
-from gpureport.records.points import Points
+from gpureport.records.curves import ObservedPoint, Points
 from gpureport.records.prediction import PredictedPoint
 from gpureport.report.curves import CurveRecords, reading_units
 from gpureport.report.figures.theme import (

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 
 from gpureport.records.ceilings import ceiling_label
-from gpureport.records.features import Feature
-from gpureport.records.observation import Observation, ObservedPoint
+from gpureport.records.curves import Feature, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.marks import Plateau, draw_marks, draw_plateaus, feature_marks, label_plateaus, plateaus

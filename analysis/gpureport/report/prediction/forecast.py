@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpureport.predict.ceilings import Ceiling, ceilings
 from gpureport.predict.outlook import Outlook, outlooks
 from gpureport.records.ceilings import ceiling_label
-from gpureport.records.features import MAIN_POSITIONS, CurveFeature, Position
-from gpureport.records.levels import Level
+from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
 from gpureport.records.prediction import Prediction
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table, occupancy_text

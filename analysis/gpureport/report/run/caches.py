@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from gpureport.findings.whole_device import UsablePart, usable_part
 from gpureport.observe.features import IDLE, work_per_item
 from gpureport.predict.calibration.further import cache_details
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import AGREEMENT, Finding
-from gpureport.records.levels import Level
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain, level_of, reading_units, specified_values
 from gpureport.report.grouping import grouped

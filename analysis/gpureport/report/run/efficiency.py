@@ -9,11 +9,8 @@ from itertools import chain
 from gpureport.findings.key_figures import FP32, MEMORY, KeyFigure, Quantity
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.records.ceilings import ceiling_text
+from gpureport.records.curves import DRAM, ObservedPoint, Points, SweepKey
 from gpureport.records.finding import Verdict
-from gpureport.records.keys import SweepKey
-from gpureport.records.levels import DRAM
-from gpureport.records.observation import ObservedPoint
-from gpureport.records.points import Points
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, seen_word

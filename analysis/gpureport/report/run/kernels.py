@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Advice
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user

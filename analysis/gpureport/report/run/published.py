@@ -5,10 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from gpureport.findings.verdicts import grade
-from gpureport.records.features import MAIN_POSITIONS
+from gpureport.records.curves import MAIN_POSITIONS, ObservedPoint, SweepKey
 from gpureport.records.finding import AGREEMENT, Explanation, Finding, Verdict
-from gpureport.records.keys import SweepKey
-from gpureport.records.observation import ObservedPoint
 from gpureport.records.prediction import PredictedPoint
 from gpureport.records.report import Publication, PublishedStatement, Report
 from gpureport.report.curves import CurveRecords, curves

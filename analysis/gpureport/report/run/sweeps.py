@@ -7,9 +7,7 @@ from functools import partial
 from typing import Literal, Self, TypeVar
 
 from gpureport.findings.advice import shape_of
-from gpureport.records.keys import SweepKey
-from gpureport.records.observation import Observation
-from gpureport.records.points import Points
+from gpureport.records.curves import Observation, Points, SweepKey
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock, Report
 from gpureport.report.curves import FLAT, CurveRecords

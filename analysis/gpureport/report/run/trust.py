@@ -14,9 +14,9 @@ from gpureport.predict.uncertainty.sensitivity import (
     SIGMA_MODEL,
     ranked,
 )
+from gpureport.records.curves import Points
 from gpureport.records.finding import AGREEMENT, Verdict
 from gpureport.records.measurement import Measurement
-from gpureport.records.points import Points
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import specified

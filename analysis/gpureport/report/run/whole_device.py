@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from gpureport.findings.whole_device import link_problem, link_under_load, path_between_devices, predicted_energy_j
-from gpureport.records.energy import IDLE, PowerLoad
-from gpureport.records.features import Position
+from gpureport.records.curves import Position
 from gpureport.records.finding import Finding
+from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.picture import Picture

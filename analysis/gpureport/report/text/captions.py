@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from gpureport.records.keys import SweepKey
+from gpureport.records.curves import SweepKey
 from gpureport.records.report import Clock, Report
 from gpureport.report.curves import CurveRecords, most_distant, seen_word
 from gpureport.report.figures.essentials import Essentials

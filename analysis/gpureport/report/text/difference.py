@@ -5,7 +5,7 @@ from functools import partial
 from math import sqrt
 
 from gpureport.findings.verdicts import grade
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Finding, Verdict
 from gpureport.units import UNKNOWN, format_range, format_ratio, format_value, interval_parts
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from gpureport.findings.advice import FamilyAdvice
-from gpureport.records.features import CurveFeature
+from gpureport.records.curves import CurveFeature, SweepKey
 from gpureport.records.finding import Finding, Verdict
-from gpureport.records.keys import SweepKey
 from gpureport.records.report import Report, WorkloadInfo, described_families
 from gpureport.report.curves import Group
 from gpureport.text import listed, shorten, shortlist

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Axis, Metric, PointKey
+from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid

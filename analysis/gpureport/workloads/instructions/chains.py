@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Metric, PointKey
+from gpureport.records.curves import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, EXCHANGES, PRECISIONS, TABLE, Operation

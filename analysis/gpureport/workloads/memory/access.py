@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.keys import Metric, PointKey
+from gpureport.records.curves import Metric, PointKey
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
