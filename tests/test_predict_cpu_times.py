@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpureport.predict.cpu_times import (
+from gpureport.predict.cpu import (
     FETCH_SHARE_OF_LAUNCH,
     GATHER_SLOWDOWN,
     GROUPS_PER_THREAD_AWAKE,
@@ -16,14 +16,10 @@ from gpureport.predict.cpu_times import (
     SCALAR_CODE_SLOWDOWN,
     WAKING_DELAY_S,
     WAKING_SHARE_OF_LAUNCH,
-    class_factors,
-    lanes,
-    loop_time_s,
-    padding,
-    scalar_time_s,
-    waking_s,
+    CpuExecution,
 )
-from gpureport.predict.model import instruction_class_times
+from gpureport.predict.model import execution
+from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Stream
@@ -33,6 +29,12 @@ from tests.builders import altered
 @pytest.fixture(scope="module")
 def cpu() -> Device:
     return load_database().device("cpu/ryzen_7_3700x")
+
+
+def _run(device: Device, demand: Demand) -> CpuExecution:
+    run = execution(device, demand, Resources(0))
+    assert isinstance(run, CpuExecution)
+    return run
 
 
 def _with_masks(device: Device, masked_lanes: float) -> Device:
@@ -45,10 +47,10 @@ def test_one_group_wakes_no_other_thread_and_many_wake_all(cpu: Device) -> None:
         Demand(64 * groups, (64,)) for groups in (1, GROUPS_PER_THREAD_AWAKE * cpu.compute_units, 100_000)
     )
 
-    assert waking_s(cpu, one, 1.0) == 0
-    assert waking_s(cpu, many, 0.0) == pytest.approx(WAKING_SHARE_OF_LAUNCH * cpu.launch.batched_s, rel=0.05)
+    assert _run(cpu, one).waking_s(1.0) == 0
+    assert _run(cpu, many).waking_s(0.0) == pytest.approx(WAKING_SHARE_OF_LAUNCH * cpu.launch.batched_s, rel=0.05)
     fetches = cpu.compute_units * log(most.groups / many.groups)
-    assert waking_s(cpu, most, 0.0) == pytest.approx(
+    assert _run(cpu, most).waking_s(0.0) == pytest.approx(
         (WAKING_SHARE_OF_LAUNCH + FETCH_SHARE_OF_LAUNCH * fetches) * cpu.launch.batched_s
     )
 
@@ -57,12 +59,14 @@ def test_one_thread_works_alone_until_the_others_are_awake(cpu: Device) -> None:
     """Two threads: short work stays with one of them; of long work, the other misses the time until it is awake."""
     both = altered(cpu, compute_units=2, launch=altered(cpu.launch, batched_s=1e-6))
     demand = Demand(64 * 64, (64,))
-    awake = waking_s(both, demand, 0.0)
+    awake = _run(both, demand).waking_s(0.0)
 
-    assert waking_s(both, demand, 2e-6) - awake == pytest.approx(2e-6)
-    assert waking_s(both, demand, 1e-3) - awake == pytest.approx((WAKING_DELAY_S - 1e-6) / 2)
+    assert _run(both, demand).waking_s(2e-6) - awake == pytest.approx(2e-6)
+    assert _run(both, demand).waking_s(1e-3) - awake == pytest.approx((WAKING_DELAY_S - 1e-6) / 2)
     late = altered(both, launch=altered(both.launch, batched_s=2 * WAKING_DELAY_S))
-    assert waking_s(late, demand, 1e-3) == waking_s(late, demand, 0.0)  # all are awake when the first one starts
+    assert _run(late, demand).waking_s(1e-3) == _run(late, demand).waking_s(
+        0.0
+    )  # all are awake when the first one starts
 
 
 MASKS, LOOPS = {"masked_lanes": 8.0}, {"barrier_lanes": 8.0}
@@ -102,7 +106,7 @@ def test_lanes_of_vectors(
 ) -> None:
     device = altered(cpu, architecture=altered(cpu.architecture, **architecture))
 
-    assert lanes(device, replace(Demand(64, (64,)), **changes)) == expected
+    assert _run(device, replace(Demand(64, (64,)), **changes)).lanes == expected
 
 
 def test_idle_work_items_take_time_in_code_with_masks_only(cpu: Device) -> None:
@@ -110,12 +114,12 @@ def test_idle_work_items_take_time_in_code_with_masks_only(cpu: Device) -> None:
     padded = Demand(64, (64,), operations={"int32": 48.0}, branches=True, maskable=True, idle_items=16)
     masked = _with_masks(cpu, cpu.architecture.wave_size)
 
-    assert padding(masked, padded) == pytest.approx(64 / 48)
-    assert padding(masked, replace(padded, vectorised=False)) == 1
-    assert padding(cpu, padded) == 1
-    assert padding(cpu, replace(padded, vectorised=True)) == pytest.approx(64 / 48)
-    assert padding(masked, replace(padded, maskable=False)) == 1
-    factors, without = (class_factors(masked, each, {}) for each in (padded, replace(padded, idle_items=0)))
+    assert _run(masked, padded).padding == pytest.approx(64 / 48)
+    assert _run(masked, replace(padded, vectorised=False)).padding == 1
+    assert _run(cpu, padded).padding == 1
+    assert _run(cpu, replace(padded, vectorised=True)).padding == pytest.approx(64 / 48)
+    assert _run(masked, replace(padded, maskable=False)).padding == 1
+    factors, without = (_run(masked, each).class_factors({}) for each in (padded, replace(padded, idle_items=0)))
     assert factors["int32"] == pytest.approx(without["int32"] * 64 / 48)
 
 
@@ -125,12 +129,12 @@ def test_counted_instructions_replace_operations_in_code_without_vectors(cpu: De
     counted = Demand(256, (64,), operations={"int32": 9e9}, branches=True, maskable=True, scalar_instructions=28e3)
     masked = _with_masks(cpu, cpu.architecture.wave_size)
 
-    assert scalar_time_s(cpu, counted) == pytest.approx(SCALAR_CODE_SLOWDOWN * 28e3 / issued_per_s)
-    assert instruction_class_times(cpu, counted).keys() == {"instruction"}
-    assert scalar_time_s(cpu, replace(counted, idle_items=32)) == scalar_time_s(cpu, counted)
-    assert scalar_time_s(masked, counted) is None
-    assert scalar_time_s(masked, replace(counted, vectorised=False)) == scalar_time_s(cpu, counted)
-    assert scalar_time_s(cpu, replace(counted, scalar_instructions=0.0)) is None
+    assert _run(cpu, counted).scalar_time_s == pytest.approx(SCALAR_CODE_SLOWDOWN * 28e3 / issued_per_s)
+    assert _run(cpu, counted).class_times().keys() == {"instruction"}
+    assert _run(cpu, replace(counted, idle_items=32)).scalar_time_s == _run(cpu, counted).scalar_time_s
+    assert _run(masked, counted).scalar_time_s is None
+    assert _run(masked, replace(counted, vectorised=False)).scalar_time_s == _run(cpu, counted).scalar_time_s
+    assert _run(cpu, replace(counted, scalar_instructions=0.0)).scalar_time_s is None
 
 
 def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None:
@@ -148,13 +152,15 @@ def test_a_straight_loop_takes_the_time_of_its_instructions(cpu: Device) -> None
     per_cycle = cpu.architecture.rates_per_cycle["instruction"] / cpu.architecture.wave_size
     expected = MASKED_LOOP_SLOWDOWN * 2**22 / 8 * 120 / per_cycle / cpu.clock_hz / cpu.compute_units
 
-    assert loop_time_s(cpu, demand) == pytest.approx(expected)
-    assert instruction_class_times(cpu, demand) == {"instruction": pytest.approx(expected)}
+    assert _run(cpu, demand).loop_time_s == pytest.approx(expected)
+    assert _run(cpu, demand).class_times() == {"instruction": pytest.approx(expected)}
     partly = replace(stored, elements=stored.elements / 16, record_bytes=64, used_bytes=38)
-    assert loop_time_s(cpu, replace(demand, streams=(partly,))) == pytest.approx(expected)  # masks disable some stores
-    assert loop_time_s(cpu, replace(demand, instructions_per_stored_byte=0.0)) is None
-    assert loop_time_s(cpu, replace(demand, branches=False)) is None
-    assert loop_time_s(cpu, replace(demand, work_group=(4, 64))) is None  # rows shorter than a vector
+    assert _run(cpu, replace(demand, streams=(partly,))).loop_time_s == pytest.approx(
+        expected
+    )  # masks disable some stores
+    assert _run(cpu, replace(demand, instructions_per_stored_byte=0.0)).loop_time_s is None
+    assert _run(cpu, replace(demand, branches=False)).loop_time_s is None
+    assert _run(cpu, replace(demand, work_group=(4, 64))).loop_time_s is None  # rows shorter than a vector
 
 
 def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) -> None:
@@ -162,5 +168,5 @@ def test_a_gather_takes_longer_than_the_same_accesses_one_by_one(cpu: Device) ->
     scalar = replace(vector, branches=True)
     wave = float(cpu.architecture.wave_size)
 
-    assert class_factors(cpu, vector, {"local": wave}) == {"local": GATHER_SLOWDOWN * wave}
-    assert class_factors(cpu, scalar, {"local": wave}) == {"local": wave}
+    assert _run(cpu, vector).class_factors({"local": wave}) == {"local": GATHER_SLOWDOWN * wave}
+    assert _run(cpu, scalar).class_factors({"local": wave}) == {"local": wave}

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of, predict, traffic
-from gpureport.predict.model import WRITES_EXPONENT, point_time, smooth_maximum
+from gpureport.predict.execution import smooth_maximum
+from gpureport.predict.gpu import WRITES_EXPONENT
+from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import ServingLevel, fraction_beyond, staircase
 from gpureport.spec.models import Transition

@@ -8,21 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.model import (
-    busy_fraction,
-    instruction_class_times,
-    isolated_group,
-    issue_time_s,
-    latency_exponent,
-    memory_traffic_time,
-    pipe_times,
-    point_time,
-    usable_capacities,
-    with_uneven_schedulers,
-    work_group_rounds,
-    write_time_s,
-)
-from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.execution import Execution
+from gpureport.predict.gpu import overlap_exponent
+from gpureport.predict.memory import traffic_time, usable_capacities, write_time_s
+from gpureport.predict.model import execution, point_time
+from gpureport.predict.occupancy import Resources
 from gpureport.predict.traffic import memory_bytes
 from gpureport.spec.models import CpuOccupancy, Device
 from gpureport.workloads.model import Demand, Stream
@@ -44,8 +34,12 @@ L2_HOLDS = (0.0, 1e15)
 """What L1 and L2 hold."""
 
 
+def _run(device: Device, demand: Demand, resources: Resources = FREE) -> Execution:
+    return execution(device, demand, resources)
+
+
 def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]) -> Any:
-    return memory_traffic_time(device, demand, size, held, occupancy(device.architecture, demand.work_group, FREE))
+    return traffic_time(_run(device, demand), size, held)
 
 
 # Which compute units work
@@ -57,13 +51,13 @@ def _served(device: Device, demand: Demand, size: float, held: tuple[float, ...]
 )
 def test_units_work_until_the_fullest_is_done(groups: float, share: float) -> None:
     """Of 100 units 101 groups leave 99 idle for half of the time; half a group is a hundredth of half a unit."""
-    assert busy_fraction(TOY, of_groups(groups)) == pytest.approx(share)
+    assert _run(TOY, of_groups(groups)).busy_fraction == pytest.approx(share)
 
 
 def test_operations_take_what_the_fullest_unit_takes() -> None:
     """101 to 200 groups take as long as 200: two groups of 256 x 100 operations at 64 a cycle."""
     times = [
-        instruction_class_times(TOY, of_groups(n, operations={"int32": n * 25_600.0}))["int32"]
+        _run(TOY, of_groups(n, operations={"int32": n * 25_600.0})).class_times()["int32"]
         for n in (100, 101, 199, 200, 201)
     ]
 
@@ -86,9 +80,7 @@ def test_operations_take_what_the_fullest_unit_takes() -> None:
 )
 def test_rounds_are_those_of_resident_groups(device: Device, registers: int, groups: float, rounds: float) -> None:
     """Units of a subslice share its groups."""
-    resident = occupancy(device.architecture, (256,), Resources(registers))
-
-    assert work_group_rounds(device, of_groups(groups), resident) == pytest.approx(rounds)
+    assert _run(device, of_groups(groups), Resources(registers)).rounds == pytest.approx(rounds)
 
 
 def test_latency_comes_once_a_round() -> None:
@@ -105,9 +97,9 @@ def test_latency_comes_once_a_round() -> None:
 def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
     """Three rounds at 800 loaded cycles x 2, and two of neighbours' data at L2's 256, which no load slows down."""
     demand = of_groups(1, memory_chain=3.0, cached_chain=2.0, chain={"shuffle": 10.0, "local": 2.0})
-    isolated = isolated_group(TOY, demand, 800.0, {})
-    unloaded = isolated_group(TOY, replace(demand, loaded=False), 800.0, {})
-    without_l2 = isolated_group(altered(TOY, caches=(L1,)), demand, 800.0, {})
+    isolated = _run(TOY, demand).isolated_group(800.0, {})
+    unloaded = _run(TOY, replace(demand, loaded=False)).isolated_group(800.0, {})
+    without_l2 = _run(altered(TOY, caches=(L1,)), demand).isolated_group(800.0, {})
 
     assert isolated.loads_s == pytest.approx((3 * 800 * 2 + 2 * 256) * 1e-9)
     assert isolated.instructions_s == pytest.approx((10 * 24 + 2 * 29) * 1e-9)
@@ -118,7 +110,7 @@ def test_a_lone_group_waits_for_its_loads_one_after_another() -> None:
 @pytest.mark.parametrize(("chain", "instructions_s"), [(100.0, 1e-6), (1000.0, 4e-6)])
 def test_a_lone_group_issues_or_waits_whichever_takes_longer(chain: float, instructions_s: float) -> None:
     """A chain of 100 x 4 cycles hides behind an issue of 1 us, one of 1000 x 4 does not."""
-    found = isolated_group(TOY, of_groups(1, chain={"int32": chain}), 0.0, {"int32": 1e-6})
+    found = _run(TOY, of_groups(1, chain={"int32": chain})).isolated_group(0.0, {"int32": 1e-6})
 
     assert found.instructions_s == pytest.approx(instructions_s)
 
@@ -128,16 +120,17 @@ def test_a_lone_group_issues_or_waits_whichever_takes_longer(chain: float, instr
 )
 def test_few_waves_leave_schedulers_idle(size: int, factor: float) -> None:
     """Of four schedulers one wave uses one; five waves take two turns, of which the second is a quarter full."""
-    assert issue_time_s(TOY, of_groups(1, size), {"int32": 1e-6}) == pytest.approx(factor * 1e-6)
+    assert _run(TOY, of_groups(1, size)).issue_time_s({"int32": 1e-6}) == pytest.approx(factor * 1e-6)
 
 
 def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
     """Six waves on four schedulers take as long as eight; a hundred and one are no matter."""
     class_times = {"int32": 3e-6, "local": 1e-6}
+    gpu, cpu = (_run(device, of_groups(1)) for device in (TOY, CPU))
 
-    assert with_uneven_schedulers(TOY, class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
-    assert with_uneven_schedulers(TOY, class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
-    assert with_uneven_schedulers(CPU, class_times, 6) == class_times
+    assert gpu.scheduled(class_times, 6) == pytest.approx({"int32": 4e-6, "local": 1e-6})
+    assert gpu.scheduled(class_times, 101)["int32"] == pytest.approx(3e-6 * 104 / 101)
+    assert cpu.scheduled(class_times, 6) == class_times
 
 
 # The smooth maximum of latency and throughput
@@ -146,7 +139,7 @@ def test_what_is_left_over_of_a_round_of_schedulers_takes_a_whole_one() -> None:
 @pytest.mark.parametrize(("groups", "p"), [(0, math.inf), (1, math.inf), (2, 6.0), (3, 4.5), (4, 4)])
 def test_the_exponent_falls_with_the_groups_of_a_compute_unit(groups: int, p: float) -> None:
     """3 n / (n - 1) for n groups on the fullest unit: alone, a group is disturbed by nobody."""
-    assert latency_exponent(groups) == pytest.approx(p)
+    assert overlap_exponent(groups) == pytest.approx(p)
 
 
 # In step
@@ -199,7 +192,7 @@ def test_only_the_first_round_and_the_first_loads_are_in_step(rounds: int, chain
 
 
 def _written(device: Device, demand: Demand) -> float:
-    return write_time_s(device, demand, occupancy(device.architecture, demand.work_group, FREE))
+    return write_time_s(_run(device, demand))
 
 
 @pytest.mark.parametrize(
@@ -267,7 +260,7 @@ def test_accesses_take_a_turn_for_the_lines_that_are_looked_up_at_once(
     """32 accesses a cycle on each of 100 units, and never faster than one access at a time."""
     device = toy(lines_per_access=looked_up)
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6}, lines_per_access=touched)
-    times = instruction_class_times(device, demand)
+    times = _run(device, demand).class_times()
 
     assert times["memory"] == pytest.approx(factor * 1e-6)
     assert times["local"] == pytest.approx(1e-6)
@@ -293,22 +286,25 @@ def test_lines_in_the_same_banks_are_read_one_a_cycle(
     device = altered(toy(lines_per_access=looked_up, rates_per_cycle=rates), caches=(first, *others))
     demand = of_groups(100, operations={"memory": 3.2e6}, lines_per_access=32.0, line_conflicts=conflicts)
 
-    assert instruction_class_times(device, demand)["memory"] == pytest.approx(factor * 1e-6)
+    assert _run(device, demand).class_times()["memory"] == pytest.approx(factor * 1e-6)
 
 
 def test_bank_conflicts_slow_down_local_memory_alone_and_classes_without_a_rate_cost_nothing() -> None:
     """What an architecture does not list is no ceiling."""
     demand = of_groups(100, operations={"memory": 3.2e6, "local": 3.2e6, "permute": 1e9}, local_conflicts=8.0)
 
-    assert instruction_class_times(TOY, demand) == pytest.approx({"memory": 1e-6, "local": 8e-6})
+    assert _run(TOY, demand).class_times() == pytest.approx({"memory": 1e-6, "local": 8e-6})
 
 
 def test_a_pipe_is_the_sum_of_what_it_executes() -> None:
     """A pipe of which one class alone is used keeps that class's name."""
-    device = toy(pipes={"LSU": ("memory", "local", "shuffle")})
+    pipes = _run(toy(pipes={"LSU": ("memory", "local", "shuffle")}), of_groups(1))
 
-    assert pipe_times(device, {"memory": 1.0, "local": 2.0, "int32": 4.0}) == {"LSU": 3.0, "int32": 4.0}
-    assert pipe_times(device, {"local": 2.0, "memory": 0.0}) == {"local": 2.0, "memory": 0.0}
+    assert pipes.pipe_times({"memory": 1.0, "local": 2.0, "int32": 4.0}) == {
+        "LSU": 3.0,
+        "int32": 4.0,
+    }
+    assert pipes.pipe_times({"local": 2.0, "memory": 0.0}) == {"local": 2.0, "memory": 0.0}
 
 
 # What caches hold
@@ -329,7 +325,7 @@ def test_caches_hold_what_is_found_again(changes: dict[str, Any], held: tuple[fl
     """50 groups on 50 units: their caches add up only where each has its own data."""
     demand = of_groups(50, **changes)
 
-    assert usable_capacities(TOY, demand, occupancy(TOY.architecture, (256,), FREE)) == held
+    assert usable_capacities(_run(TOY, demand)) == held
 
 
 SIZES = st.sampled_from([32, 64, 128, 256, 512, 1024])

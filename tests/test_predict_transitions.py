@@ -10,15 +10,13 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from gpureport.predict.model import (
-    bytes_in_flight,
-    transition_range,
-    write_time_s,
-)
-from gpureport.predict.occupancy import Resources, occupancy
+from gpureport.predict.execution import Execution
+from gpureport.predict.memory import bytes_in_flight, transition_range, write_time_s
+from gpureport.predict.model import execution
+from gpureport.predict.occupancy import Resources
 from gpureport.predict.residency import Misses, ServingLevel, staircase
 from gpureport.spec.database import load_database
-from gpureport.spec.models import Transition
+from gpureport.spec.models import Device, Transition
 from gpureport.workloads.model import Demand, Stream
 from tests.builders import altered
 from tests.toy import L1, L2, TOY, toy
@@ -31,30 +29,35 @@ READ = Demand(
     streams=(Stream("data", 2**20, 16, 16, passes=64.0),),
     reused="kernel",
 )
+FEW, MANY = Resources(64), Resources(1)
 COPY = replace(READ, streams=(Stream("from", 2**20, 16, 16), Stream("to", 2**20, 16, 16, write=True)))
+
+
+def _run(demand: Demand, resources: Resources = MANY, device: Device = TOY) -> Execution:
+    return execution(device, demand, resources)
 
 
 def test_cyclic_sweeps_and_writes_have_their_own_transitions() -> None:
     """Where a cache lists none, all leave it where any order does."""
-    assert transition_range(CACHE, READ, overlapping=False) == ORDERED
-    assert transition_range(CACHE, READ, overlapping=True) == CACHE.bandwidth_transition
+    assert transition_range(_run(READ), CACHE, overlapping=False) == ORDERED
+    assert transition_range(_run(READ), CACHE, overlapping=True) == CACHE.bandwidth_transition
     assert (
-        transition_range(CACHE, COPY, overlapping=False) == transition_range(CACHE, COPY, overlapping=True) == WRITTEN
+        transition_range(_run(COPY), CACHE, overlapping=False)
+        == transition_range(_run(COPY), CACHE, overlapping=True)
+        == WRITTEN
     )
     back = replace(COPY, ping_pong=True)
-    assert transition_range(CACHE, back, overlapping=False) == TO_AND_FRO
-    assert transition_range(altered(CACHE, ping_pong_transition=None), back, overlapping=False) == WRITTEN
+    assert transition_range(_run(back), CACHE, overlapping=False) == TO_AND_FRO
+    assert transition_range(_run(back), altered(CACHE, ping_pong_transition=None), overlapping=False) == WRITTEN
     for demand in (READ, COPY):
-        assert transition_range(L2, demand, overlapping=False) == L2.bandwidth_transition
+        assert transition_range(_run(demand), L2, overlapping=False) == L2.bandwidth_transition
 
 
 def test_passes_overlap_if_groups_have_asked_for_all_data_before_they_end() -> None:
     """A thousand groups ask for 1 GiB; 800 of them reside. A dispatch that writes for the next never overlaps it."""
-    resident = occupancy(TOY.architecture, READ.work_group, Resources(1))
-
-    assert bytes_in_flight(TOY, READ, resident) == 64 * 2**24 * 0.8
-    assert bytes_in_flight(TOY, replace(READ, work_items=25_600), resident) == 64 * 2**24
-    assert bytes_in_flight(TOY, replace(READ, reused="dispatch"), resident) == 0
+    assert bytes_in_flight(_run(READ)) == 64 * 2**24 * 0.8
+    assert bytes_in_flight(_run(replace(READ, work_items=25_600))) == 64 * 2**24
+    assert bytes_in_flight(_run(replace(READ, reused="dispatch"))) == 0
 
 
 @dataclass
@@ -205,15 +208,14 @@ def test_the_model_counts_what_crosses_between_partitions() -> None:
     parted, whole = (altered(device, caches=(L1, altered(CACHE, partitions=partitions))) for partitions in (2, 1))
     sectors = 2**20 * 16 / CACHE.sector_bytes
     once_s = sectors / (0.5 * TOY.compute_units * TOY.clock_hz)
-    back, few = replace(COPY, ping_pong=True), occupancy(TOY.architecture, COPY.work_group, Resources(64))
-    many = occupancy(TOY.architecture, COPY.work_group, Resources(1))
+    back = replace(COPY, ping_pong=True)
 
-    assert (few.groups_per_compute_unit, many.groups_per_compute_unit) == (4, 8)
+    assert [_run(COPY, used).resident.groups_per_compute_unit for used in (FEW, MANY)] == [4, 8]
     assert COPY.groups == 1000
-    assert write_time_s(parted, COPY, many) == pytest.approx(once_s)
-    assert write_time_s(parted, back, many) == pytest.approx(1.5 * once_s)
-    assert write_time_s(whole, back, many) == pytest.approx(once_s)
-    assert write_time_s(parted, replace(back, work_items=800 * 256), many) == pytest.approx(once_s)
-    assert write_time_s(parted, replace(back, work_items=800 * 256), few) == pytest.approx(1.5 * once_s)
-    assert write_time_s(parted, replace(COPY, stores_per_sector=2.0), many) == pytest.approx(2 * once_s)
-    assert write_time_s(parted, replace(READ, ping_pong=True), many) == 0
+    assert write_time_s(_run(COPY, MANY, parted)) == pytest.approx(once_s)
+    assert write_time_s(_run(back, MANY, parted)) == pytest.approx(1.5 * once_s)
+    assert write_time_s(_run(back, MANY, whole)) == pytest.approx(once_s)
+    assert write_time_s(_run(replace(back, work_items=800 * 256), MANY, parted)) == pytest.approx(once_s)
+    assert write_time_s(_run(replace(back, work_items=800 * 256), FEW, parted)) == pytest.approx(1.5 * once_s)
+    assert write_time_s(_run(replace(COPY, stores_per_sector=2.0), MANY, parted)) == pytest.approx(2 * once_s)
+    assert write_time_s(_run(replace(READ, ping_pong=True), MANY, parted)) == 0

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict.model import last_waves_time_s, point_time, turnover_s
+from gpureport.predict.gpu import GpuExecution
+from gpureport.predict.model import execution, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.database import load_database
 from gpureport.workloads.model import Stream
@@ -39,7 +40,7 @@ def test_stores_delay_the_next_group() -> None:
     one = Stream("a", 2**20, 16, 16)
     written = replace(one, write=True)
     cycles = [
-        turnover_s(device, of_groups(1, streams=streams, loaded=loaded)) * device.clock_hz
+        execution(device, of_groups(1, streams=streams, loaded=loaded), FREE).turnover_s * device.clock_hz
         for streams, loaded in (((one,), True), ((one, written), True), ((written,), False))
     ]
 
@@ -83,7 +84,9 @@ def test_a_group_that_leaves_no_room_for_another_is_disturbed_by_nobody() -> Non
 def _idle(groups: int, each_us: float, chain_us: float, **changes: Any) -> float:
     """Return the microseconds that are idle after *groups* of four waves, one a scheduler, on each unit."""
     demand = of_groups(100 * groups, 128, **changes)
-    return last_waves_time_s(TOY, demand, groups * each_us * 1e-6, chain_us * 1e-6) * 1e6
+    run = execution(TOY, demand, FREE)
+    assert isinstance(run, GpuExecution)
+    return run.last_waves_s(groups * each_us * 1e-6, chain_us * 1e-6) * 1e6
 
 
 def test_the_last_waves_leave_half_of_what_one_takes_longer() -> None:

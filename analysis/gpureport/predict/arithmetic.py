@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import TypeVar
 
+from gpureport.predict.execution import THROUGHPUT_EXPONENT
 from gpureport.predict.expressions import Expression, Reader
-from gpureport.predict.model import ISOLATED_EXPONENT, THROUGHPUT_EXPONENT, point_time
+from gpureport.predict.gpu import ISOLATED_EXPONENT
+from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain
 from gpureport.predict.uncertainty.sensitivity import uncertain

@@ -13,7 +13,7 @@ from typing import Literal
 
 from gpureport.matching import FURTHEST, FeatureMatch, match_features
 from gpureport.observe.statistics import NORMAL_95
-from gpureport.predict.model import THROUGHPUT_EXPONENT
+from gpureport.predict.execution import THROUGHPUT_EXPONENT
 from gpureport.predict.uncertainty.sensitivity import specified_deviation, visit_facts
 from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling

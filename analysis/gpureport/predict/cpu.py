@@ -1,0 +1,204 @@
+"""How a CPU executes the work-groups of OpenCL kernels: one after another on each core.
+
+A core has one instruction stream. Starting a group, its instructions and its barriers add up; transfers of data overlap
+with them. Loads whose addresses do not depend on other loads are prefetched, so that only chains of dependent loads
+wait for their latency::
+
+    W = smooth_p( smooth_4(starts + barriers + smooth_4(operations by pipe or class), memory), latency )
+
+``smooth_p`` is that of GPUs. How many work-items run together as lanes of a vector depends on the compiler:
+``masked_lanes`` and ``barrier_lanes`` of the architecture, and what the compiled code shows.
+
+Constants that cite ``reports/pocl-xeon-2-cores`` were fitted to its first version, of another host; the kept run
+replaced it.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import ceil, log
+from typing import ClassVar
+
+from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
+from gpureport.predict.gpu import overlap_exponent
+from gpureport.workloads.model import Stream
+
+WAKING_SHARE_OF_LAUNCH = 0.65
+"""Time that it takes to wake all threads / time of the launch of one work-group. Fitted to empty kernels on 16 cores
+(70 us instead of 43; a first quick run on the machine of reports/pocl-xeon-16-cores)."""
+GROUPS_PER_THREAD_AWAKE = 4
+"""Work-groups for each thread from which on all threads are awake (same data)."""
+FETCH_SHARE_OF_LAUNCH = 0.0094
+"""Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one work-group.
+Fitted to empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run)."""
+WAKING_DELAY_S = 25e-6
+"""Time from a dispatch until the other threads work on it: the operating system wakes them. Fitted to memory/copy and
+memory/write on two cores (reports/pocl-xeon-2-cores)."""
+MASKED_LOOP_SLOWDOWN = 2.2
+"""Time of a loop of vectors with masks / time to issue its instructions: 2.7 instructions per cycle of six. Fitted to
+Game of Life with four bytes per cell on two cores (reports/pocl-xeon-2-cores)."""
+MASKED_CODE_SLOWDOWN = 1.8
+"""Time of code with masks, which runs both sides of every condition / time without conditions. Fitted to Game of Life
+on two cores (reports/pocl-xeon-2-cores)."""
+SCALAR_CODE_SLOWDOWN = 1.3
+"""Time of code without vectors / time to issue its instructions: 4.6 of six per cycle. Between the values of
+16 and of 2 cores of an Emerald Rapids, 1.5 and 1.1, for the Game of Life without vectors (reports/pocl-xeon-16-cores,
+pocl-xeon-2-cores; the code of PoCL 3, on 2 cores, has fewer instructions than the counted code of PoCL 5)."""
+GATHER_SLOWDOWN = 3.0
+"""Time of a lane of a gather or scatter / time of a scalar access. Fitted to transposes with strided local memory
+(reports/pocl-xeon-2-cores)."""
+
+
+class CpuExecution(Execution):
+    """One dispatch on the cores of a CPU."""
+
+    fills_every_level: ClassVar[bool] = True
+
+    # How code becomes lanes
+
+    @cached_property
+    def lanes(self) -> float:
+        """Number of work-items that run together as lanes of a vector.
+
+        Compilers vectorise along the first dimension. They do not vectorise code with different paths, unless they turn
+        conditions into masks. Vectors of integers that are shorter than 4 bytes then have more lanes than a wave. Only
+        some compilers vectorise loops between barriers. None vectorises code that already computes with vector types:
+        LLVM's loop vectoriser accepts scalar types only.
+
+        Compiled code without vectors runs work-items one by one, with three exceptions. The rate of shuffles contains
+        their emulation. Between barriers, vectors access strided local memory word by word. Vector types may be narrow.
+        Code with vectors does not show how many lanes its masks disable.
+        """
+        architecture, demand, wave = self.architecture, self.demand, float(self.architecture.wave_size)
+        if "barrier" in demand.operations and not demand.branches:
+            return max(1.0, min(architecture.barrier_lanes, wave))
+        if demand.vector_words and not demand.branches:
+            return min(wave, float(demand.vector_words))
+        if demand.vectorised is False and "shuffle" not in demand.operations:
+            return 1.0
+        if demand.branches:
+            if architecture.masked_lanes == 1 or not demand.maskable:
+                return 1.0
+            vector = min(architecture.masked_lanes, wave) * 4 / demand.lane_bytes
+            return max(1.0, min(vector, float(demand.work_group[0])) / MASKED_CODE_SLOWDOWN)
+        return wave
+
+    @property
+    def padding(self) -> float:
+        """Work-items that take time / those with work.
+
+        Code with masks runs all lanes of a work-group: idle work-items only mask their results. Branches skip them. On
+        two cores, the time of a work-item that pads a work-group is 0.9 to 1.1 of that of others in all kernels of the
+        Game of Life that compiled to masks, and below 0.05 in the others (reports/pocl-xeon-2-cores).
+        """
+        demand = self.demand
+        vectors = self.architecture.masked_lanes > 1 if demand.vectorised is None else demand.vectorised
+        return self._idle_factor if demand.branches and demand.maskable and vectors else 1.0
+
+    @property
+    def _idle_factor(self) -> float:
+        return self.demand.work_items / max(1, self.demand.work_items - self.demand.idle_items)
+
+    def class_times(self) -> dict[str, float]:
+        """Return the times of classes, or of counted instructions if the compiled code is known well enough."""
+        for counted_s in (self.loop_time_s, self.scalar_time_s):
+            if counted_s is not None:
+                return {"instruction": counted_s / self.busy_fraction}
+        return super().class_times()
+
+    @property
+    def loop_time_s(self) -> float | None:
+        """Seconds of all instructions on all cores, if the compiled code is one straight loop of vectors.
+
+        Its conditions are masks, so that each turn executes all instructions. The bytes of its stores show how many
+        work-items a turn advances; idle ones count. ``None``: the code is not of this form, or not known. The compiler
+        emits other code for work-groups whose rows are shorter than a vector.
+        """
+        demand, wave = self.demand, self.architecture.wave_size
+        if demand.work_group[0] < wave or not (demand.instructions_per_stored_byte and demand.branches):
+            return None
+        stored = sum(stream.elements * stream.record_bytes for stream in demand.streams if stream.write)
+        lanes = demand.instructions_per_stored_byte * stored * self._idle_factor * wave
+        return MASKED_LOOP_SLOWDOWN * lanes / self.device.rate_per_s("instruction")
+
+    @property
+    def scalar_time_s(self) -> float | None:
+        """Seconds of all instructions on all cores, if the code has no vectors; ``None``: it has, or no count.
+
+        Branches skip idle work-items.
+        """
+        if not self.demand.scalar_instructions or self.lanes > 1:
+            return None
+        slots = self.demand.scalar_instructions * self.architecture.wave_size
+        return SCALAR_CODE_SLOWDOWN * slots / self.device.rate_per_s("instruction")
+
+    def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the factor of the time of each class, relative to whole vectors of independent accesses.
+
+        *vectors* contains factors that apply to vectors, such as accesses of several lines. One by one, work-items take
+        the same time in any order. Barriers and exchanges between work-items run one by one in any case, as their rates
+        say.
+        """
+        names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot"}
+        scalar = self.architecture.wave_size / self.lanes * self.padding
+        gathered = GATHER_SLOWDOWN if self.lanes > 1 else 1.0
+        passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
+        return {name: max(scalar, passes.get(name, 1.0)) for name in names}
+
+    # One group after another
+
+    def scheduled(self, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
+        """Return the same times: a core has one instruction stream, which uses all its pipes."""
+        return dict(class_times)
+
+    def issue_time_s(self, class_times: Mapping[str, float]) -> float:
+        """Return 0: no other group is needed to keep a core busy."""
+        return 0.0
+
+    def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
+        """Return the latencies; 0 if loads are prefetched."""
+        shared = self.device.shared_cache
+        return (0.0, 0.0) if self.demand.loaded else (load_cycles, shared.latency_cycles if shared else 0.0)
+
+    def computing_s(self, by_pipe: Mapping[str, float]) -> float:
+        """Return the seconds that a core executes: it starts its groups itself, and barriers end its loops."""
+        others = (time_s for name, time_s in by_pipe.items() if name != "barrier")
+        return self.start_s + by_pipe.get("barrier", 0.0) + smooth_maximum(others, THROUGHPUT_EXPONENT)
+
+    def work_s(
+        self, computing_s: float, memory_s: float, latency_s: float, group: IsolatedGroup, *, from_memory: bool
+    ) -> float:
+        """Return the smooth maximum of instructions, traffic and latency."""
+        throughput_s = smooth_maximum((computing_s, memory_s), THROUGHPUT_EXPONENT)
+        return smooth_maximum((throughput_s, latency_s), overlap_exponent(self.groups_per_place))
+
+    def launch_s(self, work_s: float) -> float:
+        """Return the listed cost, and the time that waking threads add."""
+        return self._listed_launch_s + self.waking_s(work_s)
+
+    def waking_s(self, work_s: float) -> float:
+        """Return the seconds that threads which wake add to *work_s*, the time of the work on all threads.
+
+        A runtime gives each thread several groups at once, so that few groups wake few threads. The first thread starts
+        after the launch. It works alone until the others join it, or until it has finished. Each time, a thread fetches
+        an equal part of the groups that are left, so that the number of fetches grows with the logarithm of the groups.
+        All threads use the same lock.
+        """
+        launch_s, threads, groups = self.device.launch.batched_s, self.device.compute_units, self.demand.groups
+        awake = GROUPS_PER_THREAD_AWAKE * threads
+        share = min(1.0, (groups - 1) / awake)
+        fetches = threads * log(max(1.0, groups / awake))
+        others = min(threads, ceil(groups)) - 1
+        # The delay is as uncertain as the launch, whose relative uncertainty this factor of 1 has.
+        late_s = max(0.0, WAKING_DELAY_S * (launch_s / float(launch_s) if launch_s else 1.0) - launch_s)
+        return (WAKING_SHARE_OF_LAUNCH * share + FETCH_SHARE_OF_LAUNCH * fetches) * launch_s + others * min(
+            work_s, late_s / (others + 1)
+        )
+
+    @property
+    def last_stores_s(self) -> float:
+        """0: stores of all threads are complete when they join."""
+        return 0.0
+
+    def memory_efficiency(self, streams: Sequence[Stream]) -> float:
+        """Return the listed fraction."""
+        return self.device.memory.efficiency

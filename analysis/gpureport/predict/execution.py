@@ -1,0 +1,243 @@
+"""How a device executes the work-groups of a dispatch: what one costs, what overlaps, how groups are started.
+
+:class:`Execution` has what holds for every device: where groups run, and how long each instruction class, pipe and
+isolated group takes. Its two kinds are :class:`.GpuExecution` and :class:`.CpuExecution`; ``model.execution`` chooses.
+An effect of one kind of device belongs in its class, an effect of all here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, inf, prod
+from typing import ClassVar
+
+from gpureport.predict.occupancy import units_per_group
+from gpureport.records.prediction import Occupancy
+from gpureport.spec.models import Architecture, Device
+from gpureport.workloads.model import Demand, Stream
+
+THROUGHPUT_EXPONENT = 4.0
+"""p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
+(RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
+
+
+def smooth_maximum(times: Iterable[float], exponent: float) -> float:
+    """Return the p-norm of *times* with p = *exponent*: slightly more than their maximum if several are large."""
+    values = [time for time in times if time > 0]
+    largest = max(values, default=0.0)
+    if exponent == inf:
+        return largest
+    return largest * sum((value / largest) ** exponent for value in values) ** (1 / exponent) if largest else 0.0
+
+
+@dataclass(frozen=True)
+class IsolatedGroup:
+    """The time of a work-group that has a compute unit for itself, in seconds.
+
+    Attributes:
+        loads_s: dependent loads.
+        chain_s: dependent instructions.
+        instructions_s: dependent instructions, or the issue of all its instructions if that takes longer.
+    """
+
+    loads_s: float
+    chain_s: float
+    instructions_s: float
+
+    @property
+    def time_s(self) -> float:
+        """Of loads and instructions, one after the other."""
+        return self.loads_s + self.instructions_s
+
+
+@dataclass(frozen=True)
+class Execution(ABC):
+    """One dispatch on a device.
+
+    Attributes:
+        device: that executes it.
+        demand: of the dispatch.
+        resident: its work-groups and waves on a compute unit.
+    """
+
+    device: Device
+    demand: Demand
+    resident: Occupancy
+
+    fills_every_level: ClassVar[bool]
+    """Whether a line that a store fetches from memory passes through every cache."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """Of the device."""
+        return self.device.architecture
+
+    # Where work-groups run
+
+    @cached_property
+    def places(self) -> float:
+        """Number of places for a work-group: compute units, Intel's subslices or AMD's work-group processors."""
+        return max(1.0, self.device.compute_units / units_per_group(self.architecture.occupancy))
+
+    @cached_property
+    def groups_per_place(self) -> int:
+        """Number of work-groups of the most loaded place."""
+        return ceil(self.demand.groups / self.places)
+
+    @cached_property
+    def busy_fraction(self) -> float:
+        """Mean fraction of the places that work until the most loaded one has finished its groups."""
+        return self.demand.groups / (self.groups_per_place * self.places)
+
+    @cached_property
+    def waves_per_group(self) -> int:
+        """Number of waves of a work-group."""
+        return ceil(prod(self.demand.work_group) / self.architecture.wave_size)
+
+    @property
+    def waves_per_place(self) -> int:
+        """Number of waves of the most loaded place."""
+        return self.waves_per_group * self.groups_per_place
+
+    @property
+    def resident_groups(self) -> float:
+        """Number of groups that are resident on the device at once, at least one for each place."""
+        return max(1, self.resident.groups_per_compute_unit) * self.places
+
+    @cached_property
+    def rounds(self) -> float:
+        """Work-groups for each resident group; a group's successor starts after its last wave has ended."""
+        return max(1.0, self.demand.groups / self.resident_groups)
+
+    # Instructions
+
+    def class_times(self) -> dict[str, float]:
+        """Return the seconds of each instruction class on the most loaded compute unit, with all its pipes busy."""
+        device, operations, rates = self.device, self.demand.operations, self.architecture.rates_per_cycle
+        factors = self.class_factors({"local": self.demand.local_conflicts, "memory": self._access_passes()})
+        times = {
+            name: count * factors.get(name, 1.0) / (device.rate_per_s(name) * self.busy_fraction)
+            for name, count in operations.items()
+            if name in rates
+        }
+        barriers = operations.get("barrier", 0.0) / prod(self.demand.work_group)
+        barriers_s = device.cycles(
+            barriers * self.architecture.barrier_cycles / (device.compute_units * self.busy_fraction)
+        )
+        return {**times, "local": times.get("local", 0.0) + barriers_s} if barriers_s else times
+
+    def class_factors(self, vectors: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the factor of the time of each instruction class; *vectors* has those of the accesses of a wave."""
+        return vectors
+
+    def _access_passes(self) -> float:
+        """Return the time of a wave's access relative to an access to neighbouring words.
+
+        The cache looks up an access's lines one by one. A first cache that uses the banks of local memory also reads
+        lines that map to the same banks one by one, a cycle each.
+        """
+        architecture, demand, caches = self.architecture, self.demand, self.device.caches
+        passes = max(1.0, demand.lines_per_access / architecture.lines_per_access)
+        if demand.line_conflicts > 1 and caches and caches[0].unified_with_local_memory:
+            cycles = architecture.wave_size / architecture.rates_per_cycle["memory"]
+            return max(passes, demand.line_conflicts / cycles)
+        return passes
+
+    def pipe_times(self, by_class: Mapping[str, float]) -> dict[str, float]:
+        """Replace the times of classes that share one pipe by their sum, under the pipe's name."""
+        times = dict(by_class)
+        for pipe, members in self.architecture.pipes.items():
+            used = [name for name in members if times.get(name)]
+            if len(used) > 1:
+                times[pipe] = sum(times.pop(name) for name in used)
+        return times
+
+    @abstractmethod
+    def scheduled(self, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
+        """Return the times of instruction classes if a compute unit executes *waves*."""
+
+    # One group, and its successor
+
+    def isolated_group(self, load_cycles: float, class_times: Mapping[str, float]) -> IsolatedGroup:
+        """Return the times of a work-group that has a compute unit to itself."""
+        device, demand = self.device, self.demand
+        chain = (count * self.architecture.latency_cycles.get(name, 0.0) for name, count in demand.chain.items())
+        chain_s = device.cycles(sum(chain))
+        cycles, near_cycles = self.loads_cycles(load_cycles)
+        nearest_cycles = device.caches[0].latency_cycles if device.caches else 0.0
+        rounds = (
+            demand.memory_chain * cycles + demand.cached_chain * near_cycles + demand.nearest_chain * nearest_cycles
+        )
+        return IsolatedGroup(device.cycles(rounds), chain_s, max(chain_s, self.issue_time_s(class_times)))
+
+    @abstractmethod
+    def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
+        """Return the cycles for which a group waits for its loads: of *load_cycles* each, and of the shared cache."""
+
+    @abstractmethod
+    def issue_time_s(self, class_times: Mapping[str, float]) -> float:
+        """Return the seconds that one group's instructions take to issue on a compute unit without other groups."""
+
+    @property
+    def turnover_s(self) -> float:
+        """Seconds from the last instruction of a work-group to the first one of its successor.
+
+        Waves of some architectures keep their place until the cache that all compute units share has accepted their
+        stores. These pass through the same queues as loads, so that load lengthens both alike.
+        """
+        architecture = self.architecture
+        cycles = architecture.turnover_cycles
+        if self.demand.writes:
+            loaded = architecture.loaded_latency_factor if self.demand.loaded else 1.0
+            cycles += architecture.store_cycles * loaded
+        return self.device.cycles(cycles)
+
+    @cached_property
+    def start_s(self) -> float:
+        """Seconds that it takes to start all work-groups.
+
+        The dispatcher starts one group after another, and each compute unit one wave after another. Empty groups of
+        1024 work-items on an H200 take 8.9 cycles of a compute unit for each wave, from 2^10 to 2^20 groups within 2 %.
+        Groups of 512 keep up with the dispatcher.
+        """
+        dispatched_s = self.demand.groups / (self.device.launch.groups_per_cycle * self.device.clock_hz)
+        rate = self.architecture.wave_starts_per_cycle
+        return max(dispatched_s, self.device.cycles(self.waves_per_place / rate)) if rate else dispatched_s
+
+    # What overlaps
+
+    @abstractmethod
+    def computing_s(self, by_pipe: Mapping[str, float]) -> float:
+        """Return the seconds of all instructions on the most loaded compute unit."""
+
+    @abstractmethod
+    def work_s(
+        self, computing_s: float, memory_s: float, latency_s: float, group: IsolatedGroup, *, from_memory: bool
+    ) -> float:
+        """Return the seconds that work-groups take after they were started, with overlap of work and waits.
+
+        Args:
+            computing_s: of all instructions.
+            memory_s: of all traffic.
+            latency_s: of all groups, one round after another.
+            group: an isolated one.
+            from_memory: whether memory, not a cache, limits the traffic.
+        """
+
+    @abstractmethod
+    def launch_s(self, work_s: float) -> float:
+        """Return the cost of the launch before *work_s*."""
+
+    @property
+    @abstractmethod
+    def last_stores_s(self) -> float:
+        """Seconds from the last store of the dispatch until all compute units can read it."""
+
+    @abstractmethod
+    def memory_efficiency(self, streams: Sequence[Stream]) -> float:
+        """Return the fraction of the listed bandwidth of memory that *streams* reach."""
+
+    @property
+    def _listed_launch_s(self) -> float:
+        return self.device.launch.single_s if self.demand.isolated else self.device.launch.batched_s

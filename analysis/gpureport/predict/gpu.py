@@ -1,0 +1,183 @@
+"""How a GPU executes work-groups: many waves on each compute unit hide each other's waits.
+
+::
+
+    W = max( smooth_p( smooth_4(operations by pipe or class, memory), latency ),
+             smooth_4(operations + last waves, memory) ) + aligned
+
+``smooth_p`` is a smooth maximum: the p-norm with exponent p.
+
+- ``p`` approaches 3 from above as more work-groups share a compute unit (for streams beyond the caches, the value of
+  :attr:`~GpuExecution.saturation_exponent`). It is infinite for one group per compute unit: nothing disturbs that
+  group.
+- If only one group can be resident, its operations and its latency do not disturb each other either. Then
+  W = smooth_p( memory, max( operations, latency ) ).
+- If no group waits for loads, memory and latency do not disturb each other: W = max( memory, smooth_p( operations,
+  latency ) ). Bandwidth of writes then grows in proportion to the work up to its peak, as published for V100, A100,
+  A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream). This does not hold for devices of several
+  dies (:attr:`~GpuExecution.has_several_dies`).
+- ``aligned``: groups of the first round start together, so their loads and computations do not overlap yet.
+- ``last waves``: GPU schedulers are assumed to prefer the oldest waves. In kernels without barriers the last waves are
+  then too few to keep the schedulers busy.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, inf
+from typing import ClassVar
+
+from gpureport.predict import traffic
+from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
+from gpureport.predict.occupancy import units_per_group
+from gpureport.spec.models import AmdOccupancy
+from gpureport.workloads.model import Stream
+
+LATENCY_EXPONENT = 3.0
+"""p-norm that joins latency with throughput, unless memory limits it. Of 1.5 to 4 it fits bandwidth against resident
+work-items best, on A100, A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %,
+nine in ten within 15."""
+ISOLATED_EXPONENT = 2.0
+"""p-norm that joins an isolated wave's waits with its own instructions. It fits the idle time at the end of kernels
+that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidia-h200)."""
+ONE_WAY_LOSS = 0.2
+"""Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
+turns around. An H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)."""
+SEVERAL_LOADS = 1.08
+"""Latency of independent loads from several streams / latency of loads from one: a work-group waits for the last one.
+Of 1.05, 1.08 and 1.12 it fits triads best, of two A100, A40, H100 PCIe, L40, MI100 and MI210 together
+(RRZE-HPC/gpu-benches, gpu-stream). On a V100, which was not used, the error of triads falls from 3.1 to 2.4 %."""
+WRITES_EXPONENT = 6.0
+"""p-norm that joins latency with memory bandwidth if a dispatch only writes: stores do not wait for each other."""
+READS_EXPONENT = 3.0
+"""The same if it only reads, with stacked memory. Latency rises before the bandwidth is reached."""
+MIXED_EXPONENT = 2.6
+"""The same if it reads and writes, with stacked memory: reads also wait while the bus writes. The fit is flat from 2.4
+to 2.7; 2.6 keeps all plateaus of the fitted devices within 10 %."""
+FEWER_CHANNELS = 2.0
+"""Factor of both for other memory, whose load is distributed more evenly among its few channels."""
+ON_ONE_DIE = 2
+"""Most parts of a cache on one die: the partitions of A100, H100 and H200."""
+_SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
+"""Classes whose pipe all schedulers of a compute unit share. Each scheduler has its own part of all other pipes."""
+
+
+def overlap_exponent(groups: int, of_many: float = LATENCY_EXPONENT) -> float:
+    """Return the exponent that joins latency and throughput: the fewer *groups* share a compute unit, the larger."""
+    return of_many * groups / (groups - 1) if groups > 1 else inf
+
+
+class GpuExecution(Execution):
+    """One dispatch on a GPU."""
+
+    fills_every_level: ClassVar[bool] = False
+
+    @property
+    def schedulers(self) -> int:
+        """Number of schedulers of a place for work-groups."""
+        rules, schedulers = self.architecture.occupancy, self.architecture.schedulers
+        return (rules.simds if isinstance(rules, AmdOccupancy) else schedulers) * units_per_group(rules)
+
+    def scheduled(self, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
+        """Return the times of instruction classes if *waves* are distributed among a compute unit's schedulers.
+
+        A wave stays with one scheduler. The pipes of the others idle while those with one wave more finish.
+        """
+        longer = self.schedulers * ceil(waves / self.schedulers) / waves
+        return {name: time_s if name in _SHARED_PIPES else time_s * longer for name, time_s in class_times.items()}
+
+    def issue_time_s(self, class_times: Mapping[str, float]) -> float:
+        """Return the time of the slowest pipe for one group, whose waves the schedulers share."""
+        times = self.pipe_times(self.scheduled(class_times, self.waves_per_group))
+        return max(times.values(), default=0.0) / self.groups_per_place
+
+    def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
+        """Return the latencies; traffic of the dispatch itself, and several streams, lengthen that of loads."""
+        demand, shared = self.demand, self.device.shared_cache
+        loaded = self.architecture.loaded_latency_factor if demand.loaded else 1.0
+        several = SEVERAL_LOADS if sum(not stream.write for stream in demand.streams) > 1 else 1.0
+        return load_cycles * loaded * several, shared.latency_cycles if shared else 0.0
+
+    def computing_s(self, by_pipe: Mapping[str, float]) -> float:
+        """Return the smooth maximum of the pipes. The work-group dispatcher runs in parallel with everything else."""
+        return smooth_maximum(by_pipe.values(), THROUGHPUT_EXPONENT)
+
+    def work_s(
+        self, computing_s: float, memory_s: float, latency_s: float, group: IsolatedGroup, *, from_memory: bool
+    ) -> float:
+        """Return the smooth maximum of work and waits that the module's docstring describes."""
+        demand = self.demand
+        many = self.saturation_exponent if from_memory and memory_s > computing_s else LATENCY_EXPONENT
+        exponent = overlap_exponent(self.groups_per_place, many)
+        throughput_s = smooth_maximum((computing_s, memory_s), THROUGHPUT_EXPONENT)
+        work_s = smooth_maximum((throughput_s, latency_s), exponent)
+        if not (self.has_several_dies or demand.memory_chain or demand.cached_chain):
+            # No group waits for data, so its time does not grow while memory is busy with the stores of others.
+            work_s = max(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
+        if self.resident.groups_per_compute_unit == 1:
+            # No other group shares the compute unit, but memory still serves other units.
+            work_s = smooth_maximum((memory_s, max(computing_s, latency_s)), exponent)
+        if computing_s and not demand.chain.get("barrier"):
+            with_last_s = computing_s + self.last_waves_s(computing_s, group.chain_s)
+            work_s = max(work_s, smooth_maximum((with_last_s, memory_s), THROUGHPUT_EXPONENT))
+        if demand.phases_aligned:
+            # Groups of the first round start together: they wait, load and compute at the same time, without overlap.
+            # Every further round and every further dependent load desynchronises them.
+            aligned_s = group.loads_s + memory_s + max(group.instructions_s, computing_s)
+            work_s += max(0.0, aligned_s - work_s) / (self.rounds * max(1.0, demand.memory_chain))
+        return work_s
+
+    @property
+    def has_several_dies(self) -> bool:
+        """Whether compute units are on several dies, each with its own part of a cache and its own way to memory.
+
+        Stores of such dies meet at memory, and the bandwidth of writes saturates as gradually as that of copies. This
+        was found on an MI300X (eight dies). The curve of an MI300A (six dies), which was not used, has the same shape
+        (RRZE-HPC/gpu-benches, gpu-stream).
+        """
+        return any(cache.partitions > ON_ONE_DIE for cache in self.device.caches)
+
+    @property
+    def saturation_exponent(self) -> float:
+        """Exponent of the p-norm that joins latency with memory bandwidth as work is added beyond the caches.
+
+        The larger it is, the sharper is the transition.
+
+        The constants are fitted to bandwidth against resident work-items (RRZE-HPC/gpu-benches, gpu-stream): of 2, 2.5,
+        3, 4, 5, 6 and 8, rounded, they fit times and n90 best. Stacked memory: V100, A100 (40 and 80 GB), H100 PCIe,
+        MI100 and MI210. Other memory: A40 and L40. Not used: RX 6900 XT, MI300A, and MI300X except for
+        :attr:`has_several_dies`.
+        """
+        directions = {stream.write for stream in self.demand.streams}
+        if directions == {True}:
+            return MIXED_EXPONENT if self.has_several_dies else WRITES_EXPONENT
+        exponent = READS_EXPONENT if directions == {False} else MIXED_EXPONENT
+        return exponent if self.device.memory.stacked else FEWER_CHANNELS * exponent
+
+    def last_waves_s(self, computing_s: float, chain_s: float) -> float:
+        """Return the seconds that schedulers idle at the end because too few waves are left.
+
+        The oldest waves go first, so waves end one after another (assumed; with fair scheduling all would end
+        together). An isolated wave takes as long as r waves' shares of the issue slots. With k < r waves left, a
+        scheduler is busy for k / r of the time, until the next wave ends. If all waves together barely keep the
+        scheduler busy, no idle time is added. Waves that meet at barriers end together.
+        """
+        waves = ceil(self.waves_per_place / self.schedulers)
+        share_s = computing_s / waves
+        isolated_s = smooth_maximum((share_s, chain_s), ISOLATED_EXPONENT)
+        last = ceil(isolated_s / share_s) - 1
+        idle_s = last * share_s * (1 - (last + 1) / 2 * share_s / isolated_s)
+        return max(0.0, min(idle_s, computing_s - isolated_s))
+
+    def launch_s(self, work_s: float) -> float:
+        """Return the listed cost."""
+        return self._listed_launch_s
+
+    @property
+    def last_stores_s(self) -> float:
+        """Latency of the cache of all compute units, if the dispatch writes."""
+        shared = self.device.shared_cache
+        return self.device.cycles(shared.latency_cycles) if shared and self.demand.writes else 0.0
+
+    def memory_efficiency(self, streams: Sequence[Stream]) -> float:
+        """Return the listed fraction, or more if all data move in one direction."""
+        efficiency = self.device.memory.efficiency
+        return 1 - ONE_WAY_LOSS * (1 - efficiency) if traffic.one_way(streams, self.device) else efficiency

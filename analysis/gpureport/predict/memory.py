@@ -1,0 +1,229 @@
+"""Time of a dispatch's traffic by level, and latency of its loads.
+
+Each level takes ``bytes / bandwidth`` if it serves the whole working set; it cannot be faster than those before it. The
+cache that all compute units share also takes time for sectors that are written. Memory serves what misses all caches.
+Between the levels, :mod:`gpureport.predict.residency` interpolates by working set and usable capacity.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil, inf
+
+from gpureport.predict import traffic
+from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, smooth_maximum
+from gpureport.predict.occupancy import local_memory_in_use_bytes
+from gpureport.predict.residency import (
+    NO_TRANSITION,
+    Misses,
+    ServingLevel,
+    latency_levels,
+    staircase,
+    translation_levels,
+    with_conflicts,
+)
+from gpureport.records.curves import Level
+from gpureport.records.prediction import write_ceiling
+from gpureport.spec.models import Cache, Transition
+from gpureport.workloads.model import Stream
+
+FILL_TIME = 0.9
+"""Time for which a sector from memory occupies a slice of a cache, relative to a written sector. Times of copies, sums,
+transposes and particles at 0.5 to 1.6 of an H200's L2 fit 0.8 to 1; its cliffs fit 0.9 best (reports/nvidia-h200)."""
+
+
+def usable_capacities(run: Execution) -> tuple[float, ...]:
+    """Return the bytes of each cache that are available for data that the kernel reuses.
+
+    Caches that are invalidated between dispatches are useless for reuse by the next dispatch. Local memory takes its
+    part of a unified cache. Caches of several compute units add up only if each unit touches its own part of the data.
+    Lines that share sets find only a part of each cache.
+    """
+    device, demand, usable = run.device, run.demand, []
+    for cache in device.caches:
+        capacity = cache.capacity_bytes
+        if cache.unified_with_local_memory:
+            groups = demand.groups / device.compute_units
+            capacity -= local_memory_in_use_bytes(run.architecture, run.resident, groups)
+        if cache.scope == "compute_unit" and not demand.shared:
+            capacity *= min(device.compute_units, ceil(demand.groups))
+        lost = demand.reused == "never" or (demand.reused == "dispatch" and not cache.persistent)
+        usable.append(0.0 if lost else capacity)
+    return with_conflicts(device, usable, demand.stride_bytes) if demand.stride_bytes else tuple(usable)
+
+
+def load_latency(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, Level]:
+    """Return the cycles of a dependent load, and the level that serves most of the working set."""
+    device, demand = run.device, run.demand
+    cycles, level = staircase(footprint, latency_levels(device, usable, demand.stride_bytes))
+    if demand.span_bytes and device.tlb:
+        cycles, translated = staircase(demand.span_bytes, translation_levels(device, cycles))
+        level = level if demand.stride_bytes else translated
+    return cycles, level
+
+
+def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> tuple[float, str]:
+    """Return the seconds that global memory traffic takes, and the name of the ceiling that limits it.
+
+    Args:
+        run: the dispatch.
+        footprint: its working set in bytes.
+        usable: bytes of each cache (:func:`usable_capacities`).
+    """
+    device, demand = run.device, run.demand
+    in_flight, writes_s = bytes_in_flight(run), max(write_time_s(run), device.cycles(demand.waiting_cycles))
+    units = {"compute_unit": run.busy_fraction, "device": min(1.0, ceil(demand.groups) / run.places)}
+    levels: list[ServingLevel[str]] = []
+    slowest, limiting = 0.0, "DRAM"
+    for cache, capacity in zip(device.caches, usable, strict=True):
+        moved = traffic.outer_bytes(demand.streams, cache.sector_bytes)
+        if not levels:
+            moved = traffic.requested_bytes(demand.streams)
+        elif run.fills_every_level:
+            moved += traffic.filled_bytes(demand.streams, device, cache.sector_bytes)
+        time_s = moved / (device.level_bandwidth_bytes_per_s(cache) * units[cache.scope])
+        if time_s > slowest:
+            slowest, limiting = time_s, cache.name
+        if cache.scope == "device" and writes_s:
+            limiting = write_ceiling(cache.name) if writes_s > slowest else limiting
+            slowest = smooth_maximum((slowest, writes_s), THROUGHPUT_EXPONENT)
+        transition = transition_range(run, cache, overlapping=in_flight > footprint)
+        levels.append(ServingLevel(limiting, capacity, transition, slowest, misses_of(run, cache)))
+    moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
+    memory_s = moved / (device.memory.bandwidth_bytes_per_s * run.memory_efficiency(demand.streams))
+    if memory_s > slowest:
+        slowest, limiting = memory_s, "DRAM"
+    levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))
+    return staircase(footprint, shared_by_groups(run, levels, in_flight) if demand.shared else levels)
+
+
+def shared_by_groups(
+    run: Execution, levels: Sequence[ServingLevel[str]], in_flight: float
+) -> tuple[ServingLevel[str], ...]:
+    """Return *levels* of which caches serve more than their capacity if many groups read the same data at once.
+
+    Groups that all read the same data read each byte in_flight / footprint times at once. The next level delivers it
+    once. A cache that all compute units share keeps its bandwidth as long as this factor exceeds the ratio of both
+    bandwidths. MI100 and MI210 read at half of this bandwidth at 0.8 to 1.0 of this size, three times their L2
+    (RRZE-HPC/gpu-benches, gpu-l2-cache).
+
+    Args:
+        run: the dispatch.
+        levels: nearest first, memory last; costs in seconds.
+        in_flight: bytes that all resident groups request until they end.
+    """
+    served = (
+        replace(near, capacity_bytes=max(near.capacity_bytes, in_flight * near.cost / far.cost))
+        if cache.scope == "device"
+        else near
+        for cache, (near, far) in zip(run.device.caches, pairwise(levels), strict=True)
+    )
+    return (*served, levels[-1])
+
+
+def bytes_in_flight(run: Execution) -> float:
+    """Return the bytes that all resident work-groups request until they end; 0 without reuse within the kernel."""
+    demand = run.demand
+    if demand.reused != "kernel":
+        return 0.0
+    return traffic.requested_bytes(demand.streams) / demand.groups * min(demand.groups, run.resident_groups)
+
+
+def transition_range(run: Execution, cache: Cache, *, overlapping: bool) -> Transition:
+    """Return the transition range of a bandwidth curve beyond *cache*.
+
+    Passes over the data are *overlapping* if some groups start the next one before others finish the previous one.
+    """
+    if run.demand.writes:
+        return cache.transition_of_ping_pong if run.demand.ping_pong else cache.transition_of_writes
+    return cache.bandwidth_transition if overlapping else cache.transition_of_cyclic_sweeps
+
+
+def write_time_s(run: Execution) -> float:
+    """Return the seconds that the cache shared by all compute units takes for writes.
+
+    A slice of the cache writes one sector after another. A line with sectors that a store covers only in part costs
+    additional time. Reads of data that the previous dispatch wrote share the path between a cache's partitions with
+    writes; each counts as a fraction of a write.
+
+    Strided writes of an H200 (memory/scatter) take 1.25 cycles of a slice for each sector and 1.2 more for each line,
+    within 3 % at strides of 2 to 64 words. At stride 1, where stores cover whole sectors, only the sectors take time.
+    """
+    device, demand, shared = run.device, run.demand, run.device.shared_cache
+    sector = shared.sector_bytes if shared else device.memory.access_bytes
+    written = [stream for stream in demand.streams if stream.write]
+    sectors = traffic.outer_bytes(written, sector) / sector * demand.stores_per_sector
+    if shared and demand.ping_pong and run.rounds > 1:
+        sectors += _crossing_reads(run, shared)
+    rate, line_rate = run.architecture.sector_writes_per_cycle, run.architecture.line_writes_per_cycle
+    lines = demand.line_writes or 0.0
+    if rate:
+        lines *= _partly_written(written, sectors * sector)
+    cycles = sum(count / per_cycle for count, per_cycle in ((sectors, rate), (lines, line_rate)) if per_cycle)
+    return device.cycles(cycles / ((shared and shared.slices) or device.compute_units))
+
+
+def _partly_written(written: Sequence[Stream], sector_bytes: float) -> float:
+    """Return the share of lines with partly written sectors.
+
+    Stores write some of their sectors, of *sector_bytes* in total, completely, and the others to a half at most
+    (assumed).
+    """
+    used = sum(stream.elements * stream.used_bytes * stream.outer_passes for stream in written)
+    return min(1.0, 2.0 * (1.0 - used / sector_bytes)) if sector_bytes else 0.0
+
+
+def _crossing_reads(run: Execution, cache: Cache) -> float:
+    """Return the load of reads on the path between a cache's partitions, as an equivalent number of writes.
+
+    With two partitions, half of all writes cross to a line's home on the other side and leave a copy on this side. A
+    quarter of the reads cross: half of the lines have their home on the other side, and half of these were written from
+    there. A read therefore counts as half a write, if the path limits writes and serves reads and writes alike
+    (assumed: one crossing rate fits one-way copies, ping-pong copies and in-place copies on an H200 to 5 %). After a
+    read both sides have the line. This applies if each group goes to whichever compute unit is free. If all groups are
+    resident at once, each runs where it ran before and finds what it wrote.
+
+    Counters of an H200, ping-pong copies of 16 to 32 MiB: 0.00 of the reads cross up to one round of groups, 0.18 to
+    0.26 from 1.1 rounds on, and 0.50 of the writes. Beyond the cache half of all reads cross. That is not counted,
+    because memory takes longer there.
+    """
+    streams = run.demand.streams
+    renewed = min(1.0, max((stream.outer_passes for stream in streams if stream.write), default=0.0))
+    touched = sum(
+        traffic.touched_bytes(stream, cache.sector_bytes) * min(1.0, stream.outer_passes)
+        for stream in streams
+        if not stream.write
+    )
+    return touched / cache.sector_bytes * renewed * (1 - 1 / cache.partitions)
+
+
+def misses_of(run: Execution, cache: Cache) -> tuple[Misses, ...]:
+    """Return what *cache* exchanges with memory: because of reads, and because of writes.
+
+    Nothing if the rate of the cache is unknown, or if the kernel does not both read and write. Partly written sectors
+    are filled from memory, too. They leave the cache when written data do, even if the next dispatch reads them.
+    """
+    device, demand = run.device, run.demand
+    rate, sector = run.architecture.sector_writes_per_cycle, cache.sector_bytes
+    read = [stream for stream in demand.streams if not stream.write]
+    written = [stream for stream in demand.streams if stream.write]
+    if cache.scope != "device" or not (rate and cache.slices and read and written):
+        return ()
+    every_pass, allocate = demand.reused == "kernel", run.architecture.write_allocate
+    moved = traffic.memory_bytes(demand.streams, device, every_pass=every_pass)
+    fill_s = FILL_TIME * device.cycles(1 / (rate * cache.slices))
+
+    def misses(streams: Sequence[Stream], transition: Transition) -> Misses:
+        filled = sum(
+            (
+                traffic.fill_bytes(stream, sector, write_allocate=allocate)
+                if stream.write
+                else traffic.touched_bytes(stream, sector)
+            )
+            * min(1.0, stream.outer_passes)
+            for stream in streams
+        )
+        share = traffic.memory_bytes(streams, device, every_pass=every_pass) / moved
+        return Misses(transition, share, filled / sector * fill_s)
+
+    return misses(read, transition_range(run, cache, overlapping=False)), misses(written, cache.transition_of_writes)
