@@ -13,13 +13,14 @@ from gpureport.cli.validating import compared
 from gpureport.cli.validation_tables import constants, percent, result_cells, unmatched
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
+from gpureport.records.curves import BASES
 from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.draft import predecessors
 from gpureport.validate.residuals import FIRST_DAY as FIRST
 from gpureport.validate.residuals import Residual
 from gpureport.validate.tables import table_folders, table_residuals
-from gpureport.validate.targets import KINDS, TARGETS, Summary, TargetResult, judge, summarise, where_calibrated
+from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge, summarise, where_calibrated
 
 ROOT = Path(__file__).parents[1]
 PLACES = {"accuracy": "README.md", "times": "reports/ACCURACY.md", "first day": "reports/ACCURACY.md"}
@@ -40,7 +41,7 @@ def row(results: Sequence[TargetResult], found: Iterable[Residual]) -> tuple[str
     lacking = f", unmatched {unmatched(summary)}" if unmatched(summary) else ""
     reached = {result.kind: "{} ({})".format(*_joined(result)) for result in results}
     what, origin = f"{target.what}, {target.statistic}", constants(filter(target.concerns, found))
-    return target.data, what, origin, f"{summary.n}{lacking}", *(reached.get(kind, "") for kind in KINDS)
+    return target.data, what, origin, f"{summary.n}{lacking}", *(reached.get(kind, "") for kind in BASES)
 
 
 def _joined(result: TargetResult) -> tuple[str, str]:
@@ -52,7 +53,7 @@ def _joined(result: TargetResult) -> tuple[str, str]:
 def times_by_result(found: Iterable[Residual]) -> Iterator[tuple[str, ...]]:
     """Yield the cells of the times of each result: all points, then those with a calibrated prediction."""
     for name, own in grouped((c.curve.result, c) for c in found if c.what == "times").items():
-        every, measured = (summarise(c for c in own if c.curve.kind == kind) for kind in KINDS)
+        every, measured = (summarise(c for c in own if c.curve.kind == kind) for kind in BASES)
         listed = summarise(where_calibrated(own))
         yield name, constants(own), str(every.n), errors(every), str(listed.n or ""), errors(listed), errors(measured)
 

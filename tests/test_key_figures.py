@@ -109,8 +109,7 @@ def test_kept_reports_of_the_model_are_found_without_the_report_itself(tmp_path:
 
 
 def test_errors_of_times_have_one_definition() -> None:
-    predictions = [p for p in MEMORY.predictions if p.kind == "specification"]
-    errors = list(time_errors(predictions, MEMORY.observations))
+    errors = time_errors(MEMORY.curves, "specification")
     statistics = error_statistics([0.1, 0.2, 0.3, 0.4, 1.0])
 
     assert time_error(1.5, 1.0) == pytest.approx(0.5) == pytest.approx(time_error(0.5, 1.0))

@@ -13,7 +13,7 @@ from gpureport.records.curves import Level, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import EntryMatch, Report
-from gpureport.report.curves import FindingPair, curves, reading_units, specified_values
+from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.figures.essentials import essentials
 from gpureport.report.run.caches import working_set
 from gpureport.report.run.page_one import another_device, first_kernels, headline, page_one
@@ -165,7 +165,7 @@ def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor
     (feature,) = (f for f in curve.observation.features if f.position == "n90")
     feature = feature.model_copy(update={"value": factor * begin, **narrow})
     seen = curve.observation.model_copy(update={"features": (feature,)})
-    found = [replace(curve, observation=seen, pairs=(FindingPair(finding, None),))]
+    found = [replace(curve, observation=seen, findings=(finding,))]
     drawn = essentials(found, str, BASE.device)
 
     assert drawn
@@ -174,7 +174,7 @@ def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor
     forecast = BASE.model_copy(update={"observations": ()})
     assert curve.specification
     early = curve.specification.model_copy(update={"features": (feature,)})
-    only = [replace(curve, specification=early, calibrated=None, observation=None, measurement=None, pairs=())]
+    only = [replace(curve, specification=early, calibrated=None, observation=None, measurement=None, findings=())]
     drawn = essentials(only, str, BASE.device)
     assert drawn
     assert [line.certain for line in drawn.work] == [certain]

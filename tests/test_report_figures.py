@@ -67,7 +67,7 @@ def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
     metric = Metric(kind="rate", unit="B", label="read bandwidth")
     axis = Axis(quantity="working_set", label="working set")
     observation = Observation(key=key, metric=metric, axis=axis, points=points, features=())
-    return CurveRecords(key, metric, axis, None, None, None, observation, ())
+    return CurveRecords(key, metric, axis, observation=observation)
 
 
 def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:

@@ -19,7 +19,7 @@ def _off(curve: CurveRecords, number: int) -> CurveRecords:
         if each.main.observed
     )
     key = curve.key.model_copy(update={"sweep": f"sweep {number}"})
-    return replace(curve, key=key, pairs=tuple(FindingPair(pair, None) for pair in pairs))
+    return replace(curve, key=key, findings=tuple(pairs))
 
 
 def test_each_family_has_a_typical_curve_and_all_deviations_are_shown() -> None:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.predict import Kind
-from gpureport.records.curves import SweepKey
+from gpureport.records.curves import Basis, SweepKey
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Target, judge, summarise
@@ -21,7 +20,7 @@ def residual(
     predicted: float | None,
     observed: float | None,
     what: What = "times",
-    kind: Kind = "specification",
+    kind: Basis = "specification",
     level: str = "",
 ) -> Residual:
     key = SweepKey(family="memory", variant="read", sweep="working_set")

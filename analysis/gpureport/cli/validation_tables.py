@@ -8,10 +8,11 @@ from typing import TypeVar
 from gpureport.cli.console import print_text
 from gpureport.cli.summary import short_unit
 from gpureport.cli.tables import Row, print_table
+from gpureport.records.curves import BASES
 from gpureport.report.grouping import grouped
 from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio
 from gpureport.validate.residuals import Residual, What
-from gpureport.validate.targets import KINDS, Summary, TargetResult, summarise
+from gpureport.validate.targets import Summary, TargetResult, summarise
 
 T = TypeVar("T")
 Key = Callable[[Residual], str]
@@ -49,7 +50,7 @@ def print_aggregates(
         for name, own in grouped((row(c), c) for c in members).items():
             yield f"  {name}", *((constants(own),) if origin else ()), *_cells(summarise(own))
 
-    for kind in KINDS:
+    for kind in BASES:
         of_kind = [c for c in residuals if c.curve.kind == kind]
         print_table(f"{title}, {kind} predictions", columns, _blocks(of_kind, heading, lines), right)
 
@@ -111,7 +112,7 @@ def _feature(residual: Residual) -> Row:
 def print_worst(residuals: Sequence[Residual], number: int) -> None:
     """Print the sweeps with the largest median errors by kind of prediction, split where the bottleneck changes."""
     columns = ("bottleneck", "level", "points", "n", "median", _RATIO, "next ceiling")
-    for kind in KINDS:
+    for kind in BASES:
         times = grouped((str(c.curve), c) for c in residuals if c.what == "times" and c.curve.kind == kind)
         sweeps = [(summarise(own), name, own) for name, own in times.items()]
         rows: list[Row] = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, PointModel, pair, single_names
 from gpureport.observe.statistics import Floats
-from gpureport.records.curves import SweepKey
+from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.finding import Explanation
 from gpureport.units import off_by
 
@@ -52,7 +52,7 @@ class _Trial:
 
 def explain(
     key: SweepKey,
-    basis: Literal["specification", "calibrated"],
+    basis: Basis,
     points: Sequence[PointModel],
     observed_s: Sequence[float],
     hypotheses: Sequence[Hypothesis] = HYPOTHESES,

@@ -13,7 +13,8 @@ import numpy as np
 from gpureport.matching import FeatureMatch, match_features, renamed, where_measured
 from gpureport.observe.features import IDLE, work_per_item
 from gpureport.records.ceilings import ceiling_text
-from gpureport.records.curves import DRAM, CurveFeature, Level, Observation, Points
+from gpureport.records.columns import Curve
+from gpureport.records.curves import DRAM, Basis, CurveFeature, Level, Observation
 from gpureport.records.finding import AGREEMENT, UNCERTAIN, Finding, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import PredictedPoint, Prediction
@@ -406,9 +407,6 @@ def error_statistics(errors: Sequence[float]) -> ErrorStatistics | None:
     return ErrorStatistics(len(errors), middle, float(np.mean(errors)), p90)
 
 
-def time_errors(predictions: Iterable[Prediction], observations: Iterable[Observation]) -> Iterator[float]:
-    """Yield the error of the median time of every observed point that one of *predictions* contains."""
-    observed = {observation.key: observation.points for observation in observations}
-    for prediction in predictions:
-        for predicted, point in prediction.points.pairs(observed.get(prediction.key, Points())):
-            yield time_error(predicted.time_s, point.time_s)
+def time_errors(curves: Iterable[Curve], kind: Basis) -> list[float]:
+    """Return the error of the median time of every observed point that this *kind* of prediction contains."""
+    return [time_error(p.time_s, seen.time_s) for curve in curves for p, seen in curve.compared(kind)]

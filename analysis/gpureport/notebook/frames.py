@@ -14,10 +14,10 @@ from pydantic import BaseModel
 
 from gpureport.compare.records import Comparison, Condition, Landmark, Machine, RatioEstimate, WorkloadComparison
 from gpureport.notebook import plots
-from gpureport.records.curves import CurveFeature, Metric, Observation, PointKey, SweepKey
+from gpureport.records.columns import Curve
+from gpureport.records.curves import BASES, CurveFeature, Metric, PointKey
 from gpureport.records.finding import Finding
 from gpureport.records.measurement import Measurement
-from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report
 
 if TYPE_CHECKING:
@@ -65,26 +65,17 @@ class ReportFrames:
 
         ``specification`` has the 95 % interval of the prediction, ``observed`` that of the median.
         """
-        rows: dict[tuple[SweepKey, str], Row] = {}
-        for prediction in self.report.predictions:
-            for row in _predicted(prediction):
-                rows.setdefault((prediction.key, str(row["point"])), {}).update(row)
-        for observation in self.report.observations:
-            for row in _observed(observation):
-                rows.setdefault((observation.key, str(row["point"])), {}).update(row)
-        return _table(rows.values(), (*_KEY, *_POINT, *_PREDICTED, *_OBSERVED))
+        rows = (row for curve in self.report.curves for row in _points(curve))
+        return _table(rows, (*_KEY, *_POINT, *_PREDICTED, *_OBSERVED))
 
     @cached_property
     def features(self) -> pd.DataFrame:
         """Cliffs, tapers and rates of each curve; ``kind``: ``specification``, ``calibrated`` or ``observed``."""
-        curves: tuple[tuple[str, Prediction | Observation], ...] = (
-            *((prediction.kind, prediction) for prediction in self.report.predictions),
-            *(("observed", observation) for observation in self.report.observations),
-        )
         rows = (
             {**dict(curve.key), "kind": kind, **dict(f), "level": str(f.level)}
-            for kind, curve in curves
-            for f in curve.features
+            for curve in self.report.curves
+            for kind, record in (*((each, getattr(curve, each)) for each in BASES), ("observed", curve.observation))
+            for f in (record.features if record else ())
         )
         return _table(rows, (*_KEY, "kind", *CurveFeature.model_fields))
 
@@ -161,29 +152,23 @@ def _unit(metric: Metric) -> str:
     return f"{metric.unit}/s" if metric.kind == "rate" else f"s/{metric.unit}"
 
 
-def _predicted(prediction: Prediction) -> Iterator[Row]:
-    for p in prediction.points:
-        row: Row = {**_place(prediction, p.point), prediction.kind: p.value}
-        if prediction.kind == "specification":
-            row |= {"specification_low": p.value / p.spread, "specification_high": p.value * p.spread}
-            row |= {"level": str(p.level), "bottleneck": p.bottleneck}
-        yield row
+def _points(curve: Curve) -> Iterable[Row]:
+    rows: dict[str, Row] = {}
 
+    def row(point: PointKey) -> Row:
+        place = {name: value for name, value in dict(point).items() if name in _POINT}
+        new = {**dict(curve.key), "point": point.label, **place, "unit": _unit(curve.metric)}
+        return rows.setdefault(point.label, new)
 
-def _observed(observation: Observation) -> Iterator[Row]:
-    for p in observation.points:
-        yield {**_place(observation, p.point), "observed": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high}
-
-
-def _place(curve: Prediction | Observation, point: PointKey) -> Row:
-    return {
-        **dict(curve.key),
-        "point": point.label,
-        "x": point.x,
-        "working_set_bytes": point.working_set_bytes,
-        "work_items": point.work_items,
-        "unit": _unit(curve.metric),
-    }
+    for prediction in filter(None, (curve.specification, curve.calibrated)):
+        for p in prediction.points:
+            row(p.point)[prediction.kind] = p.value
+            if prediction.kind == "specification":
+                interval = {"specification_low": p.value / p.spread, "specification_high": p.value * p.spread}
+                row(p.point).update(interval, level=str(p.level), bottleneck=p.bottleneck)
+    for seen in curve.observation.points if curve.observation else ():
+        row(seen.point).update(observed=seen.value, ci_low=seen.ci_low, ci_high=seen.ci_high)
+    return rows.values()
 
 
 def _samples(measurement: Measurement) -> Iterator[Row]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL_CPU, Fact, sensitivities, spread, uncertain
-from gpureport.records.curves import SweepKey
+from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Demand, Limits, Parameters, Sweep, Workload
@@ -31,8 +30,6 @@ __all__ = [
     "predict_sweeps",
     "predict_with_deviations",
 ]
-
-Kind = Literal["specification", "calibrated"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def limits_of(device: Device, *, quick: bool = False) -> Limits:
 
 
 def predict(
-    device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
+    device: Device, workload: Workload, limits: Limits, kind: Basis = "specification", *, intervals: bool = True
 ) -> tuple[Prediction, ...]:
     """Predict every sweep of *workload* on *device*. Essential workloads include the arithmetic of their largest point.
 
@@ -73,7 +70,7 @@ def predict(
 
 
 def predict_with_deviations(
-    device: Device, workload: Workload, limits: Limits, kind: Kind = "specification", *, intervals: bool = True
+    device: Device, workload: Workload, limits: Limits, kind: Basis = "specification", *, intervals: bool = True
 ) -> tuple[Predicted, ...]:
     """Predict as :func:`predict`; return with each prediction what its intervals are made of."""
     return predict_sweeps(device, workload, workload.sweeps(device, limits), kind, intervals=intervals)
@@ -83,7 +80,7 @@ def predict_sweeps(
     device: Device,
     workload: Workload,
     sweeps: Sequence[Sweep],
-    kind: Kind = "specification",
+    kind: Basis = "specification",
     *,
     intervals: bool = True,
 ) -> tuple[Predicted, ...]:
@@ -104,7 +101,7 @@ def predict_sweep(
     device: Device,
     workload: Workload,
     sweep: Sweep,
-    kind: Kind,
+    kind: Basis,
     compiled: Sequence[Resources | None] = (),
     *,
     intervals: bool = True,
@@ -117,7 +114,7 @@ def _predicted(
     device: Device,
     workload: Workload,
     sweep: Sweep,
-    kind: Kind,
+    kind: Basis,
     compiled: Sequence[Resources | None],
     *,
     intervals: bool,

@@ -1,12 +1,14 @@
-"""The form of reports in files: curves as columns.
+"""Curves, which have all records of a sweep, and their form in files: columns.
 
 All records of a sweep share its key, metric, axis and points; in a file they are one curve. A column has a value for
 each point, or a single one if all are equal; it is left out if all have the default. The types of columns follow from
 those of the records of points. What the calibrated prediction leaves out is that of the specification.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import repeat
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -14,13 +16,24 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import AfterValidator, Discriminator, Tag, create_model
 from pydantic.fields import FieldInfo
 
-from gpureport.records.curves import Axis, Metric, Observation, ObservedPoint, Point, PointKey, Points, Record, SweepKey
+from gpureport.records.curves import (
+    Axis,
+    Basis,
+    Metric,
+    Observation,
+    ObservedPoint,
+    Point,
+    PointKey,
+    Points,
+    Record,
+    SweepKey,
+)
+from gpureport.records.finding import Explanation, Finding
 from gpureport.records.measurement import MeasuredPoint, Measurement, check_paired
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.quantities import Many, Table, Whole, once, refuse_repeated
 from gpureport.records.tables import Columns, columns_of, length_of, rows_of, spread_out
 
-Curve = Prediction | Measurement | Observation
 Part = Literal["specification", "calibrated", "measurement", "observation"]
 _SHARED = ("key", "metric", "axis")
 _PARTS: dict[Part, tuple[type[Record], type[Point]]] = {
@@ -34,11 +47,62 @@ _INHERITED: dict[Part, Part] = {"calibrated": "specification"}
 """Parts that leave out what they share with another one."""
 
 
-def part_of(record: Curve) -> Part:
-    """Return the field of a curve that *record* is stored in."""
-    if isinstance(record, Prediction):
-        return record.kind
-    return "measurement" if isinstance(record, Measurement) else "observation"
+@dataclass(frozen=True)
+class Curve:
+    """All records of one sweep, at least one of which is a prediction, measurement or observation."""
+
+    key: SweepKey
+    metric: Metric
+    axis: Axis
+    specification: Prediction | None = None
+    calibrated: Prediction | None = None
+    measurement: Measurement | None = None
+    observation: Observation | None = None
+    findings: tuple[Finding, ...] = ()
+    explanation: Explanation | None = None
+
+    @property
+    def records(self) -> tuple[Prediction | Measurement | Observation, ...]:
+        """What is stored as a curve."""
+        return tuple(filter(None, (self.specification, self.calibrated, self.measurement, self.observation)))
+
+    def compared(self, kind: Basis) -> Iterator[tuple[PredictedPoint, ObservedPoint]]:
+        """Yield each point that is both in this *kind* of prediction and observed."""
+        predicted: Prediction | None = getattr(self, kind)
+        return predicted.points.pairs(self.observation.points) if predicted and self.observation else iter(())
+
+
+def joined(
+    predictions: Iterable[Prediction] = (),
+    measurements: Iterable[Measurement] = (),
+    observations: Iterable[Observation] = (),
+    findings: Iterable[Finding] = (),
+    explanations: Iterable[Explanation] = (),
+) -> tuple[Curve, ...]:
+    """Join the records of each sweep, in the order of the first of its records."""
+    found: dict[SweepKey, Columns] = {}
+    for prediction in predictions:
+        found.setdefault(prediction.key, {})[prediction.kind] = prediction
+    for measurement in measurements:
+        found.setdefault(measurement.key, {})["measurement"] = measurement
+    for observation in observations:
+        found.setdefault(observation.key, {})["observation"] = observation
+    compared: dict[SweepKey, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        compared[finding.key].append(finding)
+    tested = {explanation.key: explanation for explanation in explanations}
+    firsts = {key: next(iter(records.values())) for key, records in found.items()}
+    return tuple(
+        Curve(
+            key=key,
+            metric=firsts[key].metric,
+            axis=firsts[key].axis,
+            **records,
+            findings=tuple(compared[key]),
+            explanation=tested.get(key),
+        )
+        for key, records in found.items()
+    )
 
 
 # Types
@@ -124,28 +188,19 @@ GROWING = ("predictions", "measurements", "observations")
 # Writing
 
 
-def curves_of(records: Iterable[Curve]) -> Iterator[tuple[Curve, ...]]:
-    """Yield the records of each sweep, in the order of the first."""
-    found: dict[SweepKey, list[Curve]] = {}
-    for record in records:
-        found.setdefault(record.key, []).append(record)
-    yield from map(tuple, found.values())
-
-
-def packed(records: Sequence[Curve]) -> Columns:
-    """Return the records of one sweep as a curve, ready for JSON."""
+def packed(curve: Curve) -> Columns:
+    """Return the stored records of a curve, ready for JSON."""
     keys: dict[str, Columns] = {}
     parts: Columns = {}
-    for record in records:
+    for name, (_, kind) in _PARTS.items():
+        if (record := getattr(curve, name)) is None:
+            continue
         part = record.model_dump(mode="json", exclude={*_SHARED, "kind"}, exclude_defaults=True)
         rows = part.pop("points", [])
         own = [row["point"] for row in rows]
         names = list(map(repr, own))
         keys |= zip(names, own, strict=True)
-        parts[part_of(record)] = {
-            **part,
-            "points": {"at": names, **columns_of(rows, _PARTS[part_of(record)][1], {"point"})},
-        }
+        parts[name] = {**part, "points": {"at": names, **columns_of(rows, kind, {"point"})}}
     places = {name: place for place, name in enumerate(keys)}
     for part in parts.values():
         at = part["points"].pop("at")
@@ -154,7 +209,7 @@ def packed(records: Sequence[Curve]) -> Columns:
     for name, base in _INHERITED.items():
         if name in parts and base in parts:
             parts[name] = {"points": {}, **_difference(parts[name], parts[base])}
-    shared = records[0].model_dump(mode="json", include=set(_SHARED))
+    shared = {name: getattr(curve, name).model_dump(mode="json") for name in _SHARED}
     return {**shared, "points": columns_of(list(keys.values()), PointKey), **parts}
 
 

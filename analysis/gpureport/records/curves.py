@@ -19,6 +19,10 @@ from pydantic_core import CoreSchema, core_schema
 from gpureport.records.quantities import Compact, CompactPositive, Items, Many, Name, Table, Whole, refuse_repeated
 from gpureport.units import format_bytes, parse
 
+Basis = Literal["specification", "calibrated"]
+"""Of a prediction: the database entry alone, or with results of microbenchmarks."""
+BASES: tuple[Basis, ...] = get_args(Basis)
+
 
 class Record(BaseModel):
     """An immutable record. Readers ignore unknown fields, so new fields do not break older versions."""

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from gpureport.records.curves import Feature, Level, Position, Record, SweepKey
+from gpureport.records.curves import Basis, Feature, Level, Position, Record, SweepKey
 from gpureport.records.quantities import (
     Compact,
     CompactLogarithm,
@@ -96,7 +96,7 @@ class Finding(Record):
     """Position within the feature, see :class:`CurveFeature`."""
     level: Level
     """The level that the feature belongs to, see :class:`CurveFeature`."""
-    basis: Literal["specification", "calibrated"]
+    basis: Basis
     """Kind of the prediction."""
     predicted: CompactPositive | None
     """Predicted value; ``None`` if the feature was not predicted."""
@@ -130,7 +130,7 @@ class Explanation(Record):
 
     key: SweepKey
     """Which sweep."""
-    basis: Literal["specification", "calibrated"]
+    basis: Basis
     """Kind of the prediction that the hypotheses change."""
     base_error: CompactLogarithm
     """Error of the unchanged prediction."""

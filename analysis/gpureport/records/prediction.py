@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from gpureport.records.curves import Axis, CurveFeature, Level, Metric, Point, Points, Record, SweepKey
+from gpureport.records.curves import Axis, Basis, CurveFeature, Level, Metric, Point, Points, Record, SweepKey
 from gpureport.records.quantities import (
     Amount,
     Ceiling,
@@ -149,7 +149,7 @@ class Prediction(Record):
 
     key: SweepKey
     """Which sweep."""
-    kind: Literal["specification", "calibrated"]
+    kind: Basis
     """``specification``: from the database entry alone. ``calibrated``: with results of microbenchmarks."""
     metric: Metric
     """What the values of the points are."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -12,7 +11,7 @@ from gpureport.docstrings import Documented
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import PACKED, is_there, read_json
-from gpureport.records.columns import ALL, EACH, GROWING, Curve, curves_of, packed, stored_type, unpacked
+from gpureport.records.columns import ALL, EACH, GROWING, Curve, joined, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.measurement import Conditions, Energy, Measurement
@@ -250,6 +249,11 @@ class Report(Record):
     """State of device and machine while each workload was measured."""
 
     @property
+    def curves(self) -> tuple[Curve, ...]:
+        """All records by sweep, in the order of the predictions."""
+        return joined(self.predictions, self.measurements, self.observations, self.findings, self.explanations)
+
+    @property
     def specified(self) -> tuple[Prediction, ...]:
         """Predictions from the specification."""
         return tuple(each for each in self.predictions if each.kind == "specification")
@@ -321,27 +325,23 @@ class Saver:
     def __init__(self, path: Path) -> None:
         """Write to *path*."""
         self._path = path
-        self._texts: dict[SweepKey, tuple[Sequence[Curve], str]] = {}
+        self._texts: dict[SweepKey, tuple[Curve, str]] = {}
 
     def __call__(self, report: Report) -> None:
         """Write *report*, as :func:`save_report` does."""
         save_report(report, self._path, self._text)
 
-    def _text(self, records: Sequence[Curve]) -> str:
+    def _text(self, curve: Curve) -> str:
         """Return the JSON of a curve: that of before if it has the same immutable records."""
-        before, text = self._texts.get(records[0].key, ((), ""))
-        if list(map(id, before)) != list(map(id, records)):
-            text = _curve_json(records)
-            self._texts[records[0].key] = records, text
+        before, text = self._texts.get(curve.key, (curve, ""))
+        if not text or list(map(id, before.records)) != list(map(id, curve.records)):
+            text = _curve_json(curve)
+            self._texts[curve.key] = curve, text
         return text
 
 
-def _growing(report: Report) -> Iterator[Curve]:
-    return chain.from_iterable(getattr(report, name) for name in GROWING)
-
-
-def _curve_json(records: Sequence[Curve]) -> str:
-    return json.dumps(packed(records), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def _curve_json(curve: Curve) -> str:
+    return json.dumps(packed(curve), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _rest(report: Report) -> dict[str, Any]:
@@ -352,11 +352,10 @@ def _rest(report: Report) -> dict[str, Any]:
 
 def stored(report: Report) -> dict[str, Any]:
     """Return the contents of the file of *report*, ready for JSON."""
-    curves = map(packed, curves_of(_growing(report)))
-    return {**_rest(report), "curves": list(curves)}
+    return {**_rest(report), "curves": list(map(packed, report.curves))}
 
 
-def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]], str] = _curve_json) -> None:
+def save_report(report: Report, path: Path, text_of: Callable[[Curve], str] = _curve_json) -> None:
     """Write *report* to *path* completely, or not at all.
 
     The file is diffable: one line for each column of a curve, keys in the order of the model. A partial report, which
@@ -367,7 +366,7 @@ def save_report(report: Report, path: Path, text_of: Callable[[Sequence[Curve]],
     """
     try:
         if report.status == "partial":
-            curves = ",".join(map(text_of, curves_of(_growing(report))))
+            curves = ",".join(map(text_of, report.curves))
             rest = json.dumps(_rest(report), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             text = f'{rest.removesuffix("}")},"curves":[{curves}]}}'
         else:

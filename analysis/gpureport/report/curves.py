@@ -3,23 +3,22 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
 from gpureport.findings.verdicts import likely_level
+from gpureport.records.columns import Curve
 from gpureport.records.curves import (
     MAIN_POSITIONS,
-    Axis,
     CurveFeature,
     Level,
-    Metric,
     Observation,
     ObservedPoint,
     Position,
     SweepKey,
 )
 from gpureport.records.finding import Finding
-from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
@@ -76,19 +75,18 @@ class Group:
 
 
 @dataclass(frozen=True)
-class CurveRecords:
-    """All records of one sweep; at least one exists."""
+class CurveRecords(Curve):
+    """All records of one sweep, with the features that its findings compare."""
 
-    key: SweepKey
-    metric: Metric
-    axis: Axis
-    specification: Prediction | None
-    calibrated: Prediction | None
-    measurement: Measurement | None
-    observation: Observation | None
-    pairs: tuple[FindingPair, ...]
-    tested: str = ""
-    """Result of the hypothesis tests, if there were any."""
+    @cached_property
+    def pairs(self) -> tuple[FindingPair, ...]:
+        """The findings, by value."""
+        return paired(self.findings)
+
+    @property
+    def tested(self) -> str:
+        """Result of the hypothesis tests, if there were any."""
+        return self.explanation.sentence if self.explanation else ""
 
     @property
     def prediction(self) -> Prediction | None:
@@ -206,32 +204,23 @@ def level_of(cliff: Finding | CurveFeature, curve: CurveRecords, device: Device)
 
 
 def curves(report: Report) -> tuple[CurveRecords, ...]:
-    """Group the records by sweep, in the order of the predictions.
+    """Return the records by sweep, in the order of the predictions.
 
     Features come from the findings, which compare them at the measured points, with matched levels.
     """
-    predictions = {(prediction.key, prediction.kind): prediction for prediction in report.predictions}
-    measurements = {measurement.key: measurement for measurement in report.measurements}
-    observations = {observation.key: observation for observation in report.observations}
-    tested = {explanation.key: explanation.sentence for explanation in report.explanations}
-    everything: tuple[Prediction | Measurement | Observation, ...]
-    everything = (*report.predictions, *report.measurements, *report.observations)
-    records = {record.key: record for record in reversed(everything)}
-    order = dict.fromkeys(record.key for record in everything)
-    findings = grouped((finding.key, finding) for finding in report.findings)
     return tuple(
         CurveRecords(
-            key=key,
-            metric=records[key].metric,
-            axis=records[key].axis,
-            specification=_predicted(predictions.get((key, "specification")), findings.get(key, ())),
-            calibrated=_predicted(predictions.get((key, "calibrated")), findings.get(key, ())),
-            measurement=measurements.get(key),
-            observation=_observed(observations.get(key), findings.get(key, ())),
-            pairs=paired(findings.get(key, ())),
-            tested=tested.get(key, ""),
+            key=curve.key,
+            metric=curve.metric,
+            axis=curve.axis,
+            specification=_predicted(curve.specification, curve.findings),
+            calibrated=_predicted(curve.calibrated, curve.findings),
+            measurement=curve.measurement,
+            observation=_observed(curve.observation, curve.findings),
+            findings=curve.findings,
+            explanation=curve.explanation,
         )
-        for key in order
+        for curve in report.curves
     )
 
 

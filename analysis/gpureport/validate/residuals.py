@@ -9,12 +9,12 @@ from typing import Literal, get_args
 from gpureport.findings.verdicts import time_error
 from gpureport.matching import match_curves
 from gpureport.observe import observe
-from gpureport.predict import Kind, model_inputs, predict_sweep
+from gpureport.predict import model_inputs, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
 from gpureport.predict.fitted import FITTED_TO
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
-from gpureport.records.curves import DEVICE, CurveFeature, Metric, Observation, PointKey, Record, SweepKey
+from gpureport.records.curves import DEVICE, Basis, CurveFeature, Metric, Observation, PointKey, Record, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.results.replay import Result, Series, identity
 from gpureport.spec.database import Database
@@ -54,7 +54,7 @@ class PredictedCurve:
     device_class: str
     key: SweepKey
     conditions: str
-    kind: Kind
+    kind: Basis
     independence: Independence | None = None
     architecture: str = ""
     described: bool = False
@@ -165,7 +165,7 @@ def _of_series(
     features: bool,
 ) -> Iterator[Residual]:
     """Yield the residuals of one sweep, for each kind of prediction; *curves*: specification and observation."""
-    devices: dict[Kind, Device] = {"specification": result.device}
+    devices: dict[Basis, Device] = {"specification": result.device}
     if measured is not None and not series.workload.microbenchmark:
         devices["calibrated"] = measured
     for kind, device in devices.items():
@@ -182,7 +182,7 @@ def _of_series(
             yield from _features(curve, prediction, observation)
 
 
-def _curve(result: Result, series: Series, kind: Kind, independence: Independence | None) -> PredictedCurve:
+def _curve(result: Result, series: Series, kind: Basis, independence: Independence | None) -> PredictedCurve:
     return PredictedCurve(
         result=result.name,
         published=result.published,

@@ -10,10 +10,8 @@ from typing import Literal
 import numpy as np
 
 from gpureport.findings.verdicts import error_statistics
-from gpureport.predict import Kind
+from gpureport.records.curves import BASES, Basis
 from gpureport.validate.residuals import Residual, What
-
-KINDS: tuple[Kind, ...] = ("specification", "calibrated")
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ class Target:
     levels: tuple[str, ...] = ("*",)
     published: bool = False
 
-    def limit(self, kind: Kind) -> float | None:
+    def limit(self, kind: Basis) -> float | None:
         """Return the largest error that is allowed."""
         return self.specification if kind == "specification" else self.calibrated
 
@@ -132,7 +130,7 @@ class TargetResult:
     """
 
     target: Target
-    kind: Kind
+    kind: Basis
     summary: Summary
     reached: float | None
     of_matched: float | None
@@ -144,12 +142,12 @@ def judge(residuals: Sequence[Residual], targets: Iterable[Target]) -> tuple[tup
     judged = []
     for target in targets:
         concerned = [c for c in residuals if target.concerns(c)]
-        kinds = [kind for kind in KINDS if target.limit(kind) is not None]
+        kinds = [kind for kind in BASES if target.limit(kind) is not None]
         judged.append(tuple(_result(target, kind, [c for c in concerned if c.curve.kind == kind]) for kind in kinds))
     return tuple(judged)
 
 
-def _result(target: Target, kind: Kind, concerned: Sequence[Residual]) -> TargetResult:
+def _result(target: Target, kind: Basis, concerned: Sequence[Residual]) -> TargetResult:
     limit, reached = target.limit(kind), _reached(target, concerned)
     passed = None if reached is None or limit is None else reached <= limit
     of_matched = _reached(target, [c for c in concerned if c.error is not None])

@@ -14,7 +14,7 @@ from gpureport.predict.uncertainty.sensitivity import (
     SIGMA_MODEL,
     ranked,
 )
-from gpureport.records.curves import Points
+from gpureport.records.curves import BASES
 from gpureport.records.finding import AGREEMENT, Verdict
 from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
@@ -33,7 +33,6 @@ from gpureport.units import format_percent, format_time
 _MOST = 10  # rows, names
 _FEWEST_CLOCKS = 10
 _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
-_PREDICTIONS = ("specification", "calibrated")
 _share = partial(format_percent, spec=".2g")
 
 
@@ -42,12 +41,9 @@ def page_one_text(report: Report) -> str:
 
     Calibration excludes microbenchmarks, so errors of the specification's predictions are also given without them.
     """
-    specified_, calibrated = (_of(report, kind) for kind in _PREDICTIONS)
-    keys = {prediction.key for prediction in calibrated}
-    of_all, of_same, of_calibrated = (
-        error_statistics(list(time_errors(predictions, report.observations)))
-        for predictions in (specified_, [p for p in specified_ if p.key in keys], calibrated)
-    )
+    curves = report.curves
+    of_all, of_calibrated = (error_statistics(time_errors(curves, kind)) for kind in BASES)
+    of_same = error_statistics(time_errors([curve for curve in curves if curve.calibrated], "specification"))
     verdicts = Counter(pair.main.verdict for pair in specified(report))
     measured_on = [origin.measured_on for origin in report.device.provenance.values() if origin.measured_on]
     return text(
@@ -87,17 +83,12 @@ def answers(report: Report) -> tuple[str, ...]:
 
 def _coverage(report: Report) -> list[tuple[str, int, int]]:
     """Return each kind of prediction, and how many measured points are inside its intervals and in all."""
-    observed = {observation.key: observation.points for observation in report.observations}
-    found = []
-    for kind in _PREDICTIONS:
-        inside = total = 0
-        for prediction in _of(report, kind):
-            for point, expected in observed.get(prediction.key, Points()).pairs(prediction.points):
-                if expected.spread > 1:
-                    total += 1
-                    inside += 1 / expected.spread <= point.time_s / expected.time_s <= expected.spread
-        if total:
-            found.append((kind, inside, total))
+    found: list[tuple[str, int, int]] = []
+    for kind in BASES:
+        pairs = (pair for curve in report.curves for pair in curve.compared(kind))
+        inside = [1 / p.spread <= seen.time_s / p.time_s <= p.spread for p, seen in pairs if p.spread > 1]
+        if inside:
+            found.append((kind, sum(inside), len(inside)))
     return found
 
 
@@ -125,7 +116,7 @@ def clock_blocks(report: Report) -> Iterator[Block]:
 
 def sensitivity_table(report: Report) -> Table:
     """List the inputs with the largest effect on predictions, from the specification and calibrated."""
-    specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in _PREDICTIONS)
+    specified, calibrated = ({s.fact: s for s in ranked(_of(report, kind))} for kind in BASES)
     columns: tuple[str, ...] = ("input", "value", "kind", "std. dev.", "effect", "share")
     if calibrated:
         columns += _CALIBRATED
@@ -168,11 +159,12 @@ def rules_table() -> Table:
 
 def examples(report: Report) -> tuple[tuple[str, Arithmetic], ...]:
     """Return kernel name and arithmetic of one point of each family that the device can run."""
-    measured = {measurement.key: measurement for measurement in report.measurements}
     found = {
-        p.key.family: (kernel_name(report, p.key), p.arithmetic)
-        for p in _of(report, "specification")
-        if p.arithmetic and _runs(report, measured.get(p.key), p.key.workload, p.arithmetic.point)
+        curve.key.family: (kernel_name(report, curve.key), p.arithmetic)
+        for curve in report.curves
+        if (p := curve.specification)
+        and p.arithmetic
+        and _runs(report, curve.measurement, p.key.workload, p.arithmetic.point)
     }
     return tuple(found.values())
 
