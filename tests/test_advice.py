@@ -55,6 +55,16 @@ def test_shapes_within_three_percent_of_the_best_are_ties() -> None:
     assert family.choices == (family.variants[0].ties,) == (("64", "128", "256", "1024"),)
 
 
+def test_overlapping_intervals_recommend_no_slower_shape() -> None:
+    values = {"64x1": 100.0, "256x1": 90.0, "1024x1": 80.0}
+    noisy = search("a", values)
+    wide = tuple(altered(point, ci_low=50.0, ci_high=150.0) for point in noisy.points)
+    (unclear,), (clear,) = (advise([each]) for each in (altered(noisy, points=wide), noisy))
+
+    assert unclear.choices == clear.choices == (("64",),)
+    assert (unclear.matters, clear.matters) == (False, True)
+
+
 SHAPES = {"64x1": "64", "128x1": "128", "256x1": "256", "16x16": "16 x 16", "8x8": "8 x 8"}
 RATES = st.dictionaries(st.sampled_from(sorted(SHAPES)), st.sampled_from([100.0, 98.0, 90.0]), min_size=2)
 

@@ -2,17 +2,21 @@
 # ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
+from math import log
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from gpureport.findings.key_figures import VARIATION, Estimate, KeyFigure, Quantity, Side, key_figures, with_others
-from gpureport.findings.verdicts import error_statistics, time_error, time_errors
+from gpureport.findings.key_figures import MINIMUM_EFFECT, Estimate, KeyFigure, Quantity, Side, key_figures, with_others
+from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.report import Report, save_report
-from gpureport.results.opening import same_model
+from gpureport.results.opening import predicted_report, same_model
 from gpureport.spec.database import load_database
-from tests.kept import CPU, kept
+from gpureport.workloads import select
+from tests.kept import CPU, GPU, kept
 from tests.make_report import make_report
 
 MEMORY = make_report(only=("memory",))
@@ -74,12 +78,62 @@ def test_a_figure_is_abnormal_only_if_intervals_do_not_overlap(
     assert replace(figure, measured=measured, predicted=None).unpredicted is None
 
 
-@pytest.mark.parametrize(("value", "side"), [(99 / VARIATION, "slower"), (101.0, None), (105.0 * VARIATION, "faster")])
-def test_a_figure_is_unusual_beyond_the_range_of_others(value: float, side: Side | None) -> None:
-    figure = replace(RATE, measured=Estimate(value), others=(104.0, 100.0))
+@pytest.mark.parametrize(
+    ("value", "others", "side"),
+    [
+        (90.0, (100.0, 101.0), "slower"),
+        (96.0, (100.0, 101.0), None),  # below the minimum effect
+        (111.0, (100.0, 101.0), "faster"),
+        (111.0, (100.0, 125.0), None),  # the others differ as much
+        (130.0, (100.0,), "faster"),
+        (130.0, (), None),
+    ],
+)
+def test_a_figure_is_unusual_if_it_differs_significantly(
+    value: float, others: tuple[float, ...], side: Side | None
+) -> None:
+    origin = next(figure.origin for figure in key_figures(MEMORY) if figure.origin)
+    figure = replace(RATE, origin=origin, measured=Estimate(value, value * 0.999, value * 1.001))
+    found = next(f for f in MEMORY.findings if (f.key, f.position, str(f.level)) == origin.identity)
+    (compared,) = with_others([figure], [(found.model_copy(update={"observed": other}),) for other in others])
 
-    assert figure.unusual == side
-    assert replace(figure, others=()).unusual is None
+    assert MINIMUM_EFFECT == 0.05
+    assert compared.unusual == side
+
+
+def test_only_independent_and_narrow_predictions_are_strong_tests() -> None:
+    h200 = {figure.name: figure for figure in key_figures(kept(GPU))}
+
+    assert h200["Memory read"].is_strong_test
+    assert not h200["Empty kernel, single launch"].is_strong_test  # measured on an H200, a factor of 1.75
+    assert h200["Memory copy"].seen  # the rate at which sectors are written, too
+    assert not h200["Memory copy"].is_strong_test
+    assert not h200["Matrix bf16 (mma.sync)"].is_strong_test  # independent, but a factor of 1.85
+    assert not h200["Matrix bf16 (mma.sync)"].seen
+
+
+def test_specifications_are_those_of_the_vendor() -> None:
+    entry = load_database().device("nvidia/h200_sxm")
+    figures = {figure.name: figure for figure in key_figures(kept(GPU), entry=entry)}
+    matrix, tf32 = figures["Matrix bf16 (mma.sync)"], figures["Matrix tf32 (mma.sync)"]
+
+    assert matrix.specification == 989.4e12
+    assert matrix.efficiency == pytest.approx(0.65, abs=0.01)
+    assert (tf32.specification, tf32.efficiency) == (None, None)
+    dual = predicted_report(load_database().device("amd/rx_7900_xt"), select(("instructions/rate",)), quick=True)
+    fp32 = by_name(dual)["fp32 FMA rate"]
+    assert fp32.specification == pytest.approx(51.6e12, rel=0.01)
+    assert fp32.predicted
+    assert fp32.predicted.value < 0.51 * fp32.specification
+
+
+def test_typical_values_of_a_cpu_are_no_limits_and_memory_is_measured_beyond_its_caches() -> None:
+    figures = key_figures(kept(CPU))
+    read = next(figure for figure in figures if figure.name == "Memory read")
+
+    assert {figure.efficiency for figure in figures} == {None}
+    assert read.measured
+    assert read.measured.value == pytest.approx(33.7e9, rel=0.01)  # its curve has no plateau there
 
 
 def test_others_are_values_of_the_same_feature() -> None:
@@ -111,9 +165,11 @@ def test_kept_reports_of_the_model_are_found_without_the_report_itself(tmp_path:
 def test_errors_of_times_have_one_definition() -> None:
     errors = time_errors(MEMORY.curves, "specification")
     statistics = error_statistics([0.1, 0.2, 0.3, 0.4, 1.0])
+    pairs = [(SimpleNamespace(time_s=1.0), SimpleNamespace(time_s=time_s)) for time_s in (11.0, 1 / 11)]
+    curve: Any = SimpleNamespace(compared=lambda _: pairs)
 
-    assert time_error(1.5, 1.0) == pytest.approx(0.5) == pytest.approx(time_error(0.5, 1.0))
     assert len(errors) == sum(len(o.points) for o in MEMORY.observations)
+    assert time_errors([curve], "specification") == pytest.approx([log(11)] * 2)
     assert statistics
     assert (statistics.n, statistics.median, statistics.mean) == (5, 0.3, pytest.approx(0.4))
     assert statistics.p90 == pytest.approx(0.76)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
-from gpureport.records.curves import Level, SweepKey
+from gpureport.records.curves import CurveFeature, Level, SweepKey
 from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import EntryMatch, Report
 from gpureport.report.curves import curves, reading_units, specified_values
 from gpureport.report.figures.essentials import essentials
-from gpureport.report.run.caches import working_set
+from gpureport.report.run.caches import ReadCliff, working_set
 from gpureport.report.run.page_one import another_device, first_kernels, headline, page_one
 from gpureport.report.run.work import amount_of_work
 from gpureport.report.text.sentences import paragraphs
@@ -62,18 +62,18 @@ NORMAL = (figure(Quantity.READ, 95.0), figure(Quantity.LATENCY, 1e-8, 1e-8, unit
 def test_a_device_is_called_normal_unless_something_forbids_it(changes: dict[str, object]) -> None:
     text = headline(BASE.model_copy(update=changes), NORMAL, 0)
 
-    assert "(2 compared)" in text
-    assert text.endswith("behaves like a normal NVIDIA H200 SXM.") is (not changes)
+    assert text.startswith("2 of 2 independent key figures are as predicted")
     assert ("normal" in text) is (not changes)
     assert ("in error because they are faster" in text) is ("findings" in changes)
 
 
 def test_figures_are_compared_with_kept_reports() -> None:
     alike = headline(BASE, (figure(Quantity.READ, 95.0, others=(94.0, 96.0)), NORMAL[1]), 2)
-    slower = headline(BASE, (figure(Quantity.READ, 95.0, others=(120.0, 130.0)), NORMAL[1]), 2)
+    unusual = replace(figure(Quantity.READ, 95.0, others=(120.0, 130.0)), unusual="slower")
+    slower = headline(BASE, (unusual, NORMAL[1]), 2)
 
-    assert "No key figure is more than 5 % outside the range of 2 kept reports of this model (1 compared)." in alike
-    assert "Outside the range of 2 kept reports" in slower
+    assert "No key figure differs significantly from 2 kept reports of this model (1 compared)." in alike
+    assert "Significantly different from 2 kept reports" in slower
     assert "Memory read" in slower
     assert "kept" not in headline(BASE, NORMAL, 0)
 
@@ -111,6 +111,29 @@ def onset(observed: float | None, level: str | Level = "L2") -> Finding:
 def working_set_of(*findings: Finding) -> str:
     report = MEMORY.model_copy(update={"findings": findings})
     return working_set(report, curves(report))
+
+
+def cliff(level: str, capacity: float, onset_at: float, latency_at: float | None) -> ReadCliff:
+    cache = next(cache for cache in MEMORY.device.caches if cache.name == level)
+    at = [
+        value and CurveFeature(feature="cliff", position="onset", level=Level(name=level), value=value, unit="B")
+        for value in (onset_at, latency_at)
+    ]
+    resized = cache.model_copy(update={"capacity_bytes": capacity})
+    assert at[0]
+    return ReadCliff(
+        resized, at[0], is_of_latency=False, readers=None, beyond=0.5, midpoint=at[0], latency_onset=at[1] or None
+    )
+
+
+@pytest.mark.parametrize(
+    ("onset_at", "latency_at", "least"),
+    [(179.0, 103.0, 103.0), (179.0, 140.0, 128.0), (179.0, None, 128.0), (120.0, 125.0, 120.0)],
+)
+def test_a_working_set_stays_below_the_earliest_onset_and_the_capacity(
+    onset_at: float, latency_at: float | None, least: float
+) -> None:
+    assert cliff("L1", 128.0, onset_at, latency_at).keep_below_bytes == least
 
 
 def test_missing_and_unexplained_transitions_are_reported() -> None:

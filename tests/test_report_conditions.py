@@ -13,6 +13,7 @@ from gpureport.records.measurement import Conditions, MeasuredPoint, Reading
 from gpureport.records.report import Report
 from gpureport.report.run.conditions import (
     AFFECTED,
+    affected,
     disturbed,
     load_sentences,
     other_load,
@@ -67,8 +68,17 @@ def test_a_few_disturbed_samples_do_not_reach_page_one(share: float, said: bool)
     shifted = tuple(m.model_copy(update={"began_s": 5.0 + first + 0.002}) for m in report.measurements)
     report = report.model_copy(update={"measurements": shifted})
 
-    assert {round(w.disturbed / w.samples, 2) for w in disturbed(report)} == {round(share, 2)}
+    assert {round(w.share, 2) for w in disturbed(report)} == {round(share, 2)}
     assert bool(load_sentences(report)) is said
+
+
+def test_the_most_disturbed_workload_comes_first_with_its_own_share() -> None:
+    report = with_samples(busy, began_s=3.0)
+    found = affected(report)
+
+    assert [each.share for each in found] == sorted((each.share for each in found), reverse=True)
+    assert len({each.share for each in found}) > 1
+    assert f"{found[0].name} ({100 * found[0].share:.0f} % of its samples)" in load_sentences(report)
 
 
 def test_other_load_is_that_of_the_worst_second() -> None:

@@ -62,13 +62,15 @@ class FamilyAdvice:
         family: its name.
         variants: its searches.
         shapes: the smallest set.
-        choices: for each member of the set, all shapes that could replace it, itself included.
+        choices: for each member of the set, itself and all shapes that could replace it without loss of a median.
+        matters: whether a shape of any search is significantly slower than its best.
     """
 
     family: str
     variants: tuple[VariantAdvice, ...]
     shapes: tuple[str, ...]
     choices: tuple[tuple[str, ...], ...]
+    matters: bool
 
 
 @dataclass(frozen=True)
@@ -237,22 +239,30 @@ def advise(observations: Iterable[Observation]) -> tuple[FamilyAdvice, ...]:
 def _family(family: str, searches: list[Observation]) -> FamilyAdvice:
     shares = [_shares(search) for search in searches]
     suited = [_undistinguished(search, share) for search, share in zip(searches, shares, strict=True)]
-    chosen = smallest_set(suited)
+    chosen = smallest_set(suited, shares)
     variants = [search.key.variant for search in searches]
     found = tuple(
         _variant(search, share, chosen, repeated=variants.count(search.key.variant) > 1)
         for search, share in zip(searches, shares, strict=True)
     )
-    return FamilyAdvice(family, found, chosen, tuple(_instead(shape, chosen, suited) for shape in chosen))
+    choices = tuple(_instead(shape, chosen, suited, shares) for shape in chosen)
+    return FamilyAdvice(family, found, chosen, choices, any(min(each.values()) < 1 - WITHIN for each in suited))
 
 
-def _instead(shape: str, chosen: Sequence[str], searches: Sequence[Shares]) -> tuple[str, ...]:
-    """Return the shapes that suit all searches that *shape* alone suits of those *chosen*, itself included."""
+def _instead(shape: str, chosen: Sequence[str], suited: Sequence[Shares], shares: Sequence[Shares]) -> tuple[str, ...]:
+    """Return *shape*, and the shapes that replace it in all searches that it alone suits of those *chosen*.
+
+    The medians of these must be within :data:`WITHIN`: overlapping intervals do not recommend a shape.
+    """
     others = [other for other in chosen if other != shape]
-    only = [shares for shares in searches if not any(shares.get(other, 0.0) >= 1 - WITHIN for other in others)]
-    found = {each for shares in only for each in shares if each not in others}
-    as_good = {each for each in found if all(shares.get(each, 0.0) >= 1 - WITHIN for shares in only)}
-    return tuple(sorted(as_good or {shape}, key=_order))
+    only = [
+        medians
+        for intervals, medians in zip(suited, shares, strict=True)
+        if not any(intervals.get(other, 0.0) >= 1 - WITHIN for other in others)
+    ]
+    found = {each for medians in only for each in medians if each not in others}
+    as_good = {each for each in found if all(medians.get(each, 0.0) >= 1 - WITHIN for medians in only)}
+    return tuple(sorted({shape, *as_good}, key=_order))
 
 
 def _shares(search: Observation) -> dict[str, float]:
@@ -288,25 +298,26 @@ def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, re
     )
 
 
-def smallest_set(searches: list[dict[str, float]]) -> tuple[str, ...]:
+def smallest_set(searches: Sequence[Shares], medians: Sequence[Shares] = ()) -> tuple[str, ...]:
     """Return the fewest shapes of which one is within :data:`WITHIN` of the best of each search.
 
     Exact: sets are tried by increasing size. A shape is left out if another suits the same searches with a better sum
     of rates, or suits these and more. Of several smallest sets, the one with the best sum of the searches' rates is
-    returned; of equal ones, the last by name, so that the order of the searches does not matter.
+    returned (by *medians* where *searches* equate shapes that are not significantly slower); of equal ones, the last by
+    name, so that the order of the searches does not matter.
     """
     for size, _ in enumerate(searches, start=1):
-        sets = list(_covers(_serving(searches), frozenset(range(len(searches))), size))
+        sets = list(_covers(_serving(searches, medians or searches), frozenset(range(len(searches))), size))
         if sets:
-            best = max(sets, key=lambda shapes: (_total(shapes, searches), sorted(shapes, reverse=True)))
+            best = max(sets, key=lambda shapes: (_total(shapes, medians or searches), sorted(shapes, reverse=True)))
             return tuple(sorted(best, key=_order))
     return ()
 
 
-def _serving(searches: list[dict[str, float]]) -> dict[str, frozenset[int]]:
+def _serving(searches: Sequence[Shares], medians: Sequence[Shares]) -> dict[str, frozenset[int]]:
     """Return the searches that each shape suits, without shapes that need not be tried."""
     shapes = sorted({shape for shares in searches for shape in shares})
-    shapes.sort(key=lambda shape: -_total(frozenset({shape}), searches))
+    shapes.sort(key=lambda shape: -_total(frozenset({shape}), medians))
     first: dict[frozenset[int], str] = {}
     for shape in shapes:
         suited = frozenset(i for i, shares in enumerate(searches) if shares.get(shape, 0.0) >= 1 - WITHIN)
@@ -326,7 +337,7 @@ def _covers(serving: Mapping[str, frozenset[int]], left: frozenset[int], size: i
                 yield others | {shape}
 
 
-def _total(shapes: frozenset[str], searches: list[dict[str, float]]) -> float:
+def _total(shapes: frozenset[str], searches: Sequence[Shares]) -> float:
     return sum(max(shares.get(shape, 0.0) for shape in shapes) for shares in searches)
 
 

@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import log, sqrt
 from typing import Literal
+
+import numpy as np
 
 from gpureport.findings.whole_device import idle_power_w, predicted_energy_j
 from gpureport.observe.features import TRANSFER
+from gpureport.observe.significance import adjusted, p_values, shrunk, significant
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
 from gpureport.predict.occupancy import resident_work_items
@@ -18,9 +22,15 @@ from gpureport.spec.models import Device
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.matrix import FORMATS, UNITS
 
-VARIATION = 1.05
-"""Largest factor by which a figure may lie outside the range of other devices of the model and still count as in it:
-runs and devices differ by a few percent."""
+_RUN_TO_RUN = 0.01
+"""Standard deviation between devices of a model that is assumed before any is known. Repeated runs on one H200 differ
+by 0.2 to 1.2 % (:data:`gpureport.fleet.peers.RUN_TO_RUN`), two H200 of one host by about as much."""
+_PRIOR_DOF = 4.0
+"""Weight of this assumption, in devices."""
+MINIMUM_EFFECT = 0.05
+"""Relative difference from other devices of the model below which a figure is not unusual."""
+STRONG = 1.25
+"""A predicted interval wider than this factor on each side tests a device only weakly."""
 
 _DIGITS = 3
 """Intervals are compared with as many digits as documents show."""
@@ -42,7 +52,7 @@ WORKLOADS = (
 """The workloads that key figures are taken from."""
 
 Side = Literal["slower", "faster"]
-MEMORY, FP32 = "Memory", "fp32 FMA"
+MEMORY, FP32, LOCAL = "Memory", "fp32 FMA", "Local memory"
 """What a quantity may be of."""
 _PRIVATE = "memory/read_private"
 """Each compute unit reads data of its own."""
@@ -100,8 +110,11 @@ class KeyFigure:
         nearer: the figure of a nearer level, if the measured curve shows no transition between both.
         factor: of the feature's value, such as 2 operations for a multiply-add.
         others: the values of other devices of the same model.
-        main: whether page one shows it; the chapter of all key figures shows all.
+        main: whether it is one of the figures that users ask for first.
         at_most: whether the specification is only an upper bound, such as the listed power limit.
+        inputs: paths of the values of the entry that it depends on most.
+        seen: whether one of these was measured on such a device, so that the prediction is no independent test.
+        unusual: on which side it differs significantly from other devices of the model.
     """
 
     quantity: Quantity
@@ -117,6 +130,9 @@ class KeyFigure:
     others: tuple[float, ...] = ()
     main: bool = True
     at_most: bool = False
+    inputs: tuple[str, ...] = ()
+    seen: bool = False
+    unusual: Side | None = None
 
     @property
     def name(self) -> str:
@@ -140,35 +156,25 @@ class KeyFigure:
             return None
         nearest = self.nearer.predicted if self.nearer else None
         least, most = self.predicted.ends
-        return self._outside(nearest.ends[0] if nearest else least, most)
-
-    @property
-    def unusual(self) -> Side | None:
-        """On which side the measured interval lies outside the range of other devices; ``None``: it does not."""
-        return self._outside(min(self.others) / VARIATION, max(self.others) * VARIATION) if self.others else None
+        if self.measured is None:
+            return None
+        ends = (*self.measured.ends, nearest.ends[0] if nearest else least, most)
+        low, high, least, most = (float(f"{end:.{_DIGITS}g}") for end in ends)
+        return self.side(above=low > most) if low > most or high < least else None
 
     @property
     def is_off(self) -> bool:
-        """Whether the measured value lies outside the prediction or the range of other devices."""
+        """Whether the measured value lies outside the prediction, or differs from other devices."""
         return bool(self.unpredicted or self.unusual)
 
     @property
-    def rank(self) -> int | None:
-        """Position among the other devices and this one, 1 for the fastest; ``None`` without measured values."""
-        if not self.others or self.measured is None:
-            return None
-        own, sign = self.measured.value, -1 if self.quantity.less_is_better else 1
-        return 1 + sum(sign * other > sign * own for other in self.others)
+    def is_strong_test(self) -> bool:
+        """Whether the prediction is independent of such devices, and narrow enough to show a defect."""
+        return bool(self.predicted and not self.seen and self.predicted.width < STRONG**2)
 
-    def _outside(self, least: float, most: float) -> Side | None:
-        if self.measured is None:
-            return None
-        low, high, least, most = (float(f"{end:.{_DIGITS}g}") for end in (*self.measured.ends, least, most))
-        if low > most:
-            return "slower" if self.quantity.less_is_better else "faster"
-        if high < least:
-            return "faster" if self.quantity.less_is_better else "slower"
-        return None
+    def side(self, *, above: bool) -> Side:
+        """Return what a value *above* another one, or below it, says about the device."""
+        return "slower" if above == self.quantity.less_is_better else "faster"
 
 
 @dataclass(frozen=True)
@@ -192,18 +198,43 @@ _Value = tuple[Origin | None, Estimate | None, Estimate | None]
 """The feature, its predicted and its measured value."""
 
 
-def key_figures(report: Report, counted: int | None = None) -> tuple[KeyFigure, ...]:
+def key_figures(report: Report, counted: int | None = None, entry: Device | None = None) -> tuple[KeyFigure, ...]:
     """Return the key figures that were predicted or measured, and the exact ones.
 
-    *counted* is the largest number of work-items that were resident at once, if they were counted.
+    *counted* is the largest number of work-items that were resident at once, if they were counted. *entry* is the
+    current entry of the device: earlier reports lack values that no prediction uses.
     """
-    values, found = _values(report), []
-    for figure, place in _wanted(report, values):
+    device, values, found = report.device, _values(report), []
+    own = {device.id, f"architectures/{device.architecture.id}"}
+    for figure, place in _wanted(report, values, entry or device):
         origin, predicted, measured = values.get(place, (None, None, None))
+        if measured is None and place[3] == DRAM:
+            measured = _beyond_caches(report, place[0])
         if predicted or measured:
             predicted, measured = (_scaled(each, figure.factor) for each in (predicted, measured))
-            found.append(replace(figure, origin=origin, predicted=predicted, measured=measured))
-    return (*_joined(found), *_energy(report), *_exact(report.device, counted))
+            sources = (source for path in figure.inputs if (source := device.provenance.get(path)))
+            found.append(
+                replace(
+                    figure,
+                    origin=origin,
+                    predicted=predicted,
+                    measured=measured,
+                    limit=figure.limit and not device.is_typical,
+                    seen=any(source.here or own & {*source.measured_on} for source in sources),
+                )
+            )
+    return (*_joined(found), *_energy(report), *_exact(device, counted))
+
+
+def _beyond_caches(report: Report, workload: str) -> Estimate | None:
+    """Return the value at the largest working set, if it is far beyond the caches: a curve may still fall there."""
+    last = max((cache.capacity_bytes for cache in report.device.caches), default=0.0)
+    curves = (each for each in report.observations if each.key.workload == workload)
+    points = [p for curve in curves if curve.axis.quantity == "working_set" for p in curve.points]
+    largest = max(points, key=lambda point: point.point.working_set_bytes, default=None)
+    if largest is None or largest.point.working_set_bytes < _BEYOND * last:
+        return None
+    return Estimate(largest.value, largest.ci_low, largest.ci_high)
 
 
 def _values(report: Report) -> dict[_Place, _Value]:
@@ -252,15 +283,33 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
 def with_others(figures: Iterable[KeyFigure], others: Iterable[Sequence[ComparedValue]]) -> tuple[KeyFigure, ...]:
     """Return *figures* with the values of other devices, each given by its findings."""
     values = [{(f.key, f.position, str(f.level)): f.observed for f in findings if f.observed} for findings in others]
-    return tuple(
-        replace(each, others=tuple(v * each.factor for found in values if (v := found.get(each.origin.identity))))
+    found = tuple(
+        replace(each, others=tuple(v * each.factor for known in values if (v := known.get(each.origin.identity))))
         if each.origin
         else each
         for each in figures
     )
+    compared = {each.name: difference for each in found if (difference := _difference(each))}
+    effects, errors, dofs = np.array([*compared.values()]).reshape(-1, 3).T
+    flags = significant(adjusted(p_values(effects, errors, dofs)), effects, MINIMUM_EFFECT) if compared else ()
+    above = {name: effect > 0 for name, effect, flag in zip(compared, effects, flags, strict=True) if flag}
+    return tuple(
+        replace(each, unusual=each.side(above=above[each.name])) if each.name in above else each for each in found
+    )
 
 
-def _wanted(report: Report, values: Mapping[_Place, _Value]) -> Iterator[tuple[KeyFigure, _Place]]:
+def _difference(figure: KeyFigure) -> tuple[float, float, float] | None:
+    """Return the logarithm of measured / mean of the other devices, its standard error, and its degrees of freedom."""
+    if not figure.others or figure.measured is None:
+        return None
+    logs, (low, high) = np.log(figure.others), figure.measured.ends
+    squares, n = float(((logs - logs.mean()) ** 2).sum()), len(logs)
+    between = float(shrunk(np.array(squares), n - 1, np.array(_RUN_TO_RUN**2), _PRIOR_DOF))
+    within = log(high / low) / (2 * 1.96)
+    return log(figure.measured.value) - logs.mean(), sqrt(between * (1 + 1 / n) + within**2), _PRIOR_DOF + n - 1
+
+
+def _wanted(report: Report, values: Mapping[_Place, _Value], entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     device, private = report.device, (_PRIVATE, _private_sweep(report))
     yield from _memory(device)
     for cache in reversed(device.caches):
@@ -268,28 +317,30 @@ def _wanted(report: Report, values: Mapping[_Place, _Value]) -> Iterator[tuple[K
         *_, measured = values.get((*private, "plateau", level), (None, None, None))
         workload, sweep = private if cache.scope == "compute_unit" or measured else ("memory/read", "")
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
-        figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=True)
+        inputs = (f"caches.{cache.name}.bandwidth",)
+        figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=True, inputs=inputs)
         yield figure, (workload, sweep, "plateau", level)
     yield from _latencies(device)
-    yield from _rates(device)
+    yield from _rates(device, entry)
     yield from _transfers(device)
-    for how, sweep, launch_s in (
-        ("single launch", "isolated", device.launch.single_s),
-        ("back to back", "batched", device.launch.batched_s),
+    for how, sweep, launch_s, key in (
+        ("single launch", "isolated", device.launch.single_s, "single"),
+        ("back to back", "batched", device.launch.batched_s, "batched"),
     ):
-        figure = KeyFigure(Quantity.LAUNCH, how, "s", launch_s)
+        figure = KeyFigure(Quantity.LAUNCH, how, "s", launch_s, inputs=(f"launch.{key}",))
         yield figure, ("launch/queued", sweep, "case", Level(name="1 group"))
 
 
 def _memory(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     """Yield bandwidths of memory; where a write first reads its line, only a part of the traffic is counted."""
-    fills = device.architecture.write_allocate
-    for quantity, variant, counted in (
-        (Quantity.READ, "read", 1.0),
-        (Quantity.WRITE, "write", 1 / 2 if fills else 1.0),
-        (Quantity.COPY, "copy", 2 / 3 if fills else 1.0),
+    fills, listed, writes = device.architecture.write_allocate, ("memory.bandwidth",), ("sector_writes_per_cycle",)
+    for quantity, variant, counted, inputs in (
+        (Quantity.READ, "read", 1.0, (*listed, "memory.efficiency")),
+        (Quantity.WRITE, "write", 1 / 2 if fills else 1.0, (*listed, *writes)),
+        (Quantity.COPY, "copy", 2 / 3 if fills else 1.0, (*listed, *writes)),
     ):
-        figure = KeyFigure(quantity, MEMORY, "B/s", device.memory.bandwidth_bytes_per_s * counted, limit=True)
+        rate = device.memory.bandwidth_bytes_per_s * counted
+        figure = KeyFigure(quantity, MEMORY, "B/s", rate, limit=True, inputs=inputs)
         yield figure, (f"memory/{variant}", "", "plateau", DRAM)
 
 
@@ -305,20 +356,22 @@ def _private_sweep(report: Report) -> str:
 
 
 def _latencies(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
-    levels: list[tuple[Level, float]] = []
+    levels: list[tuple[Level, float, str]] = []
     for cache in device.caches:
-        far = cache.far_latency_cycles if cache.partitions > 1 else None
-        levels += [(Level(name=cache.name, near=True), cache.latency_cycles)] if far else []
-        levels.append((Level(name=cache.name), far or cache.latency_cycles))
-    for level, cycles in (*levels, (DRAM, device.memory.latency_cycles)):
+        far, path = cache.far_latency_cycles if cache.partitions > 1 else None, f"caches.{cache.name}"
+        levels += [(Level(name=cache.name, near=True), cache.latency_cycles, f"{path}.latency")] if far else []
+        levels.append((Level(name=cache.name), far or cache.latency_cycles, f"{path}.{'far_' if far else ''}latency"))
+    for level, cycles, path in (*levels, (DRAM, device.memory.latency_cycles, "memory.latency")):
         name = "memory" if level == DRAM else str(level)
-        yield KeyFigure(Quantity.LATENCY, name, "s", device.cycles(cycles)), ("memory/latency", "", "plateau", level)
+        figure = KeyFigure(Quantity.LATENCY, name, "s", device.cycles(cycles), inputs=(path,))
+        yield figure, ("memory/latency", "", "plateau", level)
 
 
-def _rates(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
-    """Yield the rates of instruction classes, floating-point ones first.
+def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
+    """Yield the rates of instruction classes, floating-point ones first; specified is what the vendor lists.
 
-    Those of the matrix unit come last, and are named after the instruction.
+    That counts dual issue, and the fastest instructions of the matrix unit. Rates of the matrix unit come last, and are
+    named after the instruction that was used.
     """
     listed = device.architecture.rates_per_cycle
     unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
@@ -329,20 +382,26 @@ def _rates(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         if limited_by not in listed or (is_matrix and unit is None):
             continue
         name, of_unit, factor, main = rates[case]
-        rate = factor * device.rate_per_s(limited_by)
-        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=True, factor=factor, main=main)
+        rate = factor * device.rate_per_s(limited_by) * (device.architecture.dual_issue if case == "fp32" else 1.0)
+        inputs = (f"rates.{limited_by}",)
+        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=True, factor=factor, main=main, inputs=inputs)
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
         if unit and is_matrix:
             figure = replace(figure, quantity=Quantity.MATRIX, of=f"{name} ({unit.instruction})")
+            if peak := entry.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
+                figure = replace(figure, specification=peak if case in _PEAK_OF else None)
             workload = "matrix/rate"
         yield figure, (workload, "", "case", Level(name=case))
     if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
         rate = device.rate_per_s("local") * WORD_BYTES
-        figure = KeyFigure(Quantity.READ, "Local memory", "B/s", rate, limit=True)
+        figure = KeyFigure(Quantity.READ, LOCAL, "B/s", rate, limit=True, inputs=("rates.local",))
         yield figure, ("local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
 
 
 _MATRIX = tuple(form.name for form in FORMATS)
+_PEAK_OF = ("matrix_fp16", "matrix_bf16")
+"""The formats of the listed peak of a matrix unit."""
+_BEYOND = 2.0  # capacities of the last cache, from which on little of the data are in it
 
 
 def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
@@ -356,11 +415,14 @@ def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     limit = link.kind != "shared"
     rate = link.bandwidth_bytes_per_s if limit else None if device.is_cpu else link.host_copy_bytes_per_s
     for name, sweep in (("Host to device", "to_device"), ("Device to host", "to_host")):
-        figure = KeyFigure(Quantity.TRANSFER, name, "B/s", rate, limit=limit, main=sweep == "to_device")
+        figure = KeyFigure(
+            Quantity.TRANSFER, name, "B/s", rate, limit=limit, main=sweep == "to_device", inputs=("link.bandwidth",)
+        )
         yield figure, ("transfer/pinned", sweep, "plateau", Level(name=TRANSFER))
     fastest = link.peer_bandwidth_bytes_per_s or link.bandwidth_bytes_per_s
     for name, sweep in (("Device to second device", "to_peer"), ("Second device to device", "from_peer")):
-        figure = KeyFigure(Quantity.PEER_TRANSFER, name, "B/s", fastest, limit=True, main=False)
+        inputs = ("link.peer_bandwidth", "link.bandwidth")
+        figure = KeyFigure(Quantity.PEER_TRANSFER, name, "B/s", fastest, limit=True, main=False, inputs=inputs)
         yield figure, ("transfer/devices", sweep, "plateau", Level(name=TRANSFER))
 
 

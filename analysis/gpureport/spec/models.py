@@ -26,6 +26,7 @@ from gpureport.records.quantities import (
     Many,
     Name,
     Number,
+    Positive,
     Seconds,
     Share,
     Table,
@@ -490,6 +491,7 @@ class Architecture(Record):
 UNITS = {
     "_bytes_per_cycle": "B/cycle",
     "_bytes_per_s": "B/s",
+    "_flop_per_s": "FLOP/s",
     "_bytes": "B",
     "_cycles": "cycles",
     "_hz": "Hz",
@@ -537,6 +539,9 @@ class Device(Record):
     """``None``: not known."""
     board_power_w: Annotated[Watts | None, Listed(1, 5000, "W")] = None
     """Listed power limit of the whole board (TDP, TBP); default: not known."""
+    matrix_peak_flop_per_s: Annotated[Positive | None, Listed(0.1, 100_000, "TFLOP/s")] = None
+    """Peak of the matrix unit with fp16 or bf16 operands, without sparsity, that the vendor lists, if it needs other
+    instructions than ``rates.matrix_fp16`` is for; default: the peak that follows from this rate."""
     opencl_names: Many[Name] = ()
     opencl_compute_units: Count | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS`` where it differs (AMD work-group processors, Intel vector engines)."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SCHEMA = "# yaml-language-server: $schema=../device.schema.json"
 _PARTS = {name: part for name in DeviceFile.model_fields if (part := part_of(DeviceFile, name)) and name != "opencl"}
 """Values and parts of a file that drafts contain, with their models."""
-_COPIED = _PARTS.keys() - {"flops"}
+_COPIED = _PARTS.keys() - {"flops", "matrix_peak"}
 _PLACEHOLDERS: Mapping[str, float] = {
     "compute_units": 16,
     "clock": 1e9,

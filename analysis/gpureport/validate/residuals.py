@@ -6,7 +6,6 @@ from itertools import zip_longest
 from statistics import median
 from typing import Literal, get_args
 
-from gpureport.findings.verdicts import time_error
 from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import model_inputs, predict_sweep
@@ -111,7 +110,7 @@ class Residual:
         if self.predicted is None or self.observed is None or self.ratio is None:
             return None
         if self.what in _VALUES:
-            return time_error(self.predicted, self.observed)
+            return abs(self.ratio - 1)
         return max(self.ratio, 1 / self.ratio) - 1
 
     @property

@@ -38,7 +38,7 @@ class ReadCliff:
         is_of_latency: whether it is a rise of latency, because no sweep of bandwidth covers the cache.
         beyond: bandwidth or latency beyond the cliff / before it; ``None``: unknown.
         midpoint: halfway between both on a logarithmic axis.
-        latency_onset: where the latency of dependent loads rises, if clearly before bandwidth falls.
+        latency_onset: where the latency of dependent loads rises.
         earliest: the curve that leaves the cache first, and its onset there, if clearly before plain reads do.
     """
 
@@ -52,27 +52,42 @@ class ReadCliff:
     earliest: tuple[CurveRecords, CurveFeature] | None = None
 
     @property
-    def at_capacity(self) -> bool:
-        """Whether the onset is above the capacity only because it was interpolated between two sizes."""
-        return self.cache.capacity_bytes < self.onset.value <= AGREEMENT * self.cache.capacity_bytes
+    def keep_below_bytes(self) -> float:
+        """The working set up to which neither bandwidth nor latency suffers.
+
+        It is at most the capacity: overlapping passes over more data than that keep their bandwidth for a while.
+        """
+        rises = (self.latency_onset.value,) if self.latency_onset else ()
+        return min(self.cache.capacity_bytes, self.onset.value, *rises)
+
+    @property
+    def passes_overlap(self) -> bool:
+        """Whether the onset is beyond the capacity by more than the distance of measured sizes."""
+        return self.onset.value > AGREEMENT * self.cache.capacity_bytes
 
 
 def working_set(report: Report, found: Sequence[CurveRecords]) -> str:
     """Say below which working set each cache serves the reads, and how far bandwidth falls beyond."""
-    measured, usable = bool(report.observations), usable_cache(report)
-    caches = report.device.caches[:-1] if usable else report.device.caches
-    cliffs = [(cache, _read_cliff(cache, found, report.device.compute_units, measured=measured)) for cache in caches]
-    missing = ((cache, _not_observed(cache, found)) for cache, cliff in cliffs if cliff is None)
+    measured, usable, cliffs = bool(report.observations), usable_cache(report), read_cliffs(report, found)
+    known = [cliff.cache for cliff in cliffs] + ([report.device.caches[-1]] if usable else [])
+    missing = ((cache, _not_observed(cache, found)) for cache in report.device.caches if cache not in known)
     return text(
         "working_set",
         measured=measured,
-        cliffs=[cliff for _, cliff in cliffs if cliff],
+        cliffs=cliffs,
         missing=[(cache, size) for cache, size in missing if size],
         cache=report.device.caches[-1] if usable else None,
         usable=usable,
         leaving=_onsets(report.device.caches[-1], found, measured=True) if usable else [],
         unexplained=list(_unexplained_onsets(found, with_shared=not usable)),
     )
+
+
+def read_cliffs(report: Report, found: Sequence[CurveRecords]) -> list[ReadCliff]:
+    """Return the cliffs of the caches, without the last one of a CPU if others use most of it."""
+    measured, units = bool(report.observations), report.device.compute_units
+    caches = report.device.caches[:-1] if usable_cache(report) else report.device.caches
+    return [cliff for cache in caches if (cliff := _read_cliff(cache, found, units, measured=measured))]
 
 
 def usable_cache(report: Report) -> UsablePart | None:
@@ -98,7 +113,7 @@ def _read_cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, meas
                 beyond=_next_plateau(upper, plateaus) if upper and midpoint else None,
                 midpoint=midpoint,
             )
-            return _with_earlier(cliff, found, measured=measured) if cache.scope == "device" else cliff
+            return _with_earlier(cliff, found, measured=measured)
     return None
 
 
@@ -112,7 +127,7 @@ def _next_plateau(upper: CurveFeature, plateaus: Iterable[float]) -> float | Non
 
 
 def _with_earlier(cliff: ReadCliff, found: Sequence[CurveRecords], *, measured: bool) -> ReadCliff:
-    """Add what slows down clearly before plain reads do at the end of a shared cache."""
+    """Add where latency rises, and what slows down clearly before plain reads do at the end of a shared cache."""
     near = [Level(name=cliff.cache.name, near=near) for near in (True, False)]
     rises = (
         feature
@@ -122,11 +137,11 @@ def _with_earlier(cliff: ReadCliff, found: Sequence[CurveRecords], *, measured: 
     )
     rise = min(rises, key=lambda onset: onset.value, default=None)
     first = next(iter(_onsets(cliff.cache, found, measured=measured)), None)
-    latest = cliff.onset.value / _EARLIER
+    is_earlier = first and cliff.cache.scope == "device" and first[1].value < cliff.onset.value / _EARLIER
     return replace(
         cliff,
-        latency_onset=rise if rise and is_certain(rise) and rise.value < latest else None,
-        earliest=first if first and first[1].value < latest else None,
+        latency_onset=rise if rise and is_certain(rise) and not cliff.is_of_latency else None,
+        earliest=first if is_earlier else None,
     )
 
 

@@ -50,6 +50,11 @@ class Disturbed:
     affected: bool
     causes: tuple[Cause, ...]
 
+    @property
+    def share(self) -> float:
+        """Disturbed samples / samples."""
+        return self.disturbed / max(self.samples, 1)
+
 
 def disturbed(report: Report) -> tuple[Disturbed, ...]:
     """Return the workloads with samples that were disturbed or discarded."""
@@ -61,17 +66,17 @@ def disturbed(report: Report) -> tuple[Disturbed, ...]:
 
 
 def _disturbed(name: str, measurements: Sequence[Measurement], found: Sequence[Span]) -> Disturbed:
-    samples, hit, affected = 0, 0, False
+    samples, hit, is_affected = 0, 0, False
     causes: Counter[Cause] = Counter()
     for measurement in measurements:
         for point in measurement.points:
             of_point = list(_causes(point, measurement.began_s, found))
             samples += len(point.samples_s)
             hit += len(of_point)
-            affected |= len(of_point) >= max(1.0, AFFECTED * len(point.samples_s))
+            is_affected |= len(of_point) >= max(1.0, AFFECTED * len(point.samples_s))
             causes.update(cause for causes_of_sample in of_point for cause in sorted(causes_of_sample))
     discarded = sum(point.discarded for measurement in measurements for point in measurement.points)
-    return Disturbed(name, samples, hit, discarded, affected, tuple(cause for cause, _ in causes.most_common()))
+    return Disturbed(name, samples, hit, discarded, is_affected, tuple(cause for cause, _ in causes.most_common()))
 
 
 def _causes(point: MeasuredPoint, began_s: float | None, found: Sequence[Span]) -> Iterator[frozenset[Cause]]:
@@ -89,17 +94,21 @@ def _readings(report: Report) -> list[Reading]:
     return [reading for conditions in report.conditions for reading in conditions.readings]
 
 
+def affected(report: Report) -> list[Disturbed]:
+    """Return the workloads of which a median may be wrong, the most disturbed first."""
+    return sorted((each for each in disturbed(report) if each.affected), key=lambda each: -each.share)
+
+
 def load_sentences(report: Report) -> str:
     """Name the affected workloads, the causes and the remedies; empty if there are none."""
-    affected = [workload for workload in disturbed(report) if workload.affected]
-    if not affected:
+    found = affected(report)
+    if not found:
         return ""
-    counts = Counter(cause for workload in affected for cause in workload.causes)
+    counts = Counter(cause for workload in found for cause in workload.causes)
     return text(
         "disturbed_measurements",
-        affected=[each.name for each in affected],
-        causes=[cause for cause, number in counts.items() if number >= _RARE * len(affected)],
-        share=sum(workload.disturbed for workload in affected) / sum(workload.samples for workload in affected),
+        affected=found,
+        causes=[cause for cause, number in counts.items() if number >= _RARE * len(found)],
         workloads=sum(not info.skipped for info in report.workloads.values()),
     )
 
@@ -139,7 +148,7 @@ def disturbed_table(report: Report) -> Table:
         (
             workload.name,
             str(workload.samples),
-            f"{workload.disturbed} ({format_percent(workload.disturbed / max(workload.samples, 1))})",
+            f"{workload.disturbed} ({format_percent(workload.share)})",
             str(workload.discarded),
             "; ".join(workload.causes) or UNKNOWN,
         )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import median, median_low
+from statistics import median
 
 from gpureport.findings.key_figures import ComparedValue, KeyFigure, Quantity, key_figures, with_others
 from gpureport.findings.whole_device import most_counted
@@ -24,7 +24,6 @@ from gpureport.units import UNKNOWN, format_interval, format_pair, interval_part
 from gpureport.workloads.matrix import FORMATS, UNITS
 
 _OWN = 2  # the most kernels of the user with sentences
-_FEWEST_RANKED = 3  # other devices
 _CLEARLY = 1.03
 """Smallest ratio of specifications that counts as higher."""
 _ABOVE = 1.02
@@ -81,7 +80,8 @@ def page_one(
         others: the findings of kept reports of the same model.
         database: devices to compare specifications with.
     """
-    figures = with_others(key_figures(report, most_counted(report)), others)
+    entry = next((device for device in database if device.id == report.match.entry), None)
+    figures = with_others(key_figures(report, most_counted(report), entry), others)
     shown = figures if any(figure.origin for figure in figures) else ()
     if assumed := _assumes_bandwidth(report):  # then efficiencies have no meaning
         shown = tuple(replace(figure, limit=False) for figure in shown)
@@ -109,7 +109,6 @@ def _compiled_for(report: Report) -> str:
 
 def _note(report: Report, figures: Sequence[KeyFigure], others: int, *, assumed: bool) -> str:
     """Explain the columns of the table."""
-    ranks = [figure.rank for figure in figures if figure.rank and len(figure.others) >= _FEWEST_RANKED]
     return text(
         "key_figures",
         report=report,
@@ -117,7 +116,6 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int, *, assumed:
         above=any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures),
         joined=any(figure.nearer for figure in figures),
         others=others,
-        rank=median_low(ranks) if ranks else None,
         off=Verdict.OFF.mark,
     )
 
@@ -163,6 +161,7 @@ def headline(report: Report, figures: Sequence[KeyFigure], others: int, found: S
         statements=matching_statements(report.publication, found) if report.publication else (0, 0),
         compared=compared,
         outside=[figure for figure in compared if figure.unpredicted],
+        strong=sum(figure.is_strong_test for figure in compared),
         normal=not (doubtful or errors),
         others=others,
         ranked=ranked,

@@ -18,6 +18,7 @@ from gpureport.units import (
     format_range,
     format_ratio,
     format_value,
+    off_by,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def _macros() -> "TemplateModule":
         median=median,
         mib=lambda size: format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20),
         number=value_text,
+        off_by=off_by,
         percent=format_percent,
         place=lambda finding, report: f"{value_text(finding)} ({kernel_name(report, finding.key)})",
         precise_percent=precise_percent,

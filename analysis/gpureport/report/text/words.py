@@ -48,10 +48,10 @@ def feature_text(feature: CurveFeature | Finding) -> str:
 
 
 def best_sample(finding: Finding, unit: str = "") -> str:
-    """Return the best sample of a fitted plateau that no dispatch reaches; empty for other values."""
+    """Return the best sample of an extrapolated plateau, which no dispatch reaches; empty for other values."""
     if finding.best_point is None:
         return ""
-    return f"fitted, without launch cost; best sample {format_value(finding.best_point, unit or finding.unit)}"
+    return f"extrapolated, without launch cost; best sample {format_value(finding.best_point, unit or finding.unit)}"
 
 
 def judgement(group: Group) -> str:
