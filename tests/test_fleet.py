@@ -27,12 +27,13 @@ from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import others_of, read_run
 from gpureport.fleet.schema import Row, StoredRun
-from gpureport.fleet.sentences import affects, place, reason_text, sentence
+from gpureport.fleet.sentences import FILE, parts_of, sentence
 from gpureport.fleet.store import FEWEST_PACKED, Store
 from gpureport.fleet.website import _drawn, write_website
 from gpureport.records.ceilings import layer_of
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
+from gpureport.report.text.sentences import text
 from tests.make_fleet import HOSTILE, REPORT, a_run, eight_nodes, saved, varied
 
 SCRIPTS = str(Path(__file__).parents[1] / "scripts")
@@ -331,7 +332,7 @@ def test_faults_are_found_and_healthy_fleets_have_none(faults: Any) -> None:
     ],
 )
 def test_the_pattern_over_layers_names_the_place(layers: dict[str, float], expected: str) -> None:
-    assert place(layers) == expected
+    assert text("place", FILE, parts=parts_of(layers)) == expected
 
 
 def test_recorded_conditions_are_reasons() -> None:
@@ -361,13 +362,13 @@ def test_recorded_conditions_are_reasons() -> None:
 
     runs, others = pd.DataFrame([own]), pd.DataFrame([usual] * 5)
 
-    found = " ".join(map(reason_text, reasons(-0.05, runs, others)))
+    found = text("why", FILE, reasons=reasons(-0.05, runs, others), others="its peers", own="its")
 
     assert [
         text in found for text in ("9.1 %", "power cap", "40 %", "ECC was off", "80 °C", "3 (1 un", "cores was 1")
     ] == [True] * 7
     assert list(reasons(-0.05, others, others)) == []
-    faster = " ".join(map(reason_text, reasons(0.05, runs, others)))
+    faster = text("why", FILE, reasons=reasons(0.05, runs, others), others="its peers", own="its")
     assert [text in faster for text in ("power cap", "40 %", "ECC was off")] == [False, False, True]
 
 
@@ -455,8 +456,10 @@ def test_no_layer_with_slow_sweeps_is_called_unaffected() -> None:
     layers = {"memory": -0.5, "clock": -0.1, "launch": 0.2}
     sweeps = [(Part("memory/copy/working_set", "memory"), -0.5), (Part("instructions/rate/operation", "clock"), -0.4)]
 
-    assert affects(Difference("", layers, sweeps, ())) == "this affects memory, not launch"
-    assert affects(Difference("", layers, sweeps[:1], ())) == "this affects memory, not clock or launch"
+    affected = (Difference("", layers, chosen, ()) for chosen in (sweeps, sweeps[:1]))
+    both, one = (text("affects", FILE, it=each, parts_of=parts_of) for each in affected)
+    assert both == "this affects memory, not launch"
+    assert one == "this affects memory, not clock or launch"
 
 
 @pytest.mark.parametrize(("width", "found"), [(1.0001, ["node2"]), (1.1, [])])
@@ -564,12 +567,12 @@ def test_documents_escape_names_and_fetch_nothing(fleet: Fleet, tmp_path: Path) 
 
     assert set(pages) >= {"fleet.html", "compare.html", "model-0.html", "device-0-0.html"}
     assert len(pages) == 3 + 8
-    for text in pages.values():
-        assert "<script>alert" not in text
-        assert "default-src 'none'" in text
-        assert not re.search(r"(src|href)=\"?(https?:)?//", text)
+    for html in pages.values():
+        assert "<script>alert" not in html
+        assert "default-src 'none'" in html
+        assert not re.search(r"(src|href)=\"?(https?:)?//", html)
     assert "&lt;script&gt;alert" in pages[page.name]
-    links = {link for text in pages.values() for link in re.findall(r'href="([^"#]+)"', text)}
+    links = {link for html in pages.values() for link in re.findall(r'href="([^"#]+)"', html)}
     assert links <= set(pages)
     assert len(PdfReader(pdf).pages) <= 6
 

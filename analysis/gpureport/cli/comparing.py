@@ -14,8 +14,10 @@ from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
 from gpureport.inputs import is_there
 from gpureport.results.opening import (
+    device_named,
     matching_name,
     open_machine,
+    predicted_run,
     refuse_repeated,
     runs_of,
     short_name,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from gpureport.compare import Comparison, Run
 
 _REGRESSION = 3  # exit code
+_BATCH = 8  # predictions between two steps of the progress
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""
 
@@ -49,6 +52,7 @@ def compare_machines(options: CompareOptions) -> int:
 
 def _compared(options: CompareOptions) -> "Comparison":
     from gpureport.compare import compare
+    from gpureport.report.processes import in_parallel
 
     database = open_database(options.entries)
     workloads = (*selected(options.workloads, quick=False), *described(options.kernels))
@@ -56,19 +60,30 @@ def _compared(options: CompareOptions) -> "Comparison":
     refuse_repeated((run for each in named for _, source in each for run in runs_of(source)), database)
     names = {workload.name for workload in workloads} if options.workloads else ()
     opened_runs: dict[int, list[tuple[tuple[str, str], tuple[Run, ...]]]] = {}
+    sources = [each[0][1] for each in named]
+    devices = {
+        number: device_named(source, database)
+        for number, source in enumerate(sources)
+        if not any(is_there(Path(run)) for run in runs_of(source))
+    }
+    predict = partial(predicted_run, workloads=workloads, only=names)
     # Predictions take seconds: files come first, so that bad ones are refused at once.
-    order = sorted(range(len(named)), key=lambda number: not any(is_there(Path(source)) for _, source in named[number]))
     with ProgressBar("reading") as bar:
-        for done, number in enumerate(order):
-            bar.advance(options.machines[number], done / len(order))
+        for number in set(range(len(named))) - devices.keys():
+            bar.advance(options.machines[number], len(opened_runs) / len(named))
             opened_runs[number] = open_all(
                 named[number], lambda each: open_machine(each[1], database, workloads, names)
             )
+        for start in range(0, len(devices), _BATCH):
+            batch = list(devices)[start : start + _BATCH]
+            bar.advance(options.machines[batch[0]], len(opened_runs) / len(named))
+            runs = in_parallel(predict, [devices[number] for number in batch])
+            opened_runs |= {number: [(named[number][0], (run,))] for number, run in zip(batch, runs, strict=True)}
     found = [run for number in range(len(named)) for run in opened_runs[number]]
     unique = unique_names(name for (name, _), _ in found)
     opened = dict(zip(unique, (runs for _, runs in found), strict=True))
-    sources = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
-    return compare(opened, matching_name(options.baseline, opened), sources, options.minimum_effect / 100)
+    files = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
+    return compare(opened, matching_name(options.baseline, opened), files, options.minimum_effect / 100)
 
 
 def _regression_code(comparison: "Comparison", percent: float) -> int:

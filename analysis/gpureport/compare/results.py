@@ -1,14 +1,17 @@
 """Speed of each machine at each workload, relative to the baseline and to its own predicted peak."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import hypot, log
 
 from gpureport.compare.records import MachineResult, RatioEstimate, WorkloadComparison
-from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint
+from gpureport.predict import limits_of, predict_sweep
+from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, PointKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
+from gpureport.spec.models import Device
 from gpureport.workloads.grid import last_cache_bytes, part_of_units
+from gpureport.workloads.model import Parameters, Workload
 
 BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
@@ -25,6 +28,8 @@ class ComparedPoint:
     """One point of one machine; *reach*: its working set / the size that is certainly beyond all caches."""
 
     metric: Metric
+    sweep: str
+    point: PointKey
     label: str
     value: float
     interval: tuple[float, float] | None
@@ -81,6 +86,25 @@ def best_points(report: Report) -> BestPoints:
     return BestPoints(sized, found)
 
 
+def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workload]) -> BestPoints:
+    """Return the best points of predictions of *device* that were made without intervals, with their intervals."""
+    chosen: dict[tuple[str, str], dict[Hashable, Parameters]] = {}
+    for (workload, _), best_point in best.points.items():
+        point = best_point.point
+        chosen.setdefault((workload, best_point.sweep), {})[point.identity] = point.parameters
+    found = {}
+    for each in workloads:
+        for sweep in each.sweeps(device, limits_of(device, quick=False)):
+            if points := chosen.get((each.name, sweep.name)):
+                again = predict_sweep(device, each, replace(sweep, points=tuple(points.values())), "specification")
+                found[each.name, sweep.name] = again.points
+    points_with = {}
+    for key, best_point in best.points.items():
+        again_point = found[key[0], best_point.sweep].at(best_point.point)
+        points_with[key] = replace(best_point, interval=again_point and _interval(again_point))
+    return replace(best, points=points_with)
+
+
 def _all_points(report: Report) -> Iterator[tuple[ContestKey, ComparedPoint]]:
     """Yield every observed point of a machine with its regime; every predicted one if none was observed.
 
@@ -106,6 +130,8 @@ def _all_points(report: Report) -> Iterator[tuple[ContestKey, ComparedPoint]]:
                 (workload, BEST_SIZE if fixed else BEYOND if predicted is None or predicted.level == DRAM else WITHIN),
                 ComparedPoint(
                     metric=curve.metric,
+                    sweep=curve.key.sweep,
+                    point=point.point,
                     label=f"large transfers, {curve.key.sweep}" if of_transfers else point.point.label,
                     value=point.value,
                     interval=_interval(point),
@@ -176,7 +202,7 @@ def _efficiency(point: ComparedPoint) -> RatioEstimate | None:
     peak = point.predicted_peak
     if not point.observed or peak is None:
         return None
-    return _speed_ratio(point, ComparedPoint(point.metric, "", peak, (peak, peak), None, observed=False))
+    return _speed_ratio(point, replace(point, value=peak, interval=(peak, peak)))
 
 
 def _speed_ratio(one: ComparedPoint, other: ComparedPoint) -> RatioEstimate:

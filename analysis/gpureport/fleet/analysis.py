@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -283,6 +283,11 @@ class Peers:
     def compared(self) -> bool:
         """Whether there are enough devices to compare them with one another."""
         return len(self.members) >= FEWEST_PEERS
+
+    @property
+    def basis(self) -> Literal["peers", "prediction"]:
+        """What its devices are compared with."""
+        return "peers" if self.compared else "prediction"
 
     @cached_property
     def last(self) -> "pd.DataFrame":

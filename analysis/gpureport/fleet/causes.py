@@ -11,16 +11,8 @@ _LOWER_CLOCK, _WARMER_C = 0.01, 15.0
 LOAD = 0.1
 """Share of a device that other processes use, from which on it matters."""
 _STEAL = 0.05
-FACTS = {
-    "cores": "number of usable cores",
-    "power_limit": "power limit",
-    "ecc": "ECC",
-    "remapped_rows": "number of remapped memory rows",
-    "mig": "MIG",
-    "driver": "driver",
-    "tool_version": "gpureport",
-}
-"""Names of the columns of ``runs`` whose values are texts or counts, most direct first."""
+FACTS = ("cores", "power_limit", "ecc", "remapped_rows", "mig", "driver", "tool_version")
+"""Columns of ``runs`` whose values are texts or counts, most direct first."""
 
 
 class Reason(NamedTuple):

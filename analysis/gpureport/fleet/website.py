@@ -19,7 +19,7 @@ from gpureport.files import remove_files, write_file
 from gpureport.fleet.analysis import Figure, Fleet, Member, Outlier, Peers
 from gpureport.fleet.figures import MOST_LINES, Strip, Trend, percents, strip_figure, trend_figure
 from gpureport.fleet.peers import nanmedian
-from gpureport.fleet.sentences import as_percent, basis_of, conclusion, reservations, sentence
+from gpureport.fleet.sentences import as_percent, conclusion, reservations, sentence
 from gpureport.inputs import is_there
 from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.records.report import report_stem
@@ -88,7 +88,7 @@ def content(fleet: Fleet) -> Content:
         "shown": list(map(sentence, fleet.outliers[:_MOST_SENTENCES])),
         "hidden": max(len(fleet.outliers) - _MOST_SENTENCES, 0),
         "changes": [sentence(fact) for facts in (fleet.changes, fleet.models) for fact in facts[:_MOST_CHANGES]],
-        "bases": {basis_of(each) for each in fleet.peers},
+        "bases": {each.basis for each in fleet.peers},
         "heat": [*(picture for peers in drawn for picture in _heat(fleet, peers)), *_predicted_heat(fleet)],
         "strips": [_strips(fleet, peers) for peers in drawn if peers.compared],
         "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
@@ -210,7 +210,7 @@ def _page(title: str, facts: str, **others: object) -> Content:
 
 
 def _model(fleet: Fleet, peers: Peers) -> Content:
-    normal = f"No device differs significantly from its {basis_of(peers)}."
+    normal = f"No device differs significantly from its {peers.basis}."
     sentences = list(map(sentence, _odd(fleet, peers).values())) or [normal]
     first, *others = peers.members
     figures = _model_figures(peers) if others else _device_figures(first.figures, compared=False)

@@ -1,7 +1,8 @@
-"""Sentences, titles and captions of a run's report: the macros of ``templates/sentences.j2`` write them from facts."""
+"""Sentences, titles and captions: the macros of ``templates/*sentences.j2`` write them from facts."""
 
 import re
 from functools import cache, partial
+from math import exp
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from gpureport.data import data_dir
 from gpureport.records.ceilings import ceiling_text
 from gpureport.report.text.difference import compared, value_text
 from gpureport.report.text.words import agreement, best_sample, family_name, feature_text, kernel_name
-from gpureport.text import N90, listed, sentence, shorten, shortlist
+from gpureport.text import N90, counted, listed, sentence, shorten, shortlist
 from gpureport.units import (
     format_bytes,
     format_count,
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
     from jinja2.environment import TemplateModule
 
 
-def paragraphs(block: str, **facts: object) -> tuple[str, ...]:
-    """Return the paragraphs, parted by empty lines, that the macro of a *block* writes about *facts*."""
-    written = str(getattr(_macros(), block)(**facts))
+def paragraphs(block: str, file: str = "sentences.j2", /, **facts: object) -> tuple[str, ...]:
+    """Return the paragraphs, parted by empty lines, that the macro of a *block* of *file* writes about *facts*."""
+    written = str(getattr(_macros(file), block)(**facts))
     return tuple(filter(None, map(_one_line, re.split(r"\n[ \n]*\n", written))))
 
 
-def text(block: str, **facts: object) -> str:
-    """Return what the macro of a *block* writes about *facts*, as one paragraph."""
-    return " ".join(paragraphs(block, **facts))
+def text(block: str, file: str = "sentences.j2", /, **facts: object) -> str:
+    """Return what the macro of a *block* of *file* writes about *facts*, as one paragraph."""
+    return " ".join(paragraphs(block, file, **facts))
 
 
 @cache
-def _macros() -> "TemplateModule":
+def _macros(file: str) -> "TemplateModule":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(  # noqa: S701 - plain text; documents escape it
@@ -55,6 +56,8 @@ def _macros() -> "TemplateModule":
         ceiling=ceiling_text,
         compared=compared,
         count=format_count,
+        counted=counted,
+        faster=faster,
         feature=feature_text,
         frequency=format_frequency,
         listed=listed,
@@ -76,12 +79,13 @@ def _macros() -> "TemplateModule":
     env.globals.update(
         N90=N90,
         change=partial(format_percent, spec="+.1f"),
+        exp=exp,
         family_name=family_name,
         kernel_name=kernel_name,
         percent=format_percent,
         ratio=format_ratio,
     )
-    return env.get_template("sentences.j2").module
+    return env.get_template(file).module
 
 
 def _spaced(text: str) -> str:
@@ -93,6 +97,11 @@ def _one_line(text: str) -> str:
     return _spaced(text).strip(" ")
 
 
-def precise_percent(share: float) -> str:
-    """Write a share in percent, with a decimal below 10 %."""
-    return format_percent(share, ".1f" if share < 0.1 else ".0f")
+def precise_percent(share: float, sign: str = "") -> str:
+    """Write a share in percent, with a decimal below 10 %; with the *sign* ``+`` a relative change."""
+    return format_percent(share, f"{sign}{'.1f' if abs(share) < 0.0995 else '.0f'}")
+
+
+def faster(ratio: float) -> str:
+    """Write a ratio of speeds as ``5.2 % slower`` or ``12 % faster``."""
+    return f"{precise_percent(abs(ratio - 1))} {'slower' if ratio < 1 else 'faster'}"
