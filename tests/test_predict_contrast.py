@@ -11,11 +11,13 @@ from gpureport.predict import Predicted, limits_of, predict, predict_with_deviat
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
-from gpureport.report.prediction.headline import (
+from gpureport.report.prediction.side_by_side import (
+    DeviceComparison,
+    DevicePredictions,
+    by_size,
     effects,
     effects_table,
 )
-from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions, by_size
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
@@ -88,7 +90,7 @@ def test_effects_belong_to_bottlenecks() -> None:
         DevicePredictions(s, d, [p.prediction for p in each])
         for s, d, each in (("A", TOY, first), ("B", other, second))
     )
-    table = effects_table(a, DeviceComparison(b, found_contrasts))
+    table = effects_table(a, DeviceComparison(b, found_contrasts), effects(found_contrasts))
     assert {row[0] for row in table.rows} == set(map(ceiling_text, found))
 
 

@@ -1,6 +1,6 @@
 """``gpureport compare``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from gpureport.text import sentence
 
 if TYPE_CHECKING:
     from gpureport.compare import Comparison, Run
+    from gpureport.spec.models import Device
 
 _REGRESSION = 3  # exit code
 _BATCH = 8  # predictions between two steps of the progress
@@ -80,10 +81,13 @@ def _compared(options: CompareOptions) -> "Comparison":
             runs = in_parallel(predict, [devices[number] for number in batch])
             opened_runs |= {number: [(named[number][0], (run,))] for number, run in zip(batch, runs, strict=True)}
     found = [run for number in range(len(named)) for run in opened_runs[number]]
-    unique = unique_names(name for (name, _), _ in found)
-    opened = dict(zip(unique, (runs for _, runs in found), strict=True))
-    files = {name: _without_folders(source) for name, ((_, source), _) in zip(unique, found, strict=True)}
-    return compare(opened, matching_name(options.baseline, opened), files, options.minimum_effect / 100)
+    given = unique_names(name for (name, _), _ in found)
+    shown = dict(zip(given, unique_names(_short(given, devices.values())), strict=True))
+    opened = dict(zip(shown.values(), (runs for _, runs in found), strict=True))
+    files = {name: _without_folders(source) for name, ((_, source), _) in zip(opened, found, strict=True)}
+    baseline = matching_name(options.baseline, shown)
+    baseline = matching_name(shown.get(baseline or "", baseline), opened)
+    return compare(opened, baseline, files, options.minimum_effect / 100)
 
 
 def _regression_code(comparison: "Comparison", percent: float) -> int:
@@ -106,6 +110,13 @@ def _named(text: str) -> tuple[str, str]:
     name, source = (given, rest) if equals and not is_there(Path(text)) else ("", text)
     first = source if is_there(Path(source)) else runs_of(source)[0]
     return name or (short_name(Path(first)) if Path(first).exists() else source), source
+
+
+def _short(names: Sequence[str], devices: "Iterable[Device]") -> list[str]:
+    """Return *names* without the folders of ids of *devices*, where they stay distinct: ``h200_sxm``."""
+    short = {device.id: device.id.rpartition("/")[2] for device in devices}
+    chosen = [short.get(name, name) for name in names]
+    return [own if chosen.count(own) == 1 else name for name, own in zip(names, chosen, strict=True)]
 
 
 def _without_folders(text: str) -> str:

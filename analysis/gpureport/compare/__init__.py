@@ -76,6 +76,7 @@ def compare(
             for name, run in first.items()
             for each in run.per_watt
         ),
+        figures=tuple(each.model_copy(update={"machine": name}) for name, run in first.items() for each in run.figures),
         families={family: title for run in first.values() for family, title in run.families.items()},
         curves=tuple(_common_curves(first)) if len(first) <= FEW else (),
     )

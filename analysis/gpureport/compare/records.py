@@ -157,6 +157,18 @@ class MachinePower(Record):
     """``measured power``, or ``board limit``: the listed rate / the listed power limit of the board."""
 
 
+class MachineFigure(Record):
+    """A figure that buyers compare."""
+
+    machine: str
+    name: str
+    value: Compact
+    ci_low: Compact | None = None
+    ci_high: Compact | None = None
+    unit: str
+    basis: Literal["measured", "predicted", "specification"]
+
+
 class CurvePoint(NamedTuple):
     """One point of a curve: a comparison keeps those of hundreds of runs in memory."""
 
@@ -204,6 +216,8 @@ class Comparison(Record):
     """Relative difference below which none is significant."""
     per_watt: tuple[MachinePower, ...] = ()
     """In the order of the machines; none for machines without a known power."""
+    figures: tuple[MachineFigure, ...] = ()
+    """In the order of the machines."""
     families: Table[Name, Name] = Field(default_factory=dict)
     """Titles of the families of users' kernels, by identifier."""
     curves: tuple[MachineCurve, ...] = Field(default=(), exclude=True)

@@ -101,7 +101,7 @@ def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workloa
     points_with = {}
     for key, best_point in best.points.items():
         again_point = found[key[0], best_point.sweep].at(best_point.point)
-        points_with[key] = replace(best_point, interval=again_point and _interval(again_point))
+        points_with[key] = replace(best_point, interval=_interval(again_point) if again_point else None)
     return replace(best, points=points_with)
 
 

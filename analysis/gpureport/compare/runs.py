@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from gpureport.compare.conditions import facts, origin
-from gpureport.compare.records import CurvePoint, Landmark, MachineCurve
+from gpureport.compare.figures import figures
+from gpureport.compare.records import CurvePoint, Landmark, MachineCurve, MachineFigure
 from gpureport.compare.results import BestPoints, best_points
 from gpureport.findings.whole_device import PerWatt, per_watt
 from gpureport.observe.statistics import Floats, medians, sampling_noise
@@ -76,6 +77,7 @@ class Run:
         samples: by sweep.
         curves: over sizes: as observed, or as predicted if nothing was observed.
         per_watt: performance per watt.
+        figures: what buyers compare, without the name of a machine.
         families: titles of the families of users' kernels, by identifier.
     """
 
@@ -90,6 +92,7 @@ class Run:
     samples: Mapping[str, SweepSamples]
     curves: tuple[MachineCurve, ...] = ()
     per_watt: tuple[PerWatt, ...] = ()
+    figures: tuple[MachineFigure, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -110,6 +113,7 @@ def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
         samples=samples_by_sweep(kept.measurements),
         curves=tuple(_curves(kept)),
         per_watt=per_watt(report.device, report.energy),
+        figures=tuple(figures(report.device, "", report)),
         families=described_families(report.workloads.values()),
     )
 

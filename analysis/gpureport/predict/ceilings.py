@@ -8,6 +8,7 @@ from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.predict.uncertainty.propagation import relative_deviations
 from gpureport.predict.uncertainty.sensitivity import uncertain
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
@@ -48,6 +49,15 @@ def ceilings(device: Device) -> tuple[Ceiling, ...]:
     """Return the limits of *device*: memory and caches (outermost first), local memory, instructions, launches."""
     traced, facts, _ = uncertain(device)
     return tuple(_ceiling(len(facts), *limit) for limit in _limits(traced) if limit[2] > 0)
+
+
+def as_counted(ceiling: Ceiling) -> Ceiling:
+    """Return a rate as key figures count it: a multiply-add is two operations. Other limits are unchanged."""
+    rate = INSTRUCTION_CLASSES[ceiling.name].rate if ceiling.kind == "rate" else None
+    if rate is None:
+        return ceiling
+    values = {name: rate.operations * getattr(ceiling, name) for name in ("value", "ci_low", "ci_high")}
+    return ceiling.model_copy(update={**values, "unit": rate.unit})
 
 
 def _ceiling(

@@ -30,6 +30,7 @@ from gpureport.report.comparison.tables import (
     deviating_sweeps_table,
     differences_left,
     differences_table,
+    figures_table,
     leaders_tables,
     machine_table,
     marked,
@@ -121,6 +122,7 @@ def content(comparison: Comparison) -> Content:
         "differences_left": differences_left(comparison),
         "outliers": None if few else outliers_table(comparison),
         "deviating_sweeps": None if few else deviating_sweeps_table(comparison),
+        "figures": figures_table(comparison.figures, names if few else [m.name for m in by_rank(comparison)]),
         "per_watt": per_watt_table(comparison),
         "per_watt_caption": PER_WATT,
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
@@ -182,7 +184,11 @@ def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Picture, .
     """Yield the maps of workloads by machines with their quantity; ``None`` for both quantities in one map."""
     whats: tuple[What, What] = ("speed", "efficiency")
     having = {what: means(comparison.contests, what) for what in whats}
-    columns = {what: tuple(name for name in comparison.names if name in of) for what, of in having.items() if of}
+    order: dict[What, list[str]] = dict.fromkeys(whats, comparison.names)
+    if len(comparison.names) > FEW:
+        order["speed"] = [machine.name for machine in by_rank(comparison)]
+        order["efficiency"] = sorted(having["efficiency"], key=lambda name: -having["efficiency"][name])
+    columns = {what: tuple(name for name in order[what] if name in of) for what, of in having.items() if of}
     if sum(map(len, columns.values())) <= _MOST_COLUMNS:
         yield None, tuple(_maps(comparison, columns))
         return
@@ -215,7 +221,7 @@ def _map(part: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> 
     shown = _without_empty(part, blocks)
     named = ", ".join(dict.fromkeys(row.heading for row in part))
     every = named_columns(shown[1])
-    order = f" One machine in {every} is labelled, in the order of the table." if every > 1 else ""
+    order = f" One machine in {every} is labelled; the first is the best." if every > 1 else ""
     return Picture(partial(heat_figure, *shown, reach), f"{named}. {_COLOURS}{order}")
 
 

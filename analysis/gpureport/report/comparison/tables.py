@@ -1,6 +1,7 @@
 """The tables of a comparison of machines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpureport.compare import FEW
 from gpureport.compare.records import (
@@ -8,6 +9,7 @@ from gpureport.compare.records import (
     Condition,
     Difference,
     Machine,
+    MachineFigure,
     MachineResult,
     RatioEstimate,
 )
@@ -28,12 +30,13 @@ from gpureport.compare.summary import (
 )
 from gpureport.report.comparison.sentences import work_name
 from gpureport.report.grouping import grouped
-from gpureport.report.text.tables import Table
+from gpureport.report.text.tables import Table, side_by_side
 from gpureport.report.text.words import family_title
-from gpureport.text import listed, shorten
+from gpureport.text import listed, printable, shorten
 from gpureport.units import (
     RATIO,
     UNKNOWN,
+    Style,
     abbreviated,
     format_interval,
     format_percent,
@@ -72,9 +75,42 @@ def place_of(row: Work) -> str:
     return short_regime(row.regime) if row.regime else several
 
 
-def marked(machine: Machine) -> str:
-    """Return the name of a machine, with a mark if a caution applies to its ratios."""
-    return f"△ {machine.name}" if machine.cautions else machine.name
+def marked(machine: Machine, baseline: str = "") -> str:
+    """Return the name of a machine, with marks if a caution applies to its ratios, and if it is the *baseline*."""
+    name = f"△ {machine.name}" if machine.cautions else machine.name
+    return f"{name} (baseline)" if machine.name == baseline else name
+
+
+def short_names(names: Sequence[str], most: int) -> dict[str, str]:
+    """Return names of at most *most* characters that stay distinct: those that would not lose their middle."""
+    cut = {name: shorten(name, most) for name in names}
+    counts = Counter(cut.values())
+    for name, text in cut.items():
+        if counts[text] > 1 and len(name) > most:
+            clean = printable(name)
+            cut[name] = f"{clean[: most // 2 - 1]}…{clean[-(most - most // 2) :]}"
+    unique = Counter(cut.values())
+    return {name: text if unique[text] == 1 else name for name, text in cut.items()}
+
+
+def figures_table(figures: Iterable[MachineFigure], names: Iterable[str]) -> Table:
+    """List what buyers compare, a row for each of *names*; of measured machines, predicted values are marked."""
+    by_machine = grouped((each.machine, each) for each in figures)
+    columns = dict.fromkeys(each.name for found in by_machine.values() for each in found)
+    rows = []
+    for name in names:
+        found = {each.name: each for each in by_machine.get(name, ())}
+        is_measured = any(each.basis == "measured" for each in found.values())
+        rows.append((name, *(_figure(found.get(column), is_measured=is_measured) for column in columns)))
+    return Table(("machine", *columns), tuple(rows), frozenset(columns))
+
+
+def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
+    if figure is None:
+        return UNKNOWN
+    style: Style = "measured" if figure.basis == "measured" else "predicted"
+    text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit, style)
+    return f"{text} predicted" if is_measured and figure.basis == "predicted" else text
 
 
 def machine_table(comparison: Comparison) -> Table:
@@ -83,7 +119,7 @@ def machine_table(comparison: Comparison) -> Table:
     speeds = {"overall": ranked(comparison), **_speeds_by_group(comparison)}
     rows = (
         (
-            marked(m),
+            marked(m, comparison.baseline),
             *(format_ratio(found.get(m.name)) for found in speeds.values()),
             format_percent(efficiency[m.name]) if m.name in efficiency else UNKNOWN,
             shorten(m.device, 44),
@@ -132,11 +168,17 @@ def _works_of_few(comparison: Comparison) -> Table:
                 *((_range(found[0]),) if len(others) == 1 else ()),
             )
         )
-    short = {name: shorten(name, _NARROW) for name in names}
-    columns = ("work", "data in", "kernels", *(f"best {name}" for name in short.values()))
-    columns += tuple(f"{short[name]} / {short[comparison.baseline]}" for name in others)
-    columns += ("range",) if len(others) == 1 else ()
-    return Table(columns, tuple(rows), frozenset(columns[2:]))
+    short = short_names(names, _NARROW)
+    after = ("range",) if len(others) == 1 else ()
+    return side_by_side(
+        ("work", "data in", "kernels"),
+        list(short.values()),
+        rows,
+        what="best ",
+        baseline=short[comparison.baseline],
+        after=after,
+        numeric=("kernels", *after),
+    )
 
 
 def _range(mean: MeanRatio | None) -> str:
@@ -202,21 +244,17 @@ def sharing(condition: Condition) -> str:
 def standings_tables(comparison: Comparison) -> tuple[Table, ...]:
     """List the values by family, one row for each workload and regime; of many rows separate cases share one."""
     names, others = comparison.names, comparison.others
-    short = {name: shorten(name, _NARROW) for name in names}
+    short = short_names(names, _NARROW)
     joined = len(comparison.contests) > _MOST_VALUES
     tables = []
     for family, contests in families(comparison).items():
         efficient = means(contests, "efficiency") if len(names) <= _MOST_WITH_EFFICIENCY else {}
         measured = [name for name in names if name in efficient]
-        columns = (
-            family_title(family, comparison.families),
-            "data in",
-            *short.values(),
-            *(f"{short[name]} / {short[comparison.baseline]}" for name in others),
-            *(f"eff. {short[name]}" for name in measured),
-        )
-        rows = tuple(_standing_row(row, names, others, measured) for row in rows_of(contests, joined=joined))
-        tables.append(Table(columns, rows, frozenset(columns[2:])))
+        heads = (family_title(family, comparison.families), "data in")
+        after = [f"eff. {short[name]}" for name in measured]
+        rows = (_standing_row(row, names, others, measured) for row in rows_of(contests, joined=joined))
+        baseline = short[comparison.baseline]
+        tables.append(side_by_side(heads, list(short.values()), rows, baseline=baseline, after=after, numeric=after))
     return tuple(tables)
 
 

@@ -18,12 +18,17 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.sizes import drawable
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of
-from gpureport.report.prediction.headline import EQUAL, conclusion, effects_table, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import (
+    EQUAL,
     DeviceComparison,
     DevicePredictions,
     ceilings_table,
+    conclusion,
+    effects,
+    effects_table,
     features_table,
+    key_table,
+    limit_effects,
     ratio_table,
     stretch_table,
 )
@@ -52,6 +57,7 @@ def write_devices(
         "created": readable_time(datetime.now(UTC).isoformat(timespec="seconds")),
         "version": __version__,
         "sides": [(side, facts_of(side.device)) for side in sides],
+        "key_figures": key_table(sides),
         "ceilings": ceilings_table(sides),
         "features": features_table(sides),
         "chapters": [_chapter(first, other) for other in others],
@@ -75,8 +81,8 @@ def _chapter(first: DevicePredictions, other: DeviceComparison) -> dict[str, obj
         "title": f"{names[0]} ({other.predicted.letter}) compared with {names[1]} ({first.letter})",
         "conclusion": conclusion(first, other, found),
         "capacity": capacity_difference((first.device, other.predicted.device)),
-        "impact": impact_table(first, other, found),
-        "effects": effects_table(first, other),
+        "impact": effects_table(first, other, found),
+        "effects": effects_table(first, other, effects(other.contrasts)),
         "ratios": ratio_table(first, other, sizes=False),
         "stretches": stretch_table(first, other),
         "figures": _figures(first, other.predicted, different),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.predict.ceilings import Ceiling, ceilings
+from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
 from gpureport.predict.outlook import Outlook, outlooks
 from gpureport.records.ceilings import ceiling_label
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Position
@@ -32,10 +32,15 @@ def facts_of(device: Device) -> str:
 
 def ceilings_table(device: Device) -> Table:
     """List the ceilings of the device with intervals; instruction classes with equal rates share a row."""
-    found = ceilings(device)
+    found = [as_counted(each) for each in ceilings(device)]
     latencies = {each.name: value_of(each) for each in found if each.kind == "latency"}
     rows = (
-        (ceiling_name(each), _capacity(each), value_of(each), latencies.get(each.name, ""))
+        (
+            ceiling_name(each.kind, each.name),
+            _capacity(each),
+            value_of(each),
+            latencies.get(each.name, ""),
+        )
         for each in found
         if each.kind != "latency"
     )
@@ -49,11 +54,9 @@ def joined(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     return tuple((", ".join(found), *cells) for cells, found in names.items())
 
 
-def ceiling_name(ceiling: Ceiling) -> str:
-    """Name a ceiling; for multiply-adds also in FLOP/s."""
-    if ceiling.kind != "rate" or ceiling.name != "fp32":
-        return ceiling_label(ceiling.name) if ceiling.kind == "rate" else ceiling.name
-    return f"fp32 ({format_value(2 * ceiling.value, 'FLOP/s')} as multiply-adds)"
+def ceiling_name(kind: str, name: str) -> str:
+    """Return the name of a ceiling in tables."""
+    return f"latency of {name}" if kind == "latency" else ceiling_label(name) if kind == "rate" else name
 
 
 def value_of(predicted: Ceiling | CurveFeature | Outlook | None) -> str:

@@ -1,21 +1,30 @@
-"""Tables that compare the predictions of several devices."""
+"""What changes from one predicted device to another, and for which kernels: facts and tables."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import log, sqrt
+from math import log, log1p, sqrt
+from statistics import median_low
 
-from gpureport.predict.ceilings import Ceiling, ceilings
+from gpureport.compare.figures import figures
+from gpureport.predict.ceilings import Ceiling, as_counted, ceilings
 from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoint
 from gpureport.predict.outlook import best_point, is_shown, outlooks
-from gpureport.records.ceilings import ceiling_label
+from gpureport.records.ceilings import KIND_TEXTS, Kind, ceiling_label, ceiling_text, kind_of
 from gpureport.records.prediction import Prediction
-from gpureport.report.prediction.forecast import cliffs_and_n90, joined, value_of
-from gpureport.report.text.tables import Table
+from gpureport.report.comparison.tables import figures_table
+from gpureport.report.grouping import grouped
+from gpureport.report.prediction.forecast import ceiling_name, cliffs_and_n90, joined, value_of
+from gpureport.report.text.sentences import text
+from gpureport.report.text.tables import Table, side_by_side
 from gpureport.spec.models import Device
-from gpureport.units import RATIO, UNKNOWN, format_interval, format_ratio, format_value
+from gpureport.units import RATIO, format_interval, format_range, format_ratio, format_value
 
+EQUAL = log1p(0.05)
+"""Largest logarithm of a ratio that counts as equal."""
 _KINDS = ("bandwidth", "latency", "rate", "launch", "transfer", "per watt")
+_MOST_CHANGES, _MOST_KERNELS = 3, 2
 
 
 @dataclass(frozen=True)
@@ -39,41 +48,153 @@ class DeviceComparison:
     """Sweeps that are not compared: each device measures another part of its compute units."""
 
 
+@dataclass(frozen=True)
+class Effect:
+    """The predicted speed ratio of kernels at the sizes where one bottleneck limits them on the first device.
+
+    Attributes:
+        bottleneck: on the first device, or its :class:`~gpureport.records.ceilings.Kind`.
+        other_bottleneck: on the other device, the most frequent bottleneck or kind.
+        kernels: their names, ``family/variant``.
+        ratio: that of the median kernel, each at its median size.
+        ends: lowest and highest ratio of a kernel.
+        unchanged: number of kernels that are equally fast on both devices.
+    """
+
+    bottleneck: str
+    other_bottleneck: str
+    kernels: tuple[str, ...]
+    ratio: PredictedRatio
+    ends: tuple[float, float]
+    unchanged: int
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all kernels are equally fast on both devices."""
+        return self.unchanged == len(self.kernels)
+
+
+def effects(contrasts: Sequence[Contrast], kind_of: Callable[[str], str] = str) -> tuple[Effect, ...]:
+    """Return the effect for each bottleneck of the first device, that with the most kernels first.
+
+    *kind_of* returns the name under which a bottleneck counts; by default each counts separately.
+    """
+    by_kind = grouped((kind_of(p.first_bottleneck), (c.key.workload, p)) for c in contrasts for p in c.points)
+    found = [_effect(kind, members, kind_of) for kind, members in by_kind.items()]
+    return tuple(sorted(found, key=lambda effect: -len(effect.kernels)))
+
+
+def _effect(kind: str, members: Iterable[tuple[str, RatioPoint]], kind_of: Callable[[str], str]) -> Effect:
+    by_kernel = grouped(members)
+    ratios = [_median([point.ratio for point in points]) for points in by_kernel.values()]
+    others = Counter(kind_of(point.other_bottleneck) for points in by_kernel.values() for point in points)
+    values = [ratio.value for ratio in ratios]
+    return Effect(
+        bottleneck=kind,
+        other_bottleneck=others.most_common(1)[0][0],
+        kernels=tuple(by_kernel),
+        ratio=_median(ratios),
+        ends=(min(values), max(values)),
+        unchanged=sum(abs(log(value)) <= EQUAL for value in values),
+    )
+
+
+def _median(ratios: Sequence[PredictedRatio]) -> PredictedRatio:
+    middle = median_low(ratio.value for ratio in ratios)
+    return next(ratio for ratio in ratios if ratio.value == middle)
+
+
+def limit_effects(first: DevicePredictions, other: DeviceComparison) -> tuple[Effect, ...]:
+    """Return the effect for each kind of limit on the first device, the most important one first.
+
+    Memory is the first. Launch cost and transfers are the last: they limit small sizes, or no kernel.
+    """
+
+    def weight(effect: Effect) -> tuple[bool, bool, float]:
+        size = abs(log(effect.ratio.value)) * len(effect.kernels)
+        return effect.bottleneck != Kind.MEMORY, effect.bottleneck in (Kind.LAUNCH, Kind.LINK), -size
+
+    caches = {cache.name for side in (first, other.predicted) for cache in side.device.caches}
+    return tuple(sorted(effects(other.contrasts, lambda bottleneck: kind_of(bottleneck, caches)), key=weight))
+
+
+def conclusion(first: DevicePredictions, other: DeviceComparison, found: Sequence[Effect]) -> str:
+    """Write what changes and for which kernels, in one sentence.
+
+    *found* are the :func:`limit_effects` of both.
+    """
+    equal = [effect for effect in found if effect.unchanged > len(effect.kernels) / 2]
+    return text(
+        "conclusion",
+        "comparison_sentences.j2",
+        first=first.device.name,
+        other=other.predicted.device.name,
+        changed=_most_important([effect for effect in found if effect not in equal]),
+        equal=equal,
+        all_equal=all(effect.is_equal for effect in equal),
+        kinds=KIND_TEXTS,
+    )
+
+
+def _most_important(changed: Sequence[Effect]) -> Sequence[Effect]:
+    """Return the first of *changed*; large gains and large losses are both among them if they occur."""
+    chosen = changed[:_MOST_CHANGES]
+    signs = {effect.ratio.value > 1 for effect in chosen}
+    large = [effect for effect in changed[_MOST_CHANGES:] if abs(log(effect.ratio.value)) > SAME]
+    opposite = [effect for effect in large if (effect.ratio.value > 1) not in signs]
+    return [*chosen[:-1], opposite[0]] if opposite else chosen
+
+
+def effects_table(first: DevicePredictions, other: DeviceComparison, found: Iterable[Effect]) -> Table:
+    """List effects: of bottlenecks, or of kinds of limits."""
+    a, b = first.letter, other.predicted.letter
+    rows = tuple(
+        (
+            *(KIND_TEXTS.get(name) or ceiling_text(name) for name in (e.bottleneck, e.other_bottleneck)),
+            str(len(e.kernels)),
+            with_factor(e.ratio),
+            format_range(e.ends, format_ratio) if len(e.kernels) > 1 else "",
+            _kernel_names(e.kernels),
+        )
+        for e in found
+    )
+    columns = (f"limited on {a} by", f"on {b} by", "kernels", f"{b} / {a}", "range", "for example")
+    return Table(columns, rows, frozenset(columns[2:5]))
+
+
+def _kernel_names(kernels: Sequence[str]) -> str:
+    more = f" and {len(kernels) - _MOST_KERNELS} more" if len(kernels) > _MOST_KERNELS else ""
+    return f"{', '.join(kernels[:_MOST_KERNELS])}{more}"
+
+
+def key_table(sides: Sequence[DevicePredictions]) -> Table:
+    """List what buyers compare, a row for each device."""
+    letters = [side.letter for side in sides]
+    return figures_table((each for side in sides for each in figures(side.device, side.letter)), letters)
+
+
 def ceilings_table(sides: Sequence[DevicePredictions]) -> Table:
     """List the ceilings of all devices, with the speeds relative to the first device: shorter times are faster."""
-    found = [{(c.kind, c.name): c for c in ceilings(side.device)} for side in sides]
-    keys = sorted(dict.fromkeys(key for each in found for key in each), key=lambda key: _KINDS.index(key[0]))
+    found = [{(c.kind, c.name): as_counted(c) for c in ceilings(side.device)} for side in sides]
     first, *others = found
     rows = []
-    for key in keys:
-        kind, called = key
-        name = f"latency of {called}" if kind == "latency" else ceiling_label(called) if kind == "rate" else called
-        cells = [value_of(each[key]) if key in each else UNKNOWN for each in found]
-        ratios = [
-            format_ratio(_speed(each[key], first[key])) if key in each and key in first else UNKNOWN for each in others
-        ]
-        rows.append((name, *cells, *ratios))
-    letters = [side.letter for side in sides]
-    columns = ("ceiling", *letters, *(over(letter, letters[0]) for letter in letters[1:]))
-    return Table(columns, joined(rows), frozenset(columns[1:]))
+    for key in sorted(dict.fromkeys(key for each in found for key in each), key=lambda key: _KINDS.index(key[0])):
+        ratios = (_speed(each.get(key), first.get(key)) for each in others)
+        rows.append((ceiling_name(*key), *(value_of(each.get(key)) for each in found), *map(format_ratio, ratios)))
+    return side_by_side(("ceiling",), [side.letter for side in sides], joined(rows))
 
 
-def _speed(other: Ceiling, first: Ceiling) -> float:
-    ratio = other.value / first.value
-    return 1 / ratio if first.unit == "s" else ratio
-
-
-def over(other: str, first: str) -> str:
-    """Return the head of a column of ratios."""
-    return f"{other} / {first}"
+def _speed(other: Ceiling | None, first: Ceiling | None) -> float | None:
+    if other is None or first is None:
+        return None
+    return first.value / other.value if first.unit == "s" else other.value / first.value
 
 
 def features_table(sides: Sequence[DevicePredictions]) -> Table:
     """List cliffs and tapers of each workload on each device."""
     found = [{each.workload: each for each in outlooks(side.predictions)} for side in sides]
-    names = dict.fromkeys(name for each in found for name in each)
     rows = []
-    for name in names:
+    for name in dict.fromkeys(name for each in found for name in each):
         cliffs, n90s = zip(*(cliffs_and_n90(each[name]) if name in each else ("", "") for each in found), strict=True)
         if any((*cliffs, *n90s)):
             rows.append((name, *cliffs, *n90s))
@@ -98,11 +219,9 @@ def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: boo
         )
         for contrast, name in zip(other.contrasts, names, strict=True)
     )
-    a, b = first.letter, other.predicted.letter
-    ratio = over(b, a)
-    columns: tuple[str, ...] = ("workload", f"best {a}", f"best {b}", ratio, f"bottleneck {a}", f"bottleneck {b}")
-    columns += (f"{ratio} by size",) if sizes else ()
-    return Table(columns, tuple(rows), frozenset(columns[1:4]))
+    letters = (first.letter, other.predicted.letter)
+    after = (*(f"bottleneck {letter}" for letter in letters), *(("ratio by size",) if sizes else ()))
+    return side_by_side(("workload",), letters, rows, what="best ", after=after)
 
 
 def _best(prediction: Prediction) -> str:
@@ -118,7 +237,9 @@ def with_factor(ratio: PredictedRatio) -> str:
 def by_size(contrast: Contrast) -> str:
     """Write the ratio by size: ``1.31 up to 7.3 MiB, 0.16 beyond``; for cases, the lowest and the highest."""
     if contrast.axis.quantity == "case":
-        return _of_cases(contrast.points)
+        low, high = (pick(contrast.points, key=lambda point: point.ratio.value) for pick in (min, max))
+        alike = log(high.ratio.value / low.ratio.value) < SAME
+        return "" if alike else " to ".join(f"{format_ratio(p.ratio.value)} ({p.label})" for p in (low, high))
     found = contrast.stretches
     if len(found) < 2:
         return ""
@@ -127,13 +248,6 @@ def by_size(contrast: Contrast) -> str:
         for a, b in pairwise(found)
     )
     return ", ".join((*ends, f"{format_ratio(found[-1].ratio.value)} beyond"))
-
-
-def _of_cases(points: Sequence[RatioPoint]) -> str:
-    low, high = (pick(points, key=lambda point: point.ratio.value) for pick in (min, max))
-    if log(high.ratio.value / low.ratio.value) < SAME:
-        return ""
-    return " to ".join(f"{format_ratio(point.ratio.value)} ({point.label})" for point in (low, high))
 
 
 def stretch_table(first: DevicePredictions, other: DeviceComparison) -> Table:
@@ -151,5 +265,5 @@ def stretch_table(first: DevicePredictions, other: DeviceComparison) -> Table:
         for number, stretch in enumerate(contrast.stretches)
     ]
     a, b = first.letter, other.predicted.letter
-    columns = ("workload", "working set or work-items", over(b, a), f"bottleneck {a}", f"bottleneck {b}")
-    return Table(columns, tuple(rows), frozenset({over(b, a)}))
+    columns = ("workload", "working set or work-items", f"{b} / {a}", f"bottleneck {a}", f"bottleneck {b}")
+    return Table(columns, tuple(rows), frozenset(columns[2:3]))

@@ -3,7 +3,7 @@
 import re
 from functools import cache, partial
 from math import exp
-from statistics import median
+from statistics import geometric_mean, median
 from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
@@ -60,6 +60,7 @@ def _macros(file: str) -> "TemplateModule":
         faster=faster,
         feature=feature_text,
         frequency=format_frequency,
+        geometric_mean=geometric_mean,
         listed=listed,
         median=median,
         mib=lambda size: format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20),
@@ -73,6 +74,7 @@ def _macros(file: str) -> "TemplateModule":
         sentence=sentence,
         shorten=shorten,
         shortlist=shortlist,
+        two_digits=lambda number: f"{float(f'{number:.2g}'):g}",
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
         value=format_value,
     )

@@ -92,6 +92,26 @@ class Table:
         ]
 
 
+def side_by_side(
+    heads: Sequence[str],
+    names: Sequence[str],
+    rows: Iterable[tuple[str, ...]],
+    *,
+    what: str = "",
+    baseline: str = "",
+    after: Sequence[str] = (),
+    numeric: Iterable[str] = (),
+) -> Table:
+    """Return a table with the values of *names*, then the ratios of the others to the *baseline* (the first of them).
+
+    *heads* are the columns before, *after* those after them; *numeric* are those of both that have numbers. Heads of
+    values begin with *what*.
+    """
+    baseline = baseline or names[0]
+    numbers = (*(f"{what}{name}" for name in names), *(f"{name} / {baseline}" for name in names if name != baseline))
+    return Table((*heads, *numbers, *after), tuple(rows), frozenset((*numbers, *numeric)))
+
+
 def number_parts(text: str) -> list[str]:
     """Split a number where a line may break: before its interval, and within a range of sizes."""
     return re.split(r" (?=[(±/])|(?<=B) (?=to )", text)
