@@ -10,13 +10,12 @@ import pytest
 
 import gpureport
 from gpureport.errors import InputError
-from gpureport.predict.fitted import FITTED_TO
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.draft import GENERIC, documented, first_day, predecessors
 from gpureport.spec.host import HostProcessor
 from gpureport.spec.lscpu import ProcessorFacts
 from gpureport.spec.resolve import Value, layer
-from gpureport.spec.values import Provenance
+from gpureport.spec.values import CONSTANTS, Provenance
 from gpureport.validate.residuals import Independence, independence
 from tests.builders import altered
 
@@ -29,14 +28,12 @@ FILES = {
 GPUS = [name for name in DATABASE.architecture_paths if DATABASE.architecture(name).kind == "gpu" and name != GENERIC]
 
 
-def constants() -> Iterator[str]:
-    """Yield the names of modules' numbers with a decimal point that change predictions."""
+def undeclared() -> Iterator[str]:
+    """Yield the names of modules' numbers with a decimal point that change predictions but are not declared."""
     for path in sorted((*PACKAGE.glob("predict/*.py"), *PACKAGE.glob("workloads/**/*.py"))):
-        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign) and _is_number(node.value):
-                names = [name.id for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)]
-                yield from (f"{module}.{name}" for name in names)
+                yield f"{path.relative_to(PACKAGE)}: {ast.unparse(node.targets[0])}"
 
 
 def _is_number(value: ast.expr) -> bool:
@@ -48,17 +45,18 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def test_every_constant_of_the_code_names_the_devices_that_it_was_fitted_to() -> None:
-    missing = set(constants()) - set(FITTED_TO)
-
-    assert not missing, f"add {sorted(missing)} to FITTED_TO: with the devices of the data, or () if it was not fitted"
+    assert not list(undeclared()), "declare them with spec.values.constant, with the devices of the data, if any"
 
 
-def test_fitted_constants_exist_and_name_entries() -> None:
+def test_fitted_constants_have_a_source_and_name_entries() -> None:
+    """The same ones are known wherever ``independence`` is used."""
     known = {*DATABASE.entries, *(f"architectures/{name}" for name in DATABASE.architecture_paths)}
-    for name, entries in FITTED_TO.items():
-        module, _, constant = name.rpartition(".")
-        assert isinstance(getattr(import_module(f"gpureport.{module}"), constant), int | float | tuple), name
-        assert set(entries) <= known, name
+    devices = {entry for each in CONSTANTS for entry in each.measured_on}
+    for path in (*PACKAGE.glob("predict/**/*.py"), *PACKAGE.glob("workloads/**/*.py")):
+        import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
+
+    assert devices == {entry for each in CONSTANTS for entry in each.measured_on} <= known
+    assert all(each.source for each in CONSTANTS if each.measured_on or each.held_out)
 
 
 def test_every_measured_value_names_the_devices_that_were_measured() -> None:

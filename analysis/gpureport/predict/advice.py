@@ -9,9 +9,10 @@ from gpureport.predict.occupancy import Resources, occupancy
 from gpureport.records.finding import Advice
 from gpureport.records.prediction import Limiter
 from gpureport.spec.models import Device
+from gpureport.spec.values import constant
 from gpureport.workloads.model import Demand, Limits, Sweep, Workload
 
-_LEAST_GAIN = 1.05
+_LEAST_GAIN = constant(1.05)
 """Smaller gains are not reported."""
 _STEPS = 8
 """Steps by which registers or local memory are reduced, to find the next larger number of resident groups."""

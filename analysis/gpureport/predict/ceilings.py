@@ -12,15 +12,17 @@ from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
+from gpureport.spec.values import constant
 
 Kind = Literal["bandwidth", "latency", "rate", "launch", "transfer", "per watt"]
 
 WORD_BYTES = 4
 """Bytes of one lane's access to local memory."""
-SHARE = 0.5
-"""Predicted power / power limit of the board. Reads of memory and of the L2, and multiply-adds, draw 0.44 to 0.70 of it
-on an H200."""
-SHARE_FACTOR = 2.0
+SHARE = constant(
+    0.5, "reads of memory and of the L2, and multiply-adds: 0.44 to 0.70 on an H200", measured_on=("nvidia/h200_sxm",)
+)
+"""Predicted power / power limit of the board."""
+SHARE_FACTOR = constant(2.0)
 """Half-width of the interval of this share, as a factor (assumed: from a quarter to all of it)."""
 _NO_RATES = ("memory", "local", "barrier")
 """Classes without an instruction rate: shown as bandwidth, or waiting only."""

@@ -25,10 +25,13 @@ import numpy.typing as npt
 from gpureport.observe.statistics import Floats
 from gpureport.spec.core_types import Listing, Topology, socket_bandwidth, usable_l3
 from gpureport.spec.models import CoreType
+from gpureport.spec.values import constant
 
 Operation = Literal["read", "write", "copy"]
 OPERATIONS: tuple[Operation, ...] = ("read", "write", "copy")
 _KIB, _MIB = 1 << 10, 1 << 20
+_MACHINES = "virtual and real machines of SpareCores/sc-inspector-data (commit 804d3c7)"
+"""They have no entries: ``reports/published/cpus``."""
 NODES_PER_LINE = 4
 """List nodes of 16 bytes on a line of 64 bytes."""
 SMALL_PAGES_BYTES = 4 * _MIB
@@ -37,12 +40,14 @@ TLB_REACH_BYTES = 256 * _KIB
 """64 entries for pages of 4 KiB in the first-level data TLB, as most of these cores have."""
 FAR_BYTES = 128 * _MIB
 """Beyond this working set, each doubling costs ``FAR_S``: page tables, and misses of the second-level TLB."""
-FAR_S = 3e-9
-PRIVATE_EXPONENT, SHARED_EXPONENT = 5.0, 3.0
+FAR_S = constant(3e-9, _MACHINES)
+PRIVATE_EXPONENT, SHARED_EXPONENT = constant(5.0, _MACHINES), constant(3.0, _MACHINES)
 """Steepness of the drop in bandwidth beyond private caches and beyond the L3."""
-STREAMED_L3 = 1.5
+L2_REACH = constant(1.15, _MACHINES)
+"""Random loads still hit a pseudo-LRU L2 somewhat beyond its capacity."""
+STREAMED_L3 = constant(1.5, _MACHINES)
 """Half of the accesses of streams hit the L3 at this multiple of its listed size: replacement is not LRU."""
-COPY_EXPONENTS = (4.0, 2.0, 1.0, 1.0)
+COPY_EXPONENTS = constant((4.0, 2.0, 1.0, 1.0), _MACHINES)
 """p-norm of read and write time in a copy, by level: they overlap in the L1, and follow each other beyond the L2."""
 
 
@@ -72,7 +77,7 @@ SPREADS: Mapping[Listing, Spread] = {
     "default caches": Spread((-0.4, 0.3), (-0.2, 0.3), (0.05, 4.0), ((-0.8, 1.4), (-0.9, 1.25), (-0.8, 1.7))),
 }
 """Fitted to the machines of SpareCores/sc-inspector-data (commit 804d3c7)."""
-STREAMED_L3_RANGE = (0.5, 3.0)
+STREAMED_L3_RANGE = constant((0.5, 3.0), _MACHINES)
 """L3 that streams of all threads find / the predicted one, as an interval of 95 %."""
 
 
@@ -124,10 +129,6 @@ def bandwidth_curve(
     low = small[0] * np.exp(np.tensordot(np.array([f[0] for f in spread.rates]), small[1], axes=1))
     high = large[0] * np.exp(np.tensordot(np.array([f[1] for f in spread.rates]), large[1], axes=1))
     return Curve(values[0], low, high)
-
-
-L2_REACH = 1.15
-"""Random loads still hit a pseudo-LRU L2 somewhat beyond its capacity."""
 
 
 def random_hits(capacity_bytes: npt.ArrayLike, size: Floats) -> Floats:

@@ -15,13 +15,14 @@ from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import Curve, norm, streamed_hits
 from gpureport.spec.core_types import LINE_BYTES
 from gpureport.spec.models import CoreType, StreamType
+from gpureport.spec.values import constant
 
-LEVEL_EXPONENT = 10.0
+_MACHINES = "machines without entries: ``reports/published/cpus``"
+LEVEL_EXPONENT = constant(10.0, _MACHINES)
 """Steepness of the change of levels for buffers well within one level."""
-SATURATION_EXPONENT = 5.0
-
-
-LEVEL_SPREADS = ((-2.4, 0.15), (-1.6, 0.3), (-0.9, 0.35), (-0.3, 0.3))
+SATURATION_EXPONENT = constant(5.0, _MACHINES)
+"""p-norm that joins the limits of cores and of the memory of their domain."""
+LEVEL_SPREADS = constant(((-2.4, 0.15), (-1.6, 0.3), (-0.9, 0.35), (-0.3, 0.3)), _MACHINES)
 """Natural logarithm of observed / predicted bandwidth, as intervals of 95 %, for data in L1, L2, L3 and memory. Code
 may have narrower vectors than the core, down to single words."""
 

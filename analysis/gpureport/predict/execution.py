@@ -15,11 +15,15 @@ from typing import ClassVar
 from gpureport.predict.occupancy import units_per_group
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device
+from gpureport.spec.values import constant
 from gpureport.workloads.model import Demand, Stream
 
-THROUGHPUT_EXPONENT = 4.0
-"""p-norm that joins throughput ceilings: fits roofline sweeps of A100, A40 and L40 to 2 % in the median
-(RRZE-HPC/gpu-benches @1038c5d, gpu-roofline)."""
+THROUGHPUT_EXPONENT = constant(
+    4.0,
+    "RRZE-HPC/gpu-benches @1038c5d, gpu-roofline: fits roofline sweeps to 2 % in the median",
+    measured_on=("nvidia/a100_sxm_40", "nvidia/a100_sxm_80", "nvidia/a40", "nvidia/l40"),
+)
+"""p-norm that joins throughput ceilings."""
 
 
 def smooth_maximum(times: Iterable[float], exponent: float) -> float:

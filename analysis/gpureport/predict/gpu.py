@@ -29,33 +29,62 @@ from gpureport.predict import traffic
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.occupancy import units_per_group
 from gpureport.spec.models import AmdOccupancy
+from gpureport.spec.values import constant
 from gpureport.workloads.model import Stream
 
-LATENCY_EXPONENT = 3.0
-"""p-norm that joins latency with throughput, unless memory limits it. Of 1.5 to 4 it fits bandwidth against resident
-work-items best, on A100, A40, H100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream): half of the times within 6 %,
-nine in ten within 15."""
-ISOLATED_EXPONENT = 2.0
-"""p-norm that joins an isolated wave's waits with its own instructions. It fits the idle time at the end of kernels
-that issue for as long as they wait (bit_transpose/ballot, vector; reports/nvidia-h200)."""
-ONE_WAY_LOSS = 0.2
+_A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")
+_STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nvidia/l40", "amd/mi100", "amd/mi210")
+_GPU_STREAM = "RRZE-HPC/gpu-benches @1038c5d, gpu-stream"
+_SATURATION = f"bandwidth against resident work-items ({_GPU_STREAM}): of 2 to 8, rounded, it fits times and n90 best"
+_H200 = ("nvidia/h200_sxm",)
+
+LATENCY_EXPONENT = constant(
+    3.0,
+    f"{_GPU_STREAM}: of 1.5 to 4 it fits best; half of the times within 6 %, nine in ten within 15",
+    measured_on=(*_A100, "nvidia/a40", "nvidia/h100_pcie", "amd/mi210"),
+)
+"""p-norm that joins latency with throughput, unless memory limits it."""
+ISOLATED_EXPONENT = constant(
+    2.0,
+    "idle time at the end of kernels that issue for as long as they wait (bit_transpose/ballot, vector; "
+    "reports/nvidia-h200)",
+    measured_on=_H200,
+)
+"""p-norm that joins an isolated wave's waits with its own instructions."""
+ONE_WAY_LOSS = constant(
+    0.2,
+    "an H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)",
+    measured_on=_H200,
+)
 """Fraction of the usual bandwidth loss that remains if data move in one direction only, so that the memory bus never
-turns around. An H200's copy reaches 0.89 of the listed bandwidth, its reads and writes 0.98 (reports/nvidia-h200)."""
-SEVERAL_LOADS = 1.08
-"""Latency of independent loads from several streams / latency of loads from one: a work-group waits for the last one.
-Of 1.05, 1.08 and 1.12 it fits triads best, of two A100, A40, H100 PCIe, L40, MI100 and MI210 together
-(RRZE-HPC/gpu-benches, gpu-stream). On a V100, which was not used, the error of triads falls from 3.1 to 2.4 %."""
-WRITES_EXPONENT = 6.0
+turns around."""
+SEVERAL_LOADS = constant(
+    1.08,
+    f"{_GPU_STREAM}: of 1.05, 1.08 and 1.12 it fits triads of all these devices together best",
+    measured_on=(*_A100, "nvidia/a40", "nvidia/h100_pcie", "nvidia/l40", "amd/mi100", "amd/mi210"),
+    held_out="V100: the error of triads falls from 3.1 to 2.4 %",
+)
+"""Latency of independent loads from several streams / of loads from one: a work-group waits for the last one."""
+WRITES_EXPONENT = constant(6.0, _SATURATION, measured_on=_STREAMS)
 """p-norm that joins latency with memory bandwidth if a dispatch only writes: stores do not wait for each other."""
-READS_EXPONENT = 3.0
+READS_EXPONENT = constant(3.0, _SATURATION, measured_on=_STREAMS)
 """The same if it only reads, with stacked memory. Latency rises before the bandwidth is reached."""
-MIXED_EXPONENT = 2.6
-"""The same if it reads and writes, with stacked memory: reads also wait while the bus writes. The fit is flat from 2.4
-to 2.7; 2.6 keeps all plateaus of the fitted devices within 10 %."""
-FEWER_CHANNELS = 2.0
+MIXED_EXPONENT = constant(
+    2.6,
+    f"{_SATURATION}; flat from 2.4 to 2.7, and 2.6 keeps all plateaus of these devices within 10 %",
+    measured_on=_STREAMS,
+)
+"""The same if it reads and writes, with stacked memory: reads also wait while the bus writes."""
+FEWER_CHANNELS = constant(2.0, _SATURATION, measured_on=_STREAMS)
 """Factor of both for other memory, whose load is distributed more evenly among its few channels."""
-ON_ONE_DIE = 2
-"""Most parts of a cache on one die: the partitions of A100, H100 and H200."""
+ON_ONE_DIE = constant(
+    2,
+    "partitions of A100, H100 and H200; eight dies of an MI300X saturate like copies",
+    measured_on=("amd/mi300x",),
+    held_out="MI300A (six dies): its curve has the same shape",
+)
+"""Most parts of a cache on one die. Compute units on several dies have each their own part of a cache and their own way
+to memory. Their stores meet at memory, and the bandwidth of writes saturates as gradually as that of copies."""
 _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 """Classes whose pipe all schedulers of a compute unit share. Each scheduler has its own part of all other pipes."""
 
@@ -127,24 +156,14 @@ class GpuExecution(Execution):
 
     @property
     def has_several_dies(self) -> bool:
-        """Whether compute units are on several dies, each with its own part of a cache and its own way to memory.
-
-        Stores of such dies meet at memory, and the bandwidth of writes saturates as gradually as that of copies. This
-        was found on an MI300X (eight dies). The curve of an MI300A (six dies), which was not used, has the same shape
-        (RRZE-HPC/gpu-benches, gpu-stream).
-        """
+        """Whether compute units are on several dies (:data:`ON_ONE_DIE`)."""
         return any(cache.partitions > ON_ONE_DIE for cache in self.device.caches)
 
     @property
     def saturation_exponent(self) -> float:
-        """Exponent of the p-norm that joins latency with memory bandwidth as work is added beyond the caches.
+        """Exponent of the p-norm that joins latency with memory bandwidth: the larger, the sharper the transition.
 
-        The larger it is, the sharper is the transition.
-
-        The constants are fitted to bandwidth against resident work-items (RRZE-HPC/gpu-benches, gpu-stream): of 2, 2.5,
-        3, 4, 5, 6 and 8, rounded, they fit times and n90 best. Stacked memory: V100, A100 (40 and 80 GB), H100 PCIe,
-        MI100 and MI210. Other memory: A40 and L40. Not used: RX 6900 XT, MI300A, and MI300X except for
-        :attr:`has_several_dies`.
+        Not used for the constants: RX 6900 XT, MI300A, and MI300X except for :data:`ON_ONE_DIE`.
         """
         directions = {stream.write for stream in self.demand.streams}
         if directions == {True}:

@@ -25,11 +25,16 @@ from gpureport.predict.residency import (
 from gpureport.records.curves import Level
 from gpureport.records.prediction import write_ceiling
 from gpureport.spec.models import Cache, Transition
+from gpureport.spec.values import constant
 from gpureport.workloads.model import Stream
 
-FILL_TIME = 0.9
-"""Time for which a sector from memory occupies a slice of a cache, relative to a written sector. Times of copies, sums,
-transposes and particles at 0.5 to 1.6 of an H200's L2 fit 0.8 to 1; its cliffs fit 0.9 best (reports/nvidia-h200)."""
+FILL_TIME = constant(
+    0.9,
+    "copies, sums, transposes and particles at 0.5 to 1.6 of an H200's L2: times fit 0.8 to 1, cliffs fit 0.9 best "
+    "(reports/nvidia-h200)",
+    measured_on=("nvidia/h200_sxm",),
+)
+"""Time for which a sector from memory occupies a slice of a cache, relative to a written sector."""
 
 
 def usable_capacities(run: Execution) -> tuple[float, ...]:

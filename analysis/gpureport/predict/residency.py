@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from gpureport.predict.uncertainty.propagation import clamped, exp, log
 from gpureport.records.curves import DRAM, Level
 from gpureport.spec.models import PAGE_WALK, Cache, Device, Transition
+from gpureport.spec.values import constant
 
 T = TypeVar("T")
 
@@ -50,7 +51,7 @@ class ServingLevel(Generic[T]):
     misses: tuple[Misses, ...] = ()
 
 
-_AT_ONSET, _AT_END = 0.05, 0.95
+_AT_ONSET, _AT_END = constant(0.05), constant(0.95)
 """Fraction of a transition (log scale) that is complete at its onset and at its end."""
 
 

@@ -1,4 +1,4 @@
-"""One value of a YAML file: a quantity with a unit; and sources of values."""
+"""One value of a YAML file: a quantity with a unit; sources of values, and of constants of the code."""
 
 import math
 from collections.abc import Mapping
@@ -69,6 +69,36 @@ class Provenance(Record):
     """Whether the run itself measured the value, on this device."""
     measured_on: Entries = ()
     """Database entries of the devices on which the value was measured; none for values that were not measured."""
+
+
+N = TypeVar("N", bound=float | tuple[object, ...])
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number of the model or of a workload that is not one of a device or architecture.
+
+    Attributes:
+        value: the number, or several.
+        source: the data that determined it, and how well it fits them; empty: a definition, or a count.
+        measured_on: database entries of the devices of these data.
+        held_out: the result for devices that were not used.
+    """
+
+    value: object
+    source: str
+    measured_on: tuple[str, ...]
+    held_out: str
+
+
+CONSTANTS: list[Constant] = []
+"""All constants of the modules that were imported."""
+
+
+def constant(value: N, source: str = "", *, measured_on: tuple[str, ...] = (), held_out: str = "") -> N:
+    """Declare a :class:`Constant`, and return its value."""
+    CONSTANTS.append(Constant(value, source, measured_on, held_out))
+    return value
 
 
 @dataclass(frozen=True)

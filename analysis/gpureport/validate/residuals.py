@@ -10,7 +10,6 @@ from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import model_inputs, predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.predict.fitted import FITTED_TO
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import DEVICE, Basis, CurveFeature, Metric, Observation, PointKey, Record, SweepKey
@@ -18,6 +17,7 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.results.replay import Result, Series, identity
 from gpureport.spec.database import Database
 from gpureport.spec.models import CORE_TYPE, Cache, Device, Memory, listed
+from gpureport.spec.values import CONSTANTS
 
 What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
@@ -282,7 +282,7 @@ def independence(device: Device, database: Database) -> Independence:
     """
     origins = (origin for path, origin in device.provenance.items() if path.rpartition(".")[2] not in _EXACT)
     measured = {entry for origin in origins for entry in origin.measured_on}
-    sources = measured.union(*FITTED_TO.values())
+    sources = measured.union(*(each.measured_on for each in CONSTANTS))
     name = device.architecture.id
     if sources & {device.id, f"architectures/{name}"}:
         return "seen"

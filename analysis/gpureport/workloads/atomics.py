@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.core_types import LINE_BYTES
 from gpureport.spec.models import Device, IntelOccupancy
+from gpureport.spec.values import constant
 from gpureport.units import format_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
@@ -46,12 +47,16 @@ from gpureport.workloads.model import (
 _POWERS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
 WORDS_APART = 32
 """Words between the addresses of work-groups, so that each has its own line."""
-_LOCKED_ADD_CYCLES = 20.0
-_HANDED_OVER = 0.3
+_LOCKED_ADD_CYCLES = constant(20.0)
+_HANDED_OVER = constant(
+    0.3,
+    "geometric mean of 18 ns on 2 cores of an Emerald Rapids and 25 ns on 16, with 70 ns (atomics/spread; "
+    "reports/pocl-xeon-2-cores, an earlier run on 16 cores)",
+    measured_on=("architectures/emerald_rapids",),
+    held_out="two cores of a Zen 4 take 4 to 5 ns; 10 ns are predicted",
+)
 """Time of an atomic add to a line that the cores of a CPU share / latency of the last cache, through which they hand it
-over. From the geometric mean of 18 ns on 2 cores of an Emerald Rapids and 25 ns on 16, with 70 ns (atomics/spread;
-reports/pocl-xeon-2-cores, an earlier run on 16 cores). It is the same for 1 to 16 addresses, which are in one line. Two
-cores of a Zen 4, to which it was not fitted, take 4 to 5 ns; 10 ns are predicted."""
+over. It is the same for 1 to 16 addresses, which are in one line."""
 _SLICE_BYTES = 512
 """Adjacent bytes in one slice of the second-level cache: on an H200, adds to 1 KiB take half as long as adds to 256
 bytes, in which eight sectors take turns (atomics/spread; reports/nvidia-h200). AMD documents 256 bytes."""

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Architecture, Device
+from gpureport.spec.values import constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
 
 _TABLE = 1024
 _GROUPS_PER_UNIT = 16
-_SECONDS = 1e-3
+_SECONDS = constant(1e-3)
 
 Words = NDArray[np.uint32]
 Integers = NDArray[np.int64]

@@ -7,15 +7,16 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
+from gpureport.spec.values import constant
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Local, Parameters, Sweep, Workload
 
 _MOST_ITEMS = 2560
 """No compute unit of the database keeps more work-items resident."""
-_WAIT_S = 50e-6
+_WAIT_S = constant(50e-6)
 """Wait of a work-group: much longer than the device takes to start all groups that are resident at once."""
-_USUAL_CYCLES = 4.0
+_USUAL_CYCLES = constant(4.0)
 """Latency of a multiplication for the length of the wait, if the entry lists none."""
 _FEWEST_BYTES = 4
 _ONE_REGISTER = 1

@@ -13,27 +13,35 @@ from typing import Literal
 
 from gpureport.matching import FURTHEST, FeatureMatch, match_features
 from gpureport.observe.statistics import NORMAL_95
+from gpureport.predict.cpu import EMERALD_RAPIDS
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
 from gpureport.predict.uncertainty.sensitivity import specified_deviation, visit_facts
 from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.spec.models import Cache, Device, Transition
-from gpureport.spec.values import Provenance, Scope
+from gpureport.spec.values import Provenance, Scope, constant
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.cases import listed_class
 from gpureport.workloads.model import Calibration, Workload
 
-SIGMA_TRANSFER = 0.2
+SIGMA_TRANSFER = constant(0.2)
 """t: standard deviation of the logarithm of a measured value / that which another kernel finds, on a quiet machine
 (assumed)."""
-SIGMA_RATE_TRANSFER = 0.5
+SIGMA_RATE_TRANSFER = constant(
+    0.5,
+    "16 cores: an earlier quick run had smaller errors with 0.5 than with 0.35",
+    measured_on=EMERALD_RAPIDS,
+    held_out="reports/pocl-xeon-16-cores*: both are equal within 0.3 percentage points",
+)
 """t of rates. A microbenchmark that keeps all pipes busy shares them with the other hardware thread of the core, which
-halves its rate; a kernel that also waits loses less. On 16 cores, an earlier quick run had smaller errors with 0.5 than
-with 0.35; in those of ``reports/pocl-xeon-16-cores*`` both are equal within 0.3 percentage points."""
-SIGMA_LAUNCH_TRANSFER = 1.0
-"""t of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep. The median error of the
-full run on 16 cores is 16.4 % with 1 and 16.8 % with 0.5 (reports/pocl-xeon-16-cores); that of the quick run, to which
-it was not fitted, is 12.5 and 11.9 %."""
+halves its rate; a kernel that also waits loses less."""
+SIGMA_LAUNCH_TRANSFER = constant(
+    1.0,
+    "full run on 16 cores: a median error of 16.4 % with 1, 16.8 % with 0.5 (reports/pocl-xeon-16-cores)",
+    measured_on=EMERALD_RAPIDS,
+    held_out="the quick run: 12.5 and 11.9 %",
+)
+"""t of launch costs. Empty dispatches keep all threads awake; kernels with work let them sleep."""
 _SIGMA_BY_KIND = {"rates": SIGMA_RATE_TRANSFER, "launch": SIGMA_LAUNCH_TRANSFER}
 _FEW_GROUPS = 8
 """Dispatches of up to this many work-groups take as long as one work-group."""

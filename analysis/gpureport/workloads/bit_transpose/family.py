@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
+from gpureport.spec.values import constant
 from gpureport.units import format_bytes, format_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
@@ -26,10 +27,14 @@ _ROTATION = 2
 shifts in both directions, a selection between them, and a selection of bits (parameter ``exchange``)."""
 
 _ROLLED = {"int32": 6.0, "instruction": 13.0}
-_ROLLED_CHAIN = 15.0
+_ROLLED_CHAIN = constant(
+    15.0,
+    "means of local memory and of the hybrid on an H200: 42 and 76 cycles per round of one wave, 10 and 16 issue slots "
+    "per round of many",
+    measured_on=("nvidia/h200_sxm",),
+)
 """Operations, and dependent integer operations, that a round takes more if the loop over rounds is not unrolled
-(parameter ``rolled``): constants read by index, addresses, branches. Measured on an H200: means of local memory and of
-the hybrid, 42 and 76 cycles per round of one wave, 10 and 16 issue slots per round of many."""
+(parameter ``rolled``): constants read by index, addresses, branches."""
 
 _COUNTED = {
     32: "Counted: transpositions of a 32 x 32 bit matrix, each of the previous result.",

@@ -8,12 +8,13 @@ from math import prod
 import numpy as np
 
 from gpureport.spec.models import Device
+from gpureport.spec.values import constant
 from gpureport.workloads import grid
 from gpureport.workloads.bit_transpose.family import ROWS, Transpose
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters
 from gpureport.workloads.sub_group import Exchanging
 
-_JOINED = 12.0
+_JOINED = constant(12.0)
 _ROUTE = (
     "in each round a work-item stores its row to local memory, waits at one barrier and reads its partner's row "
     "(two halves of local memory in turn)"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
+from gpureport.spec.values import constant
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
@@ -21,7 +22,7 @@ SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
 
 _LEAST_BYTES, _MOST_BYTES = 2**15, 2**34
 _TILE_BYTES = 2**22  # random cells, which larger boards repeat
-_SHAPES_S = 1.0
+_SHAPES_S = constant(1.0)
 _RUNS_PER_SHAPE = 12  # time of the samples of one shape, relative to one pass over the board at memory bandwidth
 
 

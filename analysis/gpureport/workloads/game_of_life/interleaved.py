@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
+from gpureport.spec.values import constant
 from gpureport.workloads.game_of_life.board import Board, Cells
 from gpureport.workloads.model import Argument, Demand, Limits, Parameters
 
@@ -19,18 +20,18 @@ _REGISTERS = {2: 66, 4: 97, 8: 155}  # of a work-item, by generations: NVIDIA's 
 _REGISTER_FILE = 65_536  # registers of a compute unit of an NVIDIA GPU, for which the length of strips is chosen
 _SHORTEST = 8  # rows of a strip per generation; shorter strips would read too many rows twice
 
-_OPERATIONS = 9.0  # of a word: 8 with three inputs, and 4 shifts for the sums of 4 words
+_OPERATIONS = constant(9.0)  # of a word: 8 with three inputs, and 4 shifts for the sums of 4 words
 # Share of the operations that wait for each other: sums, then three to four of a pair and two cells.
 _DEPENDENT = 7 / (_WORDS * _OPERATIONS)
-_PER_ROW = 16.0  # operations that add the cells of the strips to the west and east, and remove them again
-_OTHERS = 40.0  # instructions of a row for loads, the store, addresses and branches
-_AT_BORDERS = 0.2  # additional instructions; 14 to 26 % in the machine code for compute capability 9.0
+_PER_ROW = constant(16.0)  # operations that add the cells of the strips to the west and east, and remove them again
+_OTHERS = constant(40.0)  # instructions of a row for loads, the store, addresses and branches
+_AT_BORDERS = constant(0.2)  # additional instructions; 14 to 26 % in the machine code for compute capability 9.0
 
 # Counted in the machine code for AVX2 of eight generations: 27 operations and 15 loads, stores and copies of registers
 # for each word. Of 22 operations with two inputs, 5 are for the sum of a column, 4 for what two cells share, 12 for the
 # rule; the others invert operands and clear cells beyond the border.
-_CPU_OPERATIONS = 27.0
-_CPU_MOVES = 15.0  # of a word: loads and stores of rows and of sums that do not fit in 16 registers
+_CPU_OPERATIONS = constant(27.0)
+_CPU_MOVES = constant(15.0)  # of a word: loads and stores of rows and of sums that do not fit in 16 registers
 
 
 class Interleaved(Board):

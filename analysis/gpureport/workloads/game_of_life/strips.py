@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from gpureport.spec.models import Device
+from gpureport.spec.values import constant
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters
 
 _PAGE_BYTES = 4096
-_SCALARS = 24.0  # scalar instructions per iteration of the loop on a CPU
+_SCALARS = constant(24.0)  # scalar instructions per iteration of the loop on a CPU
 
 
 @dataclass(frozen=True)
