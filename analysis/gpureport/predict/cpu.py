@@ -10,7 +10,7 @@ wait for their latency::
 ``masked_lanes`` and ``barrier_lanes`` of the architecture, and what the compiled code shows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from math import ceil, log
 from typing import ClassVar
@@ -18,7 +18,6 @@ from typing import ClassVar
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
 from gpureport.spec.values import constant
-from gpureport.workloads.model import Stream
 
 EMERALD_RAPIDS = ("architectures/emerald_rapids",)
 """The type of core of ``reports/pocl-xeon-*``, whose entry describes any CPU. Constants were fitted to earlier runs on
@@ -162,14 +161,6 @@ class CpuExecution(Execution):
 
     # One group after another
 
-    def scheduled(self, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
-        """Return the same times: a core has one instruction stream, which uses all its pipes."""
-        return dict(class_times)
-
-    def issue_time_s(self, class_times: Mapping[str, float]) -> float:
-        """Return 0: no other group is needed to keep a core busy."""
-        return 0.0
-
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the latencies; 0 if loads are prefetched."""
         shared = self.device.shared_cache
@@ -189,7 +180,7 @@ class CpuExecution(Execution):
 
     def launch_s(self, work_s: float) -> float:
         """Return the listed cost, and the time that waking threads add."""
-        return self._listed_launch_s + self.waking_s(work_s)
+        return super().launch_s(work_s) + self.waking_s(work_s)
 
     def waking_s(self, work_s: float) -> float:
         """Return the seconds that threads which wake add to *work_s*, the time of the work on all threads.
@@ -209,12 +200,3 @@ class CpuExecution(Execution):
         return (WAKING_SHARE_OF_LAUNCH * share + FETCH_SHARE_OF_LAUNCH * fetches) * launch_s + others * min(
             work_s, late_s / (others + 1)
         )
-
-    @property
-    def last_stores_s(self) -> float:
-        """0: stores of all threads are complete when they join."""
-        return 0.0
-
-    def memory_efficiency(self, streams: Sequence[Stream]) -> float:
-        """Return the listed fraction."""
-        return self.device.memory.efficiency

@@ -6,7 +6,7 @@ An effect of one kind of device belongs in its class, an effect of all here.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, prod
@@ -16,7 +16,7 @@ from gpureport.predict.occupancy import units_per_group
 from gpureport.records.prediction import Occupancy
 from gpureport.spec.models import Architecture, Device
 from gpureport.spec.values import constant
-from gpureport.workloads.model import Demand, Stream
+from gpureport.workloads.model import Demand
 
 THROUGHPUT_EXPONENT = constant(
     4.0,
@@ -157,9 +157,9 @@ class Execution(ABC):
                 times[pipe] = sum(times.pop(name) for name in used)
         return times
 
-    @abstractmethod
-    def scheduled(self, class_times: Mapping[str, float], waves: int) -> dict[str, float]:
-        """Return the times of instruction classes if a compute unit executes *waves*."""
+    def scheduled(self, class_times: Mapping[str, float], waves: int) -> Mapping[str, float]:
+        """Return the times of instruction classes if a compute unit executes *waves*; by default they do not matter."""
+        return class_times
 
     # One group, and its successor
 
@@ -179,9 +179,12 @@ class Execution(ABC):
     def loads_cycles(self, load_cycles: float) -> tuple[float, float]:
         """Return the cycles for which a group waits for its loads: of *load_cycles* each, and of the shared cache."""
 
-    @abstractmethod
     def issue_time_s(self, class_times: Mapping[str, float]) -> float:
-        """Return the seconds that one group's instructions take to issue on a compute unit without other groups."""
+        """Return the seconds that one group's instructions take to issue on a compute unit without other groups.
+
+        By default, 0: no other group is needed to keep a compute unit busy.
+        """
+        return 0.0
 
     @property
     def turnover_s(self) -> float:
@@ -229,19 +232,16 @@ class Execution(ABC):
             from_memory: whether memory, not a cache, limits the traffic.
         """
 
-    @abstractmethod
     def launch_s(self, work_s: float) -> float:
         """Return the cost of the launch before *work_s*."""
+        return self.device.launch.single_s if self.demand.isolated else self.device.launch.batched_s
 
     @property
-    @abstractmethod
     def last_stores_s(self) -> float:
         """Seconds from the last store of the dispatch until all compute units can read it."""
-
-    @abstractmethod
-    def memory_efficiency(self, streams: Sequence[Stream]) -> float:
-        """Return the fraction of the listed bandwidth of memory that *streams* reach."""
+        return 0.0
 
     @property
-    def _listed_launch_s(self) -> float:
-        return self.device.launch.single_s if self.demand.isolated else self.device.launch.batched_s
+    def memory_efficiency(self) -> float:
+        """Fraction of the listed bandwidth of memory that the dispatch reaches."""
+        return self.device.memory.efficiency

@@ -21,7 +21,7 @@
   then too few to keep the schedulers busy.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import ceil, inf
 from typing import ClassVar
 
@@ -30,7 +30,6 @@ from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, Isolated
 from gpureport.predict.occupancy import units_per_group
 from gpureport.spec.models import AmdOccupancy
 from gpureport.spec.values import constant
-from gpureport.workloads.model import Stream
 
 _A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")
 _STREAMS = (*_A100, "nvidia/v100_pcie_32", "nvidia/h100_pcie", "nvidia/a40", "nvidia/l40", "amd/mi100", "amd/mi210")
@@ -186,17 +185,14 @@ class GpuExecution(Execution):
         idle_s = last * share_s * (1 - (last + 1) / 2 * share_s / isolated_s)
         return max(0.0, min(idle_s, computing_s - isolated_s))
 
-    def launch_s(self, work_s: float) -> float:
-        """Return the listed cost."""
-        return self._listed_launch_s
-
     @property
     def last_stores_s(self) -> float:
         """Latency of the cache of all compute units, if the dispatch writes."""
         shared = self.device.shared_cache
         return self.device.cycles(shared.latency_cycles) if shared and self.demand.writes else 0.0
 
-    def memory_efficiency(self, streams: Sequence[Stream]) -> float:
-        """Return the listed fraction, or more if all data move in one direction."""
+    @property
+    def memory_efficiency(self) -> float:
+        """The listed fraction, or more if all data move in one direction."""
         efficiency = self.device.memory.efficiency
-        return 1 - ONE_WAY_LOSS * (1 - efficiency) if traffic.one_way(streams, self.device) else efficiency
+        return 1 - ONE_WAY_LOSS * (1 - efficiency) if traffic.one_way(self.demand.streams, self.device) else efficiency

@@ -95,7 +95,7 @@ def traffic_time(run: Execution, footprint: float, usable: Sequence[float]) -> t
         transition = transition_range(run, cache, overlapping=in_flight > footprint)
         levels.append(ServingLevel(limiting, capacity, transition, slowest, misses_of(run, cache)))
     moved = traffic.memory_bytes(demand.streams, device, every_pass=demand.reused == "kernel")
-    memory_s = moved / (device.memory.bandwidth_bytes_per_s * run.memory_efficiency(demand.streams))
+    memory_s = moved / (device.memory.bandwidth_bytes_per_s * run.memory_efficiency)
     if memory_s > slowest:
         slowest, limiting = memory_s, "DRAM"
     levels.append(ServingLevel(limiting, inf, NO_TRANSITION, slowest))

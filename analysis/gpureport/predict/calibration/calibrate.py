@@ -15,7 +15,7 @@ from gpureport.matching import FURTHEST, FeatureMatch, match_features
 from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.cpu import EMERALD_RAPIDS
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
-from gpureport.predict.uncertainty.sensitivity import specified_deviation, visit_facts
+from gpureport.predict.uncertainty.sensitivity import figures, specified_deviation, visit_facts, with_figures
 from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.spec.models import Cache, Device, Transition
@@ -50,20 +50,20 @@ _MANY_LAUNCHES = 20
 _BARRIER_SIZES = 3
 """Least number of work-group sizes that separate the barrier rate from the cost per barrier."""
 
-_LaunchField = Literal["batched_s", "single_s", "groups_per_cycle"]
 _WritesTransition = Literal["write_transition", "ping_pong_transition"]
-_ClassField = Literal["rates_per_cycle", "latency_cycles"]
-_WriteRate = Literal["sector_writes_per_cycle", "line_writes_per_cycle"]
+_Value = tuple[str, float | Transition]
+"""The dotted path of a figure of the device, and its measured value."""
 
 
 @dataclass(frozen=True)
 class _ObservedSweep:
     """One measured sweep of a microbenchmark, with its specification prediction.
 
-    Figures are calibrated relative to the *specified* device. If two sweeps show the same figure, the later one counts.
+    Figures are calibrated relative to those of the *specified* device, which are *listed* by path.
     """
 
     specified: Device
+    listed: Mapping[str, float]
     prediction: Prediction
     observation: Observation
     workload: Workload
@@ -121,31 +121,25 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
     ignored, and so are work-group searches, because some shapes are slow. On a CPU, measured and specified values are
     combined (:func:`combined`).
     """
-    specified, noises = device, dict[str, float]()
+    specified, listed, noises = device, figures(device), dict[str, float]()
     workloads = {workload.name: workload for workload in all_workloads() if workload.calibrates}
     by_key = {str(prediction.key): prediction for prediction in predictions}
     for observation in observations:
         prediction = by_key.get(str(observation.key))
         workload = workloads.get(observation.key.workload)
         if prediction and workload and observation.axis.quantity != "work_group":
-            sweep = _ObservedSweep(specified, prediction, observation, workload)
+            sweep = _ObservedSweep(specified, listed, prediction, observation, workload)
+            source = f"{workload.title} ({workload.name})"
             for quantity in workload.calibrates:
-                before, device = device, _CALIBRATIONS[quantity](device, sweep)
-                changed = (
-                    path for path, origin in device.provenance.items() if origin is not before.provenance.get(path)
-                )
-                noises |= dict.fromkeys(changed, noise(observation))
+                values = dict(_CALIBRATIONS[quantity](device, sweep))
+                measured = dict.fromkeys(values, Provenance(kind="measured", source=source, here=True))
+                device = with_figures(device, values)
+                device = device.model_copy(update={"provenance": {**device.provenance, **measured}})
+                noises |= dict.fromkeys(values, noise(observation))
     return combined(specified, device, noises) if specified.is_cpu else device
 
 
-def _changed(device: Device, sweep: _ObservedSweep, facts: Iterable[str], **update: object) -> Device:
-    """Return the updated *device*, with *facts* (dotted paths) marked as measured by the microbenchmark."""
-    source = f"{sweep.workload.title} ({sweep.workload.name})"
-    measured = dict.fromkeys(facts, Provenance(kind="measured", source=source, here=True))
-    return device.model_copy(update={**update, "provenance": {**device.provenance, **measured}})
-
-
-def _with_launch(device: Device, sweep: _ObservedSweep, field: _LaunchField) -> Device:
+def _launch(_: Device, sweep: _ObservedSweep, path: str) -> Iterator[_Value]:
     """Calibrate launch cost by the smallest dispatches, that of an isolated one by a single work-group.
 
     The launch rate is calibrated by the largest dispatches.
@@ -153,44 +147,35 @@ def _with_launch(device: Device, sweep: _ObservedSweep, field: _LaunchField) -> 
     few = [o.time_s / p.time_s for p, o in sweep.points if o.point.work <= _FEW_GROUPS]
     isolated = sweep.observation.key.sweep == "isolated"
     ratio = {
-        "batched_s": median(few) if few else None,
-        "single_s": sweep.ratios.get(Level(name="1 group")) if isolated else None,
-        "groups_per_cycle": max(sweep.ratios.values(), default=None),
-    }[field]
-    if ratio is None:
-        return device
-    launch = device.launch.model_copy(update={field: getattr(sweep.specified.launch, field) * ratio})
-    return _changed(device, sweep, [f"launch.{field.removesuffix('_s')}"], launch=launch)
+        "launch.batched": median(few) if few else None,
+        "launch.single": sweep.ratios.get(Level(name="1 group")) if isolated else None,
+        "launch.groups_per_cycle": max(sweep.ratios.values(), default=None),
+    }[path]
+    if ratio is not None:
+        yield path, sweep.listed[path] * ratio
 
 
-def _with_stream(device: Device, sweep: _ObservedSweep) -> Device:
+def _memory_efficiency(device: Device, sweep: _ObservedSweep) -> Iterator[_Value]:
     """Calibrate the memory efficiency by copies of at least four times the last cache, which no cache serves."""
     beyond = 4 * max((cache.capacity_bytes for cache in device.caches), default=0.0)
     ratios = [p.time_s / o.time_s for p, o in sweep.points if o.point.working_set_bytes >= beyond]
-    if not ratios:
-        return device
-    memory = device.memory.model_copy(update={"efficiency": sweep.specified.memory.efficiency * median(ratios)})
-    return _changed(device, sweep, ["memory.efficiency"], memory=memory)
+    if ratios:
+        yield "memory.efficiency", sweep.listed["memory.efficiency"] * median(ratios)
 
 
-def _with_transition(device: Device, sweep: _ObservedSweep, name: _WritesTransition) -> Device:
+def _transitions(_: Device, sweep: _ObservedSweep, name: _WritesTransition) -> Iterator[_Value]:
     """Calibrate the transition range *name* of the caches that all compute units share."""
-    caches, facts = list(device.caches), []
-    for i, (cache, entry) in enumerate(zip(device.caches, sweep.specified.caches, strict=True)):
-        expected = entry.transition_of_writes if name == "write_transition" else entry.transition_of_ping_pong
-        transition = _transition(entry, expected, sweep.matches)
-        if transition and cache.scope == "device":
-            facts.append(f"caches.{cache.name}.{name}")
-            caches[i] = cache.model_copy(update={name: transition})
-    return _changed(device, sweep, facts, caches=tuple(caches))
+    for cache in sweep.specified.caches:
+        expected = cache.transition_of_writes if name == "write_transition" else cache.transition_of_ping_pong
+        if cache.scope == "device" and (transition := _transition(cache, expected, sweep.matches)):
+            yield f"caches.{cache.name}.{name}", transition
 
 
-def _with_writes(device: Device, sweep: _ObservedSweep, rate: _WriteRate) -> Device:
+def _writes(device: Device, sweep: _ObservedSweep, rate: str) -> Iterator[_Value]:
     """Calibrate a *rate* of writes by points whose predicted bottleneck is writes.
 
     Sectors: points that take much longer than a launch. Lines: points at which every work-item writes to another line.
     """
-    listed: float | None = getattr(sweep.specified.architecture, rate)
     least_s = _MANY_LAUNCHES * device.launch.batched_s
     writes = {write_ceiling(cache.name) for cache in device.caches}
     limited = [(p, o) for p, o in sweep.points if p.bottleneck in writes]
@@ -198,13 +183,11 @@ def _with_writes(device: Device, sweep: _ObservedSweep, rate: _WriteRate) -> Dev
         ratios = [p.time_s / o.time_s for p, o in limited if p.time_s > least_s]
     else:
         ratios = [p.time_s / o.time_s for p, o in limited if 4 * p.point.parameters["stride"] >= device.line_bytes]
-    if listed is None or not ratios:
-        return device
-    architecture = device.architecture.model_copy(update={rate: listed * median(ratios)})
-    return _changed(device, sweep, [rate], architecture=architecture)
+    if rate in sweep.listed and ratios:
+        yield rate, sweep.listed[rate] * median(ratios)
 
 
-def _with_caches(device: Device, sweep: _ObservedSweep, scope: Scope) -> Device:
+def _cache_bandwidths(_: Device, sweep: _ObservedSweep, scope: Scope) -> Iterator[_Value]:
     """Calibrate bandwidth and transition range of each cache of *scope* whose plateau or cliff was observed.
 
     On a CPU, a curve without any of the predicted cliffs does not show to which cache its plateau belongs. In virtual
@@ -212,21 +195,15 @@ def _with_caches(device: Device, sweep: _ObservedSweep, scope: Scope) -> Device:
     calibrate the bandwidth of the shared cache, if all threads take part. ``memory/read`` follows and replaces this
     value if its curve has a cliff.
     """
-    if device.is_cpu and sweep.is_flat:
-        return device
-    caches, facts = list(device.caches), []
-    for i, (cache, entry) in enumerate(zip(device.caches, sweep.specified.caches, strict=True)):
-        own = cache.scope == scope
-        if not own and not (device.is_cpu and cache.scope == "device" and sweep.has_all_units):
-            continue
-        update: dict[str, float | Transition] = {}
-        if (level := Level(name=cache.name)) in sweep.ratios:
-            update["bandwidth_bytes_per_cycle"] = entry.bandwidth_bytes_per_cycle * sweep.ratios[level]
-        if own and (transition := _transition(entry, entry.transition_of_cyclic_sweeps, sweep.matches)):
-            update["cyclic_transition" if entry.cyclic_transition else "bandwidth_transition"] = transition
-        facts += [f"caches.{cache.name}.{field.removesuffix('_bytes_per_cycle')}" for field in update]
-        caches[i] = cache.model_copy(update=update)
-    return _changed(device, sweep, facts, caches=tuple(caches))
+    is_cpu = sweep.specified.is_cpu
+    if is_cpu and sweep.is_flat:
+        return
+    for cache in sweep.specified.caches:
+        own, path, level = cache.scope == scope, f"caches.{cache.name}", Level(name=cache.name)
+        if level in sweep.ratios and (own or (is_cpu and cache.scope == "device" and sweep.has_all_units)):
+            yield f"{path}.bandwidth", sweep.listed[f"{path}.bandwidth"] * sweep.ratios[level]
+        if own and (transition := _transition(cache, cache.transition_of_cyclic_sweeps, sweep.matches)):
+            yield f"{path}.{'cyclic' if cache.cyclic_transition else 'bandwidth'}_transition", transition
 
 
 def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMatch]) -> Transition | None:
@@ -250,45 +227,31 @@ def _transition(cache: Cache, expected: Transition, matches: Sequence[FeatureMat
     )
 
 
-def _with_latencies(device: Device, sweep: _ObservedSweep) -> Device:
+def _latencies(_: Device, sweep: _ObservedSweep) -> Iterator[_Value]:
     """Calibrate the latency of each level whose plateau was observed; the far partition has the cache's name."""
-    ratios = sweep.ratios
-    caches, facts = [], []
-    for cache, entry in zip(device.caches, sweep.specified.caches, strict=True):
-        far = entry.far_latency_cycles
-        whole = Level(name=cache.name)
-        near = Level(name=cache.name, near=True) if far else whole
-        levels = {"latency_cycles": near, "far_latency_cycles": whole}
-        update = {
-            field: getattr(entry, field) * ratios[level]
-            for field, level in levels.items()
-            if level in ratios and getattr(entry, field)
-        }
-        facts += [f"caches.{cache.name}.{field.removesuffix('_cycles')}" for field in update]
-        caches.append(cache.model_copy(update=update))
-    memory = device.memory
-    if DRAM in ratios:
-        memory = memory.model_copy(update={"latency_cycles": sweep.specified.memory.latency_cycles * ratios[DRAM]})
-        facts.append("memory.latency")
-    return _changed(device, sweep, facts, caches=tuple(caches), memory=memory)
+    levels = {"memory.latency": DRAM}
+    for cache in sweep.specified.caches:
+        far, path = cache.far_latency_cycles, f"caches.{cache.name}"
+        levels[f"{path}.latency"] = Level(name=cache.name, near=bool(far))
+        levels |= {f"{path}.far_latency": Level(name=cache.name)} if far else {}
+    for path, level in levels.items():
+        if level in sweep.ratios:
+            yield path, sweep.listed[path] * sweep.ratios[level]
 
 
-def _with_classes(device: Device, sweep: _ObservedSweep, field: _ClassField) -> Device:
+def _classes(_: Device, sweep: _ObservedSweep, kind: Literal["rates", "latencies"]) -> Iterator[_Value]:
     """Calibrate each instruction class: its rate by the case of which it is the predicted bottleneck.
 
     Its latency is calibrated by the case whose predicted bottleneck is latency.
     """
-    old: Mapping[str, float] = getattr(sweep.specified.architecture, field)
-    changed: dict[str, float] = {}
+    architecture = sweep.specified.architecture
+    old = architecture.rates_per_cycle if kind == "rates" else architecture.latency_cycles
     for names, ratio, bottleneck in sweep.cases(old):
-        if bottleneck == ("latency" if field == "latency_cycles" else listed_class(names[0], old)):
-            changed |= {name: old[known] * ratio for name in names if (known := listed_class(name, old)) in old}
-    every = {**getattr(device.architecture, field), **changed}
-    paths = [f"{'latencies' if field == 'latency_cycles' else 'rates'}.{name}" for name in changed]
-    return _changed(device, sweep, paths, architecture=device.architecture.model_copy(update={field: every}))
+        if bottleneck == ("latency" if kind == "latencies" else listed_class(names[0], old)):
+            yield from ((f"{kind}.{n}", old[known] * ratio) for n in names if (known := listed_class(n, old)) in old)
 
 
-def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
+def _barriers(device: Device, sweep: _ObservedSweep) -> Iterator[_Value]:
     """Calibrate the barrier rate by the largest work-groups, and the cost of a barrier by work-groups of one wave.
 
     The time of a barrier is a smooth maximum of both, from which its cost follows.
@@ -296,7 +259,7 @@ def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
     points = sorted(sweep.observation.points, key=lambda point: point.point.parameters["local"])
     wave_size = device.architecture.wave_size
     if len(points) < _BARRIER_SIZES or points[0].point.parameters["local"] != wave_size:
-        return device
+        return
 
     def cycles_per_barrier(point: ObservedPoint) -> float:
         barriers = point.point.work / point.point.parameters["local"] / device.compute_units
@@ -305,29 +268,28 @@ def _with_barriers(device: Device, sweep: _ObservedSweep) -> Device:
     single = cycles_per_barrier(points[0])
     per_wave = cycles_per_barrier(points[-1]) * wave_size / points[-1].point.parameters["local"]
     added = max(0.0, single**THROUGHPUT_EXPONENT - per_wave**THROUGHPUT_EXPONENT) ** (1 / THROUGHPUT_EXPONENT)
-    rates = {**device.architecture.rates_per_cycle, "barrier": wave_size / per_wave}
-    architecture = device.architecture.model_copy(update={"rates_per_cycle": rates, "barrier_cycles": added})
-    return _changed(device, sweep, ["barrier_cycles", "rates.barrier"], architecture=architecture)
+    yield "barrier_cycles", added
+    yield "rates.barrier", wave_size / per_wave
 
 
-_CALIBRATIONS: Mapping[Calibration, Callable[[Device, _ObservedSweep], Device]] = {
-    "launch_cost": partial(_with_launch, field="batched_s"),
-    "group_rate": partial(_with_launch, field="groups_per_cycle"),
-    "isolated_launch_cost": partial(_with_launch, field="single_s"),
-    "memory_efficiency": _with_stream,
-    "write_transition": partial(_with_transition, name="write_transition"),
-    "ping_pong_transition": partial(_with_transition, name="ping_pong_transition"),
-    "sector_write_rate": partial(_with_writes, rate="sector_writes_per_cycle"),
-    "line_write_rate": partial(_with_writes, rate="line_writes_per_cycle"),
-    "device_cache_bandwidth": partial(_with_caches, scope="device"),
-    "unit_cache_bandwidth": partial(_with_caches, scope="compute_unit"),
-    "load_latency": _with_latencies,
-    "cache_capacity": lambda device, _: device,  # calibration keeps capacities; see learned.py
-    "instruction_rates": partial(_with_classes, field="rates_per_cycle"),
-    "instruction_latencies": partial(_with_classes, field="latency_cycles"),
-    "barrier_cost": _with_barriers,
+_CALIBRATIONS: Mapping[Calibration, Callable[[Device, _ObservedSweep], Iterable[_Value]]] = {
+    "launch_cost": partial(_launch, path="launch.batched"),
+    "group_rate": partial(_launch, path="launch.groups_per_cycle"),
+    "isolated_launch_cost": partial(_launch, path="launch.single"),
+    "memory_efficiency": _memory_efficiency,
+    "write_transition": partial(_transitions, name="write_transition"),
+    "ping_pong_transition": partial(_transitions, name="ping_pong_transition"),
+    "sector_write_rate": partial(_writes, rate="sector_writes_per_cycle"),
+    "line_write_rate": partial(_writes, rate="line_writes_per_cycle"),
+    "device_cache_bandwidth": partial(_cache_bandwidths, scope="device"),
+    "unit_cache_bandwidth": partial(_cache_bandwidths, scope="compute_unit"),
+    "load_latency": _latencies,
+    "cache_capacity": lambda *_: (),  # calibration keeps capacities; see learned.py
+    "instruction_rates": partial(_classes, kind="rates"),
+    "instruction_latencies": partial(_classes, kind="latencies"),
+    "barrier_cost": _barriers,
 }
-"""The function that calibrates each quantity."""
+"""The function that yields the measured figures of each quantity, for the device as calibrated so far."""
 
 
 def noise(observation: Observation) -> float:
@@ -348,9 +310,7 @@ def combined(specified: Device, measured: Device, noises: Mapping[str, float]) -
     intervals: documented instruction rates are known better than bandwidths of a virtual machine. ``t`` is that of the
     transfer to another kernel, ``n`` the noise.
     """
-    before: dict[str, float] = {}
-    visit_facts(specified, before.setdefault)
-    rates = specified.architecture.rates_per_cycle
+    before, rates = figures(specified), specified.architecture.rates_per_cycle
 
     def combine(path: str, value: float) -> float:
         if path not in noises:

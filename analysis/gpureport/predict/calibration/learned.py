@@ -11,6 +11,7 @@ from typing import Literal
 from gpureport.matching import match_features, midpoints_of
 from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
+from gpureport.predict.uncertainty.sensitivity import figures
 from gpureport.records.curves import CurveFeature, Observation, ObservedPoint, Points
 from gpureport.records.prediction import Prediction
 from gpureport.spec.models import Device
@@ -71,11 +72,12 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
     sized = device.model_copy(update={"caches": tuple(caches)})
     predictions = [predict_sweep(sized, one.workload, one.sweep, "specification") for one in sweeps]
     ends = [calibrated(sized, predictions, [_at(one.observation, end) for one in sweeps]) for end in _ENDS]
-    figures = [_figures(end, sized) for end in ends]
+    measured, origins = [_figures(end, sized) for end in ends], ends[0].provenance
+    shown_by = {"memory.bandwidth": "memory.efficiency"}
     values = {
-        path: measured_value([each[path] for each in figures], unit, ends[0].provenance[shown_by].source)
-        for path, (shown_by, unit) in _paths(sized).items()
-        if shown_by in ends[0].provenance and ends[0].provenance[shown_by].here
+        path: measured_value([each[path] for each in measured], unit, origin.source)
+        for path, unit in _units(sized).items()
+        if (origin := origins.get(shown_by.get(path, path))) and origin.here
     }
     if bandwidth := values.get("memory.bandwidth"):
         copy = format_bandwidth(bandwidth.value * sized.memory.efficiency)
@@ -85,14 +87,14 @@ def learned(device: Device, sweeps: Sequence[ObservedSweep]) -> Learned:
     for name, (capacity, where) in sizes.items():
         path = f"caches.{name}.capacity"
         listed, known = next(c.capacity_bytes for c in device.caches if c.name == name), device.provenance[path]
-        measured = measured_value(capacity, "B", f"cliff of {where}")
+        shown = measured_value(capacity, "B", f"cliff of {where}")
         if known.kind == "assumed":
-            values[path] = measured
+            values[path] = shown
         elif 1 / AGREES < capacity[0] / listed < AGREES:
             agreement = f"which agrees with {format_bytes(listed)} ({known.kind})"
-            remarks.append(f"{name}: measured as {measured.provenance.note}, {agreement}")
+            remarks.append(f"{name}: measured as {shown.provenance.note}, {agreement}")
         else:
-            values[path] = noted(measured, conflict(format_bytes(listed), known))
+            values[path] = noted(shown, conflict(format_bytes(listed), known))
     kinds = {cache.name: device.provenance[f"caches.{cache.name}.capacity"].kind for cache in device.caches}
     remarks += [
         f"{name}: no cliff was observed; its capacity remains {kind}"
@@ -174,32 +176,21 @@ def _at(observation: Observation, end: End) -> Observation:
 
 
 def _figures(device: Device, specified: Device) -> dict[str, float]:
-    """Return the figures that microbenchmarks show, by path, in SI base units.
+    """Return all figures of *device* by path, in SI base units.
 
     Calibration changes the memory's efficiency, which an entry takes from its architecture. So the listed bandwidth
     gets the change.
     """
     change = device.memory.efficiency / specified.memory.efficiency
-    figures = {
-        "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change,
-        "memory.latency": device.memory.latency_cycles,
-        "launch.single": device.launch.single_s,
-        "launch.batched": device.launch.batched_s,
-        "launch.groups_per_cycle": device.launch.groups_per_cycle,
-    }
-    for cache in device.caches:
-        figures[f"caches.{cache.name}.latency"] = cache.latency_cycles
-        figures[f"caches.{cache.name}.bandwidth"] = cache.bandwidth_bytes_per_cycle
-        if cache.far_latency_cycles:
-            figures[f"caches.{cache.name}.far_latency"] = cache.far_latency_cycles
-    return figures
+    return {**figures(device), "memory.bandwidth": device.memory.bandwidth_bytes_per_s * change}
 
 
-def _paths(device: Device) -> dict[str, tuple[str, str]]:
-    """Return for each figure the path of the provenance that shows whether it was measured, and its unit."""
-    units = {"bandwidth": "B/cycle", "latency": "cycles", "far_latency": "cycles", "single": "s", "batched": "s"}
-    paths = {path: (path, units.get(path.rsplit(".", 1)[-1], "")) for path in _figures(device, device)}
-    return paths | {"memory.bandwidth": ("memory.efficiency", "B/s")}
+def _units(device: Device) -> dict[str, str]:
+    """Return the unit of each learned figure, by path."""
+    units = {"memory.bandwidth": "B/s", "memory.latency": "cycles", "launch.single": "s", "launch.batched": "s"}
+    units["launch.groups_per_cycle"] = ""
+    of_cache = {"latency": "cycles", "bandwidth": "B/cycle", "far_latency": "cycles"}
+    return units | {f"caches.{cache.name}.{key}": unit for cache in device.caches for key, unit in of_cache.items()}
 
 
 def _unexplained(sweeps: Sequence[ObservedSweep], predictions: Sequence[Prediction]) -> Iterator[str]:

@@ -42,7 +42,6 @@ class Tape:
     """
 
     def __init__(self) -> None:
-        """Start without facts."""
         self.steps: list[Step] = []
         self.names: dict[int, str] = {}
         self.slopes: dict[int, list[float]] = {}
@@ -87,43 +86,35 @@ class Uncertain(float):
     index: int
 
     def __add__(self, other: float) -> "Uncertain":
-        """Add."""
         return self.tape.note(float(self) + float(other), ("+", self, other))
 
     def __radd__(self, other: float) -> "Uncertain":
-        """Add to a plain number; the initial 0 of a sum needs no step."""
+        # The initial 0 of a sum needs no step.
         return self.tape.note(float(other) + float(self), ("+", other, self)) if other else self
 
     def __neg__(self) -> "Uncertain":
-        """Change the sign."""
         return self.tape.note(-float(self), ("-", 0.0, self))
 
     def __sub__(self, other: float) -> "Uncertain":
-        """Subtract."""
         return self.tape.note(float(self) - float(other), ("-", self, other))
 
     def __rsub__(self, other: float) -> "Uncertain":
-        """Subtract from a plain number."""
         return self.tape.note(float(other) - float(self), ("-", other, self))
 
     def __mul__(self, other: float) -> "Uncertain":
-        """Multiply."""
         return self.tape.note(float(self) * float(other), ("*", self, other))
 
     def __rmul__(self, other: float) -> "Uncertain":
-        """Multiply a plain number."""
         return self.tape.note(float(other) * float(self), ("*", other, self))
 
     def __truediv__(self, other: float) -> "Uncertain":
-        """Divide."""
         return self.tape.note(float(self) / float(other), ("/", self, other))
 
     def __rtruediv__(self, other: float) -> "Uncertain":
-        """Divide a plain number."""
         return self.tape.note(float(other) / float(self), ("/", other, self))
 
     def __pow__(self, exponent: float) -> "Uncertain":  # type: ignore[override]
-        """Raise to the power of a plain number other than 0."""
+        # The exponent is a plain number other than 0.
         return self.tape.note(float(self) ** float(exponent), ("^", self, float(exponent)))
 
     @property

@@ -5,7 +5,7 @@ once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 from statistics import median
@@ -320,6 +320,36 @@ def visit_facts(device: Device, number: Callable[[str, float], float]) -> Device
         "link": _mapped(device.host_link, "link.", number),
     }
     return _mapped(device, "", number).model_copy(update=parts)
+
+
+def figures(device: Device) -> dict[str, float]:
+    """Return the uncertain figures of *device* by path; 1 for transition ranges."""
+    found: dict[str, float] = {}
+    visit_facts(device, found.setdefault)
+    return found
+
+
+def with_figures(device: Device, values: Mapping[str, float | Transition]) -> Device:
+    """Return *device* with other *values*, by path; rates and latencies may be new ones."""
+
+    def changed(record: R, prefix: str = "") -> R:
+        paths = {field: f"{prefix}{key}" for field, (key, _) in listed(type(record)).items()}
+        return record.model_copy(update={field: values[path] for field, path in paths.items() if path in values})
+
+    def table(name: str, known: Mapping[str, float]) -> dict[str, object]:
+        return {**known, **{path.removeprefix(name): values[path] for path in values if path.startswith(name)}}
+
+    architecture = device.architecture
+    rates, latencies = table("rates.", architecture.rates_per_cycle), table("latencies.", architecture.latency_cycles)
+    parts = {
+        "architecture": changed(architecture).model_copy(
+            update={"rates_per_cycle": rates, "latency_cycles": latencies}
+        ),
+        "caches": tuple(changed(cache, f"caches.{cache.name}.") for cache in device.caches),
+        "memory": changed(device.memory, "memory."),
+        "launch": changed(device.launch, "launch."),
+    }
+    return device.model_copy(update=parts)
 
 
 def _mapped(record: R, prefix: str, number: Callable[[str, float], float]) -> R:
