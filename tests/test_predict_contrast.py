@@ -6,7 +6,6 @@ from math import exp, log
 
 import pytest
 
-from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL
@@ -19,6 +18,7 @@ from gpureport.report.prediction.side_by_side import (
     effects_table,
 )
 from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.workloads import select
 from gpureport.workloads.grid import part_of_units
 from tests.builders import altered

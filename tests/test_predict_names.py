@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import (
@@ -30,6 +29,7 @@ from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact, fact
 from gpureport.records.curves import Axis, CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Cache, Device, Transition
+from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
 from tests.builders import altered, predicted_point

@@ -9,16 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict import limits_of, model_inputs, predict, predict_sweep
 from gpureport.predict.model import PointTime, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, Uncertain, clamped, exp, log, relative_deviations
 from gpureport.predict.uncertainty.sensitivity import (
-    RULES,
-    SIGMA_ASSUMED,
-    SIGMA_MEASURED_HERE,
     SIGMA_MODEL,
     Fact,
     fact,
@@ -32,6 +28,7 @@ from gpureport.predict.uncertainty.sensitivity import (
 from gpureport.records.curves import CurveFeature, Metric
 from gpureport.records.prediction import Prediction
 from gpureport.spec.models import SPECIAL_TRANSITIONS, TRANSITIONS, Device, Transition
+from gpureport.spec.uncertainty import NORMAL_95, SIGMA_ASSUMED, SIGMA_MEASURED_HERE, UNCERTAINTIES
 from gpureport.spec.values import Provenance
 from gpureport.workloads import all_workloads, select
 from gpureport.workloads.model import Demand, Limits, Workload
@@ -176,7 +173,7 @@ def test_kind_and_quantity_say_how_uncertain_a_fact_is() -> None:
     assert given_by("measured", "memory.efficiency", here=True) == SIGMA_MEASURED_HERE
     assert given_by("measured", "caches.L2.write_transition", here=True) == 0.08
     assert fact(TOY, "memory.latency").relative == SIGMA_ASSUMED
-    assert all(rule.source for rule in RULES)
+    assert all(rule.source for rule in UNCERTAINTIES)
 
 
 def test_what_is_measured_here_does_not_vary_with_what_it_is_stored_in_terms_of() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from gpureport.compare.records import Difference, RatioEstimate
 from gpureport.compare.runs import Run, SweepSamples, same_device
 from gpureport.observe.significance import EXCESS_OF_MEDIAN, adjusted, interval_in_errors, p_values, shrunk, significant
-from gpureport.observe.statistics import MAD_TO_SIGMA, Floats
+from gpureport.observe.statistics import Floats
+from gpureport.spec.uncertainty import MAD_TO_SIGMA
 
 MINIMUM_EFFECT = 0.03
 """Relative difference below which none is significant, by default."""

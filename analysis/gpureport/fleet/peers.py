@@ -20,8 +20,9 @@ from gpureport.observe.significance import (
     shrunk,
     significant,
 )
-from gpureport.observe.statistics import MAD_TO_SIGMA, Floats, steps_to_sigma
+from gpureport.observe.statistics import Floats, steps_to_sigma
 from gpureport.records.ceilings import Kind
+from gpureport.spec.uncertainty import MAD_TO_SIGMA
 
 Indices = NDArray[np.intp]
 MINIMUM_EFFECT = 0.02

@@ -21,7 +21,6 @@ from gpureport.fleet.figures import MOST_LINES, Strip, Trend, percents, strip_fi
 from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.sentences import as_percent, conclusion, reservations, sentence
 from gpureport.inputs import is_there
-from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.records.report import report_stem
 from gpureport.report import Paper
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
@@ -29,6 +28,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
 from gpureport.report.render import Content, rendered, write_filled
 from gpureport.report.text.tables import Table
+from gpureport.spec.uncertainty import MAD_TO_SIGMA
 from gpureport.text import counted
 from gpureport.units import format_frequency, format_percent, format_value
 

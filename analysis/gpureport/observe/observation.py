@@ -5,7 +5,6 @@ import numpy as np
 from gpureport.observe.features import SEPARATE, Curve, curve_features, separate_features
 from gpureport.observe.statistics import (
     ENOUGH_SAMPLES,
-    NORMAL_95,
     Estimate,
     Floats,
     clock_states,
@@ -19,6 +18,7 @@ from gpureport.observe.statistics import (
 )
 from gpureport.records.curves import Metric, Observation, ObservedPoint
 from gpureport.records.measurement import MeasuredPoint, Measurement
+from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.units import format_percent
 
 LEAST_NOISE = 1e-3

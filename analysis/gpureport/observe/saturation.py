@@ -13,7 +13,8 @@ import numpy as np
 
 from gpureport.observe.smooth_maximum import OCTAVE, SmoothMaximum, fit_smooth_maximum, log_times
 from gpureport.observe.staircase import FLATNESS, LEAST_DROP
-from gpureport.observe.statistics import NORMAL_95, Estimate, Floats
+from gpureport.observe.statistics import Estimate, Floats
+from gpureport.spec.uncertainty import NORMAL_95
 
 NINE_TENTHS = float(np.log(0.9))
 """n90: ln of the share of the peak."""

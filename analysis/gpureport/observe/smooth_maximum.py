@@ -11,7 +11,8 @@ from math import sqrt
 
 import numpy as np
 
-from gpureport.observe.statistics import NORMAL_95, Estimate, Floats
+from gpureport.observe.statistics import Estimate, Floats
+from gpureport.spec.uncertainty import NORMAL_95
 
 FEWEST_POINTS = 8
 """Twice the number of parameters."""

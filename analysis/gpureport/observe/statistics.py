@@ -8,12 +8,10 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from gpureport.spec.uncertainty import MAD_TO_SIGMA, NORMAL_95
+
 Floats = NDArray[np.float64]
 
-NORMAL_95 = 1.96
-"""Half-width of the 95 % interval of a normal distribution, in standard deviations."""
-MAD_TO_SIGMA = 1.4826
-"""Standard deviation of a normal distribution / its median absolute deviation (median of its absolute errors)."""
 _STEP_TO_SIGMA = MAD_TO_SIGMA / np.sqrt(2.0)
 """Standard deviation of samples / the median absolute difference of successive ones."""
 FEWEST_FOR_NOISE = 5

@@ -9,7 +9,8 @@ from gpureport.observe.cuts import Plateau
 from gpureport.observe.saturation import NINE_TENTHS, saturation
 from gpureport.observe.smooth_maximum import OCTAVE, fit_smooth_maximum
 from gpureport.observe.staircase import FLATNESS, LEAST_DROP, SIGNIFICANCE, beside, centre
-from gpureport.observe.statistics import NORMAL_95, Estimate, Floats, curve_noise
+from gpureport.observe.statistics import Estimate, Floats, curve_noise
+from gpureport.spec.uncertainty import NORMAL_95
 
 NOISY = 0.03
 """Median noise of the points beyond which copies of a curve widen the interval of n90. With less, the fit is enough."""

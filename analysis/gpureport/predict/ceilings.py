@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
-from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.predict.uncertainty.propagation import relative_deviations
 from gpureport.predict.uncertainty.sensitivity import uncertain
@@ -12,6 +11,7 @@ from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import Record
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.spec.values import constant
 
 Kind = Literal["bandwidth", "latency", "rate", "launch", "transfer", "per watt"]

@@ -13,13 +13,14 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from gpureport.observe.statistics import NORMAL_95, Floats
+from gpureport.observe.statistics import Floats
 from gpureport.predict import Predicted
 from gpureport.predict.outlook import best_point, bottleneck_of, is_shown
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL, Fact
 from gpureport.records.curves import Axis, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact
 from gpureport.spec.models import Device
+from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.units import format_bytes, format_percent
 from gpureport.workloads.grid import part_of_units
 

@@ -34,6 +34,22 @@ from gpureport.records.quantities import (
     Whole,
     WholeBytes,
 )
+from gpureport.spec.uncertainty import (
+    BANDWIDTH,
+    BY_SOURCE,
+    CLOCK,
+    EFFICIENCY,
+    HOST_COPY,
+    LATENCY,
+    LAUNCH_COST,
+    LINK_BANDWIDTH,
+    LOADED_LATENCY,
+    PEER_SPEEDUP,
+    TRANSFER_COST,
+    TRANSITION,
+    TURNOVER,
+    Uncertainty,
+)
 from gpureport.spec.values import LinkKind, Listed, Names, Provenance, Scope
 
 Kind = Literal["gpu", "accelerator", "cpu"]
@@ -60,8 +76,8 @@ class Transition(Record):
 
 
 _TRANSITION = "[0.9, 1.05, 1.3]"
-_Range = Annotated[Transition, Listed(uncertain=True, example=_TRANSITION)]
-_OwnRange = Annotated[Transition | None, Listed(uncertain=True, example=_TRANSITION)]
+_Range = Annotated[Transition, Listed(uncertain=TRANSITION, example=_TRANSITION)]
+_OwnRange = Annotated[Transition | None, Listed(uncertain=TRANSITION, example=_TRANSITION)]
 SPECIAL_TRANSITIONS = ("cyclic_transition", "write_transition", "ping_pong_transition")
 """Transitions that apply to some kernels only; ``None``: the same as for other kernels."""
 TRANSITIONS = ("bandwidth_transition", "latency_transition", *SPECIAL_TRANSITIONS)
@@ -73,16 +89,16 @@ class Cache(Record):
 
     name: Name
     """``L1``, ``L2``, ``L3``, ``LLC`` (Infinity Cache and other memory-side caches)."""
-    capacity_bytes: Annotated[Bytes, Listed(unit="B", uncertain=True)]
+    capacity_bytes: Annotated[Bytes, Listed(unit="B", uncertain=BY_SOURCE)]
     """Capacity of one instance."""
     scope: Annotated[Scope, Listed(example="device")]
     """One instance for each compute unit, or one for the device."""
     line_bytes: Annotated[WholeBytes, Listed(16, 4096, "B", example="64 B")]
     sector_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
     """Bytes transferred on a miss; equal to the line size for caches without sectors."""
-    latency_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=True)]
+    latency_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=LATENCY)]
     """Latency of a dependent load."""
-    bandwidth_bytes_per_cycle: Annotated[BytesPerCycle, Listed(0.1, 4096, "B/cycle", uncertain=True)]
+    bandwidth_bytes_per_cycle: Annotated[BytesPerCycle, Listed(0.1, 4096, "B/cycle", uncertain=BANDWIDTH)]
     """Bytes per cycle for one compute unit."""
     bandwidth_transition: _Range
     """Onset, midpoint and end of the cliff in bandwidth, as fractions of the usable capacity."""
@@ -100,7 +116,7 @@ class Cache(Record):
     """Whether local memory is carved out of this cache's capacity."""
     partitions: Annotated[Count, Listed(1, 64, example="2")] = 1
     """Partitions that differ in latency. The latency of one work-item also rises at capacity / partitions."""
-    far_latency_cycles: Annotated[Cycles | None, Listed(1, 5000, "cycles", uncertain=True)] = None
+    far_latency_cycles: Annotated[Cycles | None, Listed(1, 5000, "cycles", uncertain=LATENCY)] = None
     """Latency of the far partition."""
     slice_bytes: Annotated[WholeBytes | None, Listed(16, 1 << 16, "KiB")] = None
     """Capacity of a slice. Each slice processes its own writes and atomic operations; default: not known."""
@@ -150,7 +166,7 @@ class Tlb(Record):
     """Range of addresses that all entries together cover, where it is not entries times page size."""
     page_bytes: Annotated[WholeBytes, Listed(1, 1 << 21, "KiB")]
     """Page size of memory that OpenCL allocates."""
-    miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=True)]
+    miss_cycles: Annotated[Cycles, Listed(1, 5000, "cycles", uncertain=BY_SOURCE)]
     """Additional latency of a load that misses this level and hits the next one (after the last: page table walk)."""
     transition: Annotated[Transition, Listed(example=_TRANSITION)]
     """Onset, midpoint and end of the cliff in latency, as fractions of the reach."""
@@ -180,11 +196,11 @@ class Memory(Record):
     """Device memory."""
 
     size_bytes: Annotated[Bytes, Listed(0.25, 65536, "GiB")]
-    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=True)]
+    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 100_000, "GB/s", uncertain=BANDWIDTH)]
     """Listed bandwidth."""
-    efficiency: Annotated[Share, Field(ge=1e-6), Listed(0.1, 1, uncertain=True, example="0.9")]
+    efficiency: Annotated[Share, Field(ge=1e-6), Listed(0.1, 1, uncertain=EFFICIENCY, example="0.9")]
     """Fraction of the listed bandwidth that a streaming kernel reaches."""
-    latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=True)]
+    latency_cycles: Annotated[Cycles, Listed(20, 5000, "cycles", uncertain=LATENCY)]
     """Latency of a dependent load beyond all caches."""
     access_bytes: Annotated[WholeBytes, Listed(4, 4096, "B", example="64 B")]
     """Smallest transfer to or from memory."""
@@ -195,11 +211,11 @@ class Memory(Record):
 class Launch(Record):
     """Launch costs."""
 
-    single_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=True)]
+    single_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST)]
     """One empty kernel, between its own time stamps."""
-    batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=True)]
+    batched_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=LAUNCH_COST)]
     """Time per dispatch of back-to-back dispatches of an empty kernel."""
-    groups_per_cycle: Annotated[Number, Listed(0.001, 100, uncertain=True, example="0.5")]
+    groups_per_cycle: Annotated[Number, Listed(0.001, 100, uncertain=BY_SOURCE, example="0.5")]
     """Work-groups that the whole device starts per cycle."""
 
 
@@ -217,22 +233,22 @@ class Link(Record):
     """PCI Express: generation, such as 4."""
     lanes: Annotated[Count | None, Listed(1, 32, example="16")] = None
     """PCI Express: number of lanes that the device uses."""
-    bandwidth_bytes_per_s: Annotated[Amount, Listed(1, 10_000, "GB/s", uncertain=True)] = 0.0
+    bandwidth_bytes_per_s: Annotated[Amount, Listed(1, 10_000, "GB/s", uncertain=LINK_BANDWIDTH)] = 0.0
     """Listed bandwidth of one direction, if the kind of link does not determine it. PCI Express: the rate of its lanes
     without the line code; 0 if shared."""
-    latency_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=True)] = 1.45e-6
+    latency_s: Annotated[Seconds, Listed(0.1, 1000, "us", uncertain=TRANSFER_COST)] = 1.45e-6
     """Fixed time of a copy of pinned memory to the host, between the device's time stamps. Default: 1.45 us, as on an
     H200. A read of the host's memory takes 0.6 to 1 us (Neugebauer et al., SIGCOMM 2018)."""
-    call_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=True)] = 16.5e-6
+    call_s: Annotated[Seconds, Listed(0.1, 10_000, "us", uncertain=TRANSFER_COST)] = 16.5e-6
     """Time of the smallest copy to the device for the host, from the call to the arrival of the data. Default: 16.5 us,
     as with NVIDIA's OpenCL and an H200."""
-    host_copy_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 1000, "GB/s", uncertain=True)] = 10e9
+    host_copy_bytes_per_s: Annotated[BytesPerSecond, Listed(1, 1000, "GB/s", uncertain=HOST_COPY)] = 10e9
     """Rate at which one core of the host copies. Default: 10 GB/s; 11.6 GB/s in the host of an H200; servers of 2012 to
     2017 move 6 to 17 GB/s in a copy, both directions together (RRZE-HPC/kerncraft @5d1cc67)."""
     peer_bandwidth_bytes_per_s: Annotated[BytesPerSecond | None, Listed(1, 10_000, "GB/s")] = None
     """Listed bandwidth of one direction of the direct link to other devices of the model (NVLink, Infinity Fabric);
     default: there is none, or it is not known."""
-    peer_speedup: Annotated[Amount, Listed(0.1, 100, uncertain=True, example="1.5")] = 1.0
+    peer_speedup: Annotated[Amount, Listed(0.1, 100, uncertain=PEER_SPEEDUP, example="1.5")] = 1.0
     """Rate of copies to another device / rate if staged through host memory. Runtimes may take the direct link."""
 
     @classmethod
@@ -420,8 +436,8 @@ REQUIRED_RATES = tuple(name for name, each in INSTRUCTION_CLASSES.items() if eac
 """Instruction classes whose rates predictions of all kernels use."""
 
 
-def _stall(key: str, least: float, most: float) -> Listed:
-    return Listed(least, most, "cycles", uncertain=True, zero=True, key=key)
+def _stall(key: str, least: float, most: float, uncertain: Uncertainty = BY_SOURCE) -> Listed:
+    return Listed(least, most, "cycles", uncertain=uncertain, zero=True, key=key)
 
 
 class Architecture(Record):
@@ -444,13 +460,13 @@ class Architecture(Record):
     """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
-    sector_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=True)] = None
+    sector_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=BY_SOURCE)] = None
     """Sectors that the device-wide cache writes per cycle, for each of its slices (for each compute unit if the entry
     lists no slices); default: no known limit."""
-    line_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=True)] = None
+    line_writes_per_cycle: Annotated[Number | None, Listed(0.01, 64, uncertain=BY_SOURCE)] = None
     """Lines with partly written sectors that the device-wide cache accepts per cycle, for each slice (or compute unit,
     as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
-    wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain=True)] = None
+    wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain=BY_SOURCE)] = None
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
     barrier_cycles: Annotated[Amount, _stall("barrier_cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
@@ -465,9 +481,9 @@ class Architecture(Record):
     local_memory_banks: Annotated[Count, Listed(1, 256)]
     write_allocate: Annotated[bool, Listed()]
     """Whether a write miss fetches the line even if the write will cover it (CPUs)."""
-    loaded_latency_factor: Annotated[Number, Listed(1, 5, uncertain=True)]
+    loaded_latency_factor: Annotated[Number, Listed(1, 5, uncertain=LOADED_LATENCY)]
     """Latency under streaming load / unloaded latency of a dependent load."""
-    turnover_cycles: Annotated[Amount, _stall("turnover_cycles", 1, 10_000)] = 0.0
+    turnover_cycles: Annotated[Amount, _stall("turnover_cycles", 1, 10_000, TURNOVER)] = 0.0
     """Cycles from the end of a work-group to the first instruction of the next one in its place; default 0."""
     store_cycles: Annotated[Amount, _stall("store_cycles", 1, 10_000)] = 0.0
     """Cycles for which a wave stays resident after its last store, without load; default 0: it does not wait."""
@@ -527,7 +543,7 @@ class Device(Record):
     kind: Kind
     architecture: Architecture
     compute_units: Annotated[Count, Listed(1, 1 << 16)]
-    clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=True)]
+    clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=CLOCK)]
     """Clock that the model uses: the listed boost clock unless a better value is known."""
     caches: Many[Cache]
     """Nearest first; only caches that OpenCL global loads and stores use."""

@@ -22,6 +22,7 @@ from pydantic_core import CoreSchema, core_schema
 from gpureport.errors import InputError
 from gpureport.records.curves import Record
 from gpureport.records.quantities import BOUNDS, Name, once
+from gpureport.spec.uncertainty import Uncertainty
 from gpureport.units import EXAMPLES, Dimension, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
@@ -112,7 +113,7 @@ class Listed:
         least: smallest usual value, in *unit*.
         most: largest usual value.
         unit: of a quantity; empty: a number without a unit, or no number.
-        uncertain: whether the uncertainty of predictions includes the value.
+        uncertain: how uncertain the value is; ``None``: the uncertainty of predictions does not include it.
         zero: whether the value may be zero.
         example: for empty drafts; default: one with this unit.
         key: in YAML files; default: the name of the field without its unit.
@@ -121,7 +122,7 @@ class Listed:
     least: float = 0.0
     most: float = math.inf
     unit: str = ""
-    uncertain: bool = False
+    uncertain: Uncertainty | None = None
     zero: bool = False
     example: str = ""
     key: str = ""

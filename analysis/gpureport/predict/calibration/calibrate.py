@@ -12,13 +12,13 @@ from statistics import median
 from typing import Literal
 
 from gpureport.matching import FURTHEST, FeatureMatch, match_features
-from gpureport.observe.statistics import NORMAL_95
 from gpureport.predict.cpu import EMERALD_RAPIDS
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
 from gpureport.predict.uncertainty.sensitivity import figures, specified_deviation, visit_facts, with_figures
 from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
 from gpureport.spec.models import Cache, Device, Transition
+from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.spec.values import Provenance, Scope, constant
 from gpureport.workloads import all_workloads
 from gpureport.workloads.instructions.cases import listed_class

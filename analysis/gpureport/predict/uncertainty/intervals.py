@@ -7,11 +7,12 @@ from math import hypot, log
 import numpy as np
 
 from gpureport.observe.saturation import saturation
-from gpureport.observe.statistics import NORMAL_95, Floats, curve_noise
+from gpureport.observe.statistics import Floats, curve_noise
 from gpureport.predict.uncertainty.sensitivity import Fact, spread
 from gpureport.records.curves import CurveFeature, Level, Metric
 from gpureport.records.prediction import PredictedPoint
 from gpureport.spec.models import TRANSITIONS
+from gpureport.spec.uncertainty import NORMAL_95
 
 _NEAR = log(1.1)
 """Points within 10 % of a plateau's value, or of the first time, belong to it."""

@@ -7,203 +7,43 @@ once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import exp, hypot, log, sqrt
 from statistics import median
 from typing import TypeVar
 
 import numpy as np
 
-from gpureport.observe.statistics import MAD_TO_SIGMA, NORMAL_95, Floats
+from gpureport.observe.statistics import Floats
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.curves import Record
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import Device, Link, Tlb, Transition, listed
+from gpureport.spec.models import Architecture, Cache, Device, Launch, Link, Memory, Tlb, Transition, listed
+from gpureport.spec.uncertainty import (
+    BY_SOURCE,
+    ISSUE_RATE,
+    MAD_TO_SIGMA,
+    NORMAL_95,
+    SIGMA_ASSUMED,
+    SIGMA_MEASURED_HERE_CPU,
+    Uncertainty,
+)
 
 R = TypeVar("R", bound=Record)
-
-MEAN_TO_SIGMA = 1.2533
-"""Standard deviation of a normal distribution / mean of its absolute errors."""
-
-
-SIGMA_ASSUMED = 0.3
-"""Standard deviation of an assumed fact (itself assumed: correct within a factor of 1.8 in 95 % of cases)."""
-SIGMA_MEASURED_HERE = 0.01
-"""Standard deviation of a fact that the run itself measures. Two runs on two H200 agree within 1.2 % in 90 % of 99
-plateaus and cases, and within 2 % in 9 of 10 positions of cliffs and tapers of microbenchmarks."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Relative standard deviations of one kind of fact, with a source (*published*) and without one (*assumed*).
-
-    Attributes:
-        what: the kind, in words.
-        paths: pattern of the facts' dotted paths.
-        source: where *published* comes from.
-        here: standard deviation of figures that the run itself measured.
-        centre: median of true / listed values, for the intervals of cliffs.
-    """
-
-    what: str
-    paths: str
-    published: float
-    source: str
-    assumed: float = SIGMA_ASSUMED
-    here: float = SIGMA_MEASURED_HERE
-    centre: float = 1.0
-
 
 SIGMA_MODEL = 0.043 * MAD_TO_SIGMA
 """Standard deviation of the model itself. Half of the published times are within 4.3 % of their predictions
 (``gpureport validate --times reports/published``: NVIDIA GPUs 2.8 %, AMD 5.2 %, Intel 9.2 %). This includes uncertain
 facts. Most of these devices have caches that the same authors measured."""
-SIGMA_BY_SOURCE = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": SIGMA_ASSUMED}
-"""Standard deviations of other facts, by kind. Data sheets and databases differ by 2 % (H200's memory: 4.8 and
-4.89 TB/s). Measured or derived figures belong to another device of the architecture (assumed)."""
-RULES = (
-    Rule(
-        "clock",
-        r"clock",
-        0.052 * MAD_TO_SIGMA,
-        "FP32 rate against the listed boost clock: off by 5.2 % in the median of 30 cards (krrishnarraj/clpeak logs)",
-    ),
-    Rule(
-        "achievable share of the memory bandwidth",
-        r"memory\.efficiency",
-        0.068 * MEAN_TO_SIGMA,
-        "OpenCL reads / listed bandwidth: one share for all is off by 6.8 % on average over 28 cards "
-        "(krrishnarraj/clpeak logs)",
-        assumed=0.15,
-    ),
-    Rule(
-        "latency of caches and memory",
-        r"(caches\.\w+|memory)\.(far_)?latency",
-        0.07,
-        "A100 and H100: sources differ by 7 % (root mean square; RRZE-HPC/gpu-benches @1038c5d; Luo et al., "
-        "arXiv:2402.13499; Chips and Cheese)",
-    ),
-    Rule(
-        "latency under load / unloaded latency",
-        r"loaded_latency_factor",
-        0.25,
-        "predicted work-items for 90 % of the bandwidth: off by 19 % in the median of A100, A40, H100 and "
-        "MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream); memory's bandwidth share explains a part of that",
-    ),
-    Rule(
-        "time from one work-group to the next",
-        r"turnover_cycles",
-        0.15,
-        "300 to 530 cycles on seven architectures; on one, reads and writes differ by 15 % (RRZE-HPC/gpu-benches, "
-        "gpu-stream)",
-        assumed=0.5,
-    ),
-    Rule(
-        "launch cost",
-        r"launch\.(single|batched)",
-        0.28,
-        "3.4 to 9.3 µs on 17 NVIDIA cards (krrishnarraj/clpeak logs)",
-    ),
-    Rule(
-        "bandwidth of the link to the host",
-        r"link\.bandwidth",
-        0.07,
-        "pinned copies on 150 cloud machines, by model of GPU: 5 % to the host, 8 % to the device (root mean square; "
-        "SpareCores/sc-inspector-data)",
-    ),
-    Rule(
-        "cost of a transfer",
-        r"link\.(latency|call)",
-        0.4,
-        "one value for all runtimes and machines (assumed)",
-        assumed=0.4,
-    ),
-    Rule(
-        "rate at which a core of the host copies",
-        r"link\.host_copy",
-        0.35,
-        "6 to 17 GB/s on 15 machines (RRZE-HPC/kerncraft @5d1cc67, streams of one core)",
-        assumed=0.35,
-    ),
-    Rule(
-        "rate of copies to another device / rate if staged through host memory",
-        r"link\.peer_speedup",
-        log(2.0) / NORMAL_95,
-        "copies to and from host memory, one after the other, take twice the time of overlapping ones (assumed); the "
-        "interval also contains the listed bandwidth of a direct link",
-        assumed=log(2.0) / NORMAL_95,
-    ),
-    Rule(
-        "instruction issue rate",
-        r"rates\.instruction",
-        0.02,
-        "follows from the number of schedulers",
-    ),
-    Rule(
-        "transition range of a cache / capacity",
-        r"caches\.\w+\.\w+_transition",
-        0.05,
-        "latency: 1.00 to 1.05 of the capacity of second-level caches; bandwidth: 0.87 to 0.91 with two partitions "
-        "(RRZE-HPC/gpu-benches @1038c5d); cyclic sweeps 0.75, copies 0.69 (simulated). If the run measures it: its "
-        "kernels evict lines in another order than the microbenchmark (six calibrated cliffs of an H200: 6.5 %, root "
-        "mean square; 8 % with Student's t for six values)",
-        assumed=0.1,
-        here=0.08,
-    ),
-)
-"""Facts with a known spread of their own. The first rule that matches counts."""
 SIGMA_MODEL_CPU = 0.18 * MAD_TO_SIGMA
 """Standard deviation of the model of OpenCL on CPUs, beyond ``SIGMA_MODEL``: half of the calibrated times are within
 18 % of their predictions (``gpureport validate --times reports/pocl-*``). This includes what compilers make of a
 kernel."""
-SIGMA_MEASURED_HERE_CPU = 0.2
-"""Least standard deviation of what a run on a CPU measures: clocks and neighbours change from one kernel to another
-(assumed)."""
-CPU_RULES = (
-    Rule(
-        "part of the L3 that programs find",
-        r"caches\.L3\.\w+_transition",
-        0.59,
-        "0.2 to 2.0 times the usual part on 95 % of cloud machines (``predict.cpu_memory.SPREADS``), with 0.63 in the "
-        "middle on a logarithmic scale; other programs on the host use the rest. If the run measures it: streams and "
-        "chains of loads of the same kernel find 0.3 to 1.0 of what the microbenchmark finds (reports/pocl-xeon-*)",
-        assumed=0.59,
-        here=0.59,
-        centre=0.63,
-    ),
-    Rule(
-        "transition range of the L1 / capacity",
-        r"caches\.L1\.\w+_transition",
-        0.35,
-        "0.6 to 1.1 of the capacity on two virtual machines (reports/pocl-xeon-*)",
-        assumed=0.35,
-        here=0.2,
-    ),
-    Rule(
-        "transition range of the L2 / capacity",
-        r"caches\.L2\.\w+_transition",
-        0.6,
-        "0.5 to 2.6 times the predicted position on two virtual machines (reports/pocl-xeon-*): physical pages are not "
-        "contiguous, and the other thread of a core uses a part",
-        assumed=0.6,
-        here=0.35,
-    ),
-    Rule(
-        "bandwidth of a core",
-        r"caches\.\w+\.bandwidth|memory\.bandwidth",
-        0.3,
-        "95 % of cloud machines: private caches within a factor of 1.5, L3 and memory within 2 "
-        "(``predict.cpu_memory.SPREADS``)",
-    ),
-    Rule(
-        "launch cost",
-        r"launch\.(single|batched)",
-        0.5,
-        "4 to 190 µs with PoCL (krrishnarraj/clpeak logs)",
-        assumed=0.5,
-    ),
-)
-"""The same for CPUs, before ``RULES``."""
+SIGMA_BY_SOURCE = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": SIGMA_ASSUMED}
+"""Standard deviations of values without a published spread of their own, by kind of source. Data sheets and databases
+differ by 2 % (H200's memory: 4.8 and 4.89 TB/s). Measured or derived figures belong to another device of the
+architecture (assumed)."""
 
 
 @dataclass(frozen=True)
@@ -225,19 +65,30 @@ class Fact:
 
 def fact(device: Device, path: str) -> Fact:
     """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
-    origin = device.provenance.get(path)
-    rules = (*CPU_RULES, *RULES) if device.is_cpu else RULES
-    rule = next((rule for rule in rules if re.fullmatch(rule.paths, path)), None)
-    centre = rule.centre if rule else 1.0
-    if origin and origin.here:
-        known = rule.here if rule else SIGMA_MEASURED_HERE
-        return Fact(path, "here", max(known, SIGMA_MEASURED_HERE_CPU) if device.is_cpu else known, centre)
+    origin, spread_of = device.provenance.get(path), declared(path)
+    if device.is_cpu:
+        spread_of = spread_of.on_cpus.get(path.split(".")[-2:][0], spread_of.on_cpus.get("", spread_of))
     kind = origin.kind if origin else "assumed"
-    known = rule.published if rule else SIGMA_BY_SOURCE[kind]
-    known = rule.assumed if rule and kind == "assumed" else known
-    return Fact(
-        path, kind, max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known, centre
-    )
+    if origin and origin.here:
+        least = SIGMA_MEASURED_HERE_CPU if device.is_cpu else 0.0
+        return Fact(path, "here", max(spread_of.here, least), spread_of.centre)
+    known = spread_of.assumed if kind == "assumed" else spread_of.published or SIGMA_BY_SOURCE[kind]
+    known = max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known
+    return Fact(path, kind, known, spread_of.centre)
+
+
+_RECORDS = {"caches": Cache, "tlb": Tlb, "memory": Memory, "launch": Launch, "link": Link}
+
+
+@cache
+def declared(path: str) -> Uncertainty:
+    """Return the declared uncertainty of the figure at a dotted *path*."""
+    part, key = path.split(".", maxsplit=1)[0], path.rsplit(".", maxsplit=1)[-1]
+    if part == "rates" and key == "instruction":
+        return ISSUE_RATE
+    records = (_RECORDS[part],) if part in _RECORDS else (Device, Architecture)
+    found = (each.uncertain for record in records for name, each in listed(record).values() if name == key)
+    return next((each for each in found if each), BY_SOURCE)
 
 
 def _direct_deviation(link: Link) -> float:

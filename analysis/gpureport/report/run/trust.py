@@ -5,15 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from gpureport.findings.verdicts import error_statistics, time_errors
-from gpureport.observe.statistics import MAD_TO_SIGMA
 from gpureport.predict.expressions import number
-from gpureport.predict.uncertainty.sensitivity import (
-    RULES,
-    SIGMA_BY_SOURCE,
-    SIGMA_MEASURED_HERE,
-    SIGMA_MODEL,
-    ranked,
-)
+from gpureport.predict.uncertainty.sensitivity import SIGMA_BY_SOURCE, SIGMA_MODEL, ranked
 from gpureport.records.curves import BASES
 from gpureport.records.finding import AGREEMENT, Verdict
 from gpureport.records.measurement import Measurement
@@ -28,6 +21,7 @@ from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name, seen_in
+from gpureport.spec.uncertainty import MAD_TO_SIGMA, SIGMA_MEASURED_HERE, UNCERTAINTIES
 from gpureport.units import format_percent, format_time
 
 _MOST = 10  # rows, names
@@ -140,7 +134,7 @@ def _of(report: Report, kind: str) -> list[Prediction]:
 
 def rules_table() -> Table:
     """List the assumed uncertainties of inputs, with sources."""
-    rows = [(rule.what, _share(rule.published), _share(rule.assumed), rule.source) for rule in RULES]
+    rows = [(rule.what, _share(rule.published), _share(rule.assumed), rule.source) for rule in UNCERTAINTIES]
     kinds = ", ".join(f"{kind} {_share(share)}" for kind, share in SIGMA_BY_SOURCE.items() if kind != "assumed")
     rows.append(("all others", "", _share(SIGMA_BY_SOURCE["assumed"]), f"by kind: {kinds} (assumed)"))
     rows.append(
