@@ -1,4 +1,4 @@
-"""Update the tables of the README and of ``reports/ACCURACY.md`` with the current results of ``gpureport validate``.
+"""Update the tables of ``docs/accuracy.md`` and ``docs/errors.md`` with the current results of ``gpureport validate``.
 
 Run as ``.venv/bin/python scripts/accuracy.py``.
 """
@@ -23,7 +23,7 @@ from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge, summarise, where_calibrated
 
 ROOT = Path(__file__).parents[1]
-PLACES = {"accuracy": "README.md", "times": "reports/ACCURACY.md", "first day": "reports/ACCURACY.md"}
+PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md", "first day": "docs/errors.md"}
 """The document of each table."""
 
 COLUMNS = ("data", "what", "constants", "n", "specification", "calibrated")

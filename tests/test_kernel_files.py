@@ -772,11 +772,11 @@ def test_a_check_names_the_faulty_access(tmp_path: Path) -> None:
     assert "Invalid read" in found.stderr
 
 
-def test_the_readme_shows_the_example_and_lists_all_functions_with_their_arguments() -> None:
+def test_the_documentation_shows_the_example_and_lists_all_functions_with_their_arguments() -> None:
     """Those of the code, in its order; an error message has the same form."""
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
-    assert SAXPY.read_text().partition("\n")[2] in readme
-    listed = readme.partition("These are the functions of expressions:\n\n")[2].partition("\n\n")[0]
+    page = (Path(__file__).parents[1] / "docs" / "kernels.md").read_text()
+    assert SAXPY.read_text().partition("\n")[2] in page
+    listed = page.partition("These are the functions of expressions:\n\n")[2].partition("\n\n")[0]
     assert " ".join(listed.split()) == ", ".join(known_functions())
     with pytest.raises(ExpressionError, match=re.escape("write sum(array, axis=None)")):
         evaluate("sum()", {})

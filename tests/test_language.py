@@ -13,6 +13,7 @@ from gpureport.workloads import all_workloads
 from tests.documents import FOLDER
 
 ROOT = Path(__file__).parents[1]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
 PRIVATE = {
     r"g(?:i|a)ves? out|giv(?:en|ing) out": "starts to fall, holds up to",
@@ -48,11 +49,9 @@ def private_terms(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "analysis/PYTHON.md", "reports/ACCURACY.md"]
-)
-def test_documents(name: str) -> None:
-    assert private_terms((ROOT / name).read_text(encoding="utf-8")) == []
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_documents(document: Path) -> None:
+    assert private_terms(document.read_text(encoding="utf-8")) == []
 
 
 def test_help() -> None:

@@ -27,7 +27,7 @@ def test_the_page_does_as_it_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
 
-    ran = doctest.testfile(str(ROOT / "analysis" / "PYTHON.md"), module_relative=False)
+    ran = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
 
     assert ran.attempted > 15
     assert ran.failed == 0

@@ -29,6 +29,7 @@ def lines() -> Counter[str]:
         "tests/": (ROOT / "tests").glob("*.py"),
         "scripts/": (ROOT / "scripts").iterdir(),
         "README.md": [ROOT / "README.md"],
+        "docs/": (ROOT / "docs").iterdir(),
         "CONTRIBUTING.md": [ROOT / "CONTRIBUTING.md"],
     }.items():
         found[name] = sum(len(file.read_text().splitlines()) for file in files if file.is_file())

@@ -1,4 +1,4 @@
-"""The README's how-to on adding a device, followed to the letter on a GPU that does not exist."""
+"""``docs/devices.md``, followed to the letter on a GPU that does not exist."""
 
 import os
 import re
@@ -16,8 +16,7 @@ from gpureport.spec.database import load_database
 from tests.fake_gpu import GPU, FakeGpu
 from tests.present import stand_in
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
-HOW_TO = README.partition("\n## Add a device\n")[2].partition("\n## ")[0]
+HOW_TO = (Path(__file__).parents[1] / "docs" / "devices.md").read_text()
 STEP = re.compile(r"^    (?P<command>gpureport .*)$|^```yaml\n(?P<entry>[\s\S]*?)^```$", re.MULTILINE)
 
 
