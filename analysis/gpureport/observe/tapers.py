@@ -68,8 +68,7 @@ def taper(u: Floats, copies: Floats, noise: Floats, plateaus: tuple[Plateau, ...
         return None
     times = u - copies
     knee = _flat_time_knee(u, times, weight, level, error)
-    shape = fit_smooth_maximum(u, times[0], error)
-    if knee and shape and shape.fits_at(u[0], FLATNESS):
+    if knee and (shape := fit_smooth_maximum(u, times[0], error)) and shape.fits_at(u[0], FLATNESS):
         knee = shape.knee()
     if len(copies) > 1:
         return Taper(knee, n90)

@@ -86,13 +86,13 @@ def predict_sweeps(
 ) -> tuple[Predicted, ...]:
     """Predict *sweeps* of a workload as :func:`predict_with_deviations` does."""
     sweeps = [sweep for sweep in sweeps if sweep.points]  # a small memory may allow no point
-    predicted = [_predicted(device, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
+    traced = uncertain(device) if intervals and sweeps else (device, (), Tape())
+    predicted = [_predicted(traced, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
     if workload.essential and predicted and intervals:
-        sweep = sweeps[0]
-        largest = max(sweep.points, key=lambda parameters: workload.point(parameters, sweep).work)
-        inputs = model_inputs(device, workload, sweep, largest, None)
-        example = arithmetic(*inputs, workload.point(largest, sweep))
-        with_example = predicted[0].prediction.model_copy(update={"arithmetic": example})
+        keys = [each.point for each in predicted[0].prediction.points]
+        largest = max(range(len(keys)), key=lambda i: keys[i].work)
+        inputs = model_inputs(device, workload, sweeps[0], sweeps[0].points[largest], None)
+        with_example = predicted[0].prediction.model_copy(update={"arithmetic": arithmetic(*inputs, keys[largest])})
         predicted[0] = replace(predicted[0], prediction=with_example)
     return tuple(predicted)
 
@@ -107,11 +107,12 @@ def predict_sweep(
     intervals: bool = True,
 ) -> Prediction:
     """Predict one sweep; *compiled* are the resources of each point, ``None`` where only the estimate is known."""
-    return _predicted(device, workload, sweep, kind, compiled, intervals=intervals).prediction
+    traced = uncertain(device) if intervals else (device, (), Tape())
+    return _predicted(traced, workload, sweep, kind, compiled, intervals=intervals).prediction
 
 
 def _predicted(
-    device: Device,
+    traced: tuple[Device, tuple[Fact, ...], Tape],
     workload: Workload,
     sweep: Sweep,
     kind: Basis,
@@ -119,7 +120,7 @@ def _predicted(
     *,
     intervals: bool,
 ) -> Predicted:
-    device, facts, tape = uncertain(device) if intervals else (device, (), Tape())
+    device, facts, tape = traced
     points, occupancies, deviations = [], [], []
     other = SIGMA_MODEL_CPU if device.is_cpu else 0.0
     for parameters, resources in zip_longest(sweep.points, compiled):
@@ -166,7 +167,9 @@ def model_inputs(
 ) -> tuple[Device, Demand, Resources]:
     """Return the arguments of ``model.point_time`` for one point of *sweep*."""
     isolated = sweep.isolated or sweep.frames > 0
-    demand = replace(workload.demand(parameters, device), isolated=isolated, one_buffer=sweep.read_between)
+    demand = workload.demand(parameters, device)
+    if isolated or sweep.read_between:
+        demand = replace(demand, isolated=isolated, one_buffer=sweep.read_between)
     if compiled and compiled.vectorised is not None:
         demand = replace(
             demand,

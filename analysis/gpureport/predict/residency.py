@@ -61,46 +61,42 @@ def fraction_beyond(working_set_bytes: float, capacity_bytes: float, transition:
         return 1.0
     if working_set_bytes <= 0:
         return 0.0
-    position = log(working_set_bytes / capacity_bytes)
-    start, middle, end = log(transition.onset), log(transition.midpoint), log(transition.end)
+    position, middle = log(working_set_bytes / capacity_bytes), log(transition.midpoint)
     if position <= middle:
-        fraction = 0.5 + (position - middle) / max(middle - start, 1e-9) * (0.5 - _AT_ONSET)
+        fraction = 0.5 + (position - middle) / max(middle - log(transition.onset), 1e-9) * (0.5 - _AT_ONSET)
     else:
-        fraction = 0.5 + (position - middle) / max(end - middle, 1e-9) * (_AT_END - 0.5)
+        fraction = 0.5 + (position - middle) / max(log(transition.end) - middle, 1e-9) * (_AT_END - 0.5)
     return clamped(fraction, 0.0, 1.0)
 
 
 def staircase(working_set_bytes: float, levels: Sequence[ServingLevel[T]]) -> tuple[float, T]:
     """Return the cost at a working set, and the name of the level that serves most of it.
 
-    *levels* are given nearest first, memory last.
+    Between two levels, costs are interpolated on a log scale, so that the cost has the onset, midpoint and end of the
+    near level's transition range, unless the misses are known. *levels* are given nearest first, memory last.
     """
     cost, serving = log(levels[0].cost), levels[0].name
     for near, far in pairwise(levels):
-        cost += log(_cost_between(working_set_bytes, near, far)) - log(near.cost)
-        if fraction_beyond(working_set_bytes, near.capacity_bytes, near.transition) > 0.5:
+        beyond = fraction_beyond(working_set_bytes, near.capacity_bytes, near.transition)
+        if near.misses:
+            cost += log(_cost_with_misses(working_set_bytes, near, far.cost)) - log(near.cost)
+        else:
+            cost += beyond * (log(far.cost) - log(near.cost))
+        if beyond > 0.5:
             serving = far.name
     return exp(cost), serving
 
 
-def _cost_between(working_set_bytes: float, near: ServingLevel[T], far: ServingLevel[T]) -> float:
-    """Return the cost of a working set that *near* and *far* serve.
+def _cost_with_misses(working_set_bytes: float, near: ServingLevel[T], far_cost: float) -> float:
+    """Return the cost of a working set that *near* serves, and the next level at *far_cost*.
 
-    If the misses are known, the near level spends time on its hits and on its fills, and the far level on the misses.
-    Whichever takes longer counts, at most the cost of the far level. How fast the cost grows depends on the near level
-    first and on the far level last.
-
-    Otherwise costs are interpolated on a log scale, so that the cost has the onset, midpoint and end of the near
-    level's transition range.
+    The near level spends time on its hits and on its fills, and the far level on the misses. Whichever takes longer
+    counts, at most the cost of the far level. How fast the cost grows depends on the near level first and on the far
+    level last.
     """
-
-    def beyond(transition: Transition) -> float:
-        return fraction_beyond(working_set_bytes, near.capacity_bytes, transition)
-
-    if not near.misses:
-        return exp(log(near.cost) + beyond(near.transition) * (log(far.cost) - log(near.cost)))
-    filling = near.cost + sum(beyond(part.transition) * part.fill_cost for part in near.misses)
-    return min(far.cost, max(filling, far.cost * sum(beyond(part.transition) * part.share for part in near.misses)))
+    missed = [(fraction_beyond(working_set_bytes, near.capacity_bytes, part.transition), part) for part in near.misses]
+    filling = near.cost + sum(fraction * part.fill_cost for fraction, part in missed)
+    return min(far_cost, max(filling, far_cost * sum(fraction * part.share for fraction, part in missed)))
 
 
 def latency_levels(
