@@ -1,5 +1,6 @@
 """Fixtures of several test files."""
 
+import gc
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from tests.present import working
 # A busy machine draws examples slowly; that is no fault of a test.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
+
+gc.set_threshold(50_000, 20, 50)  # with the usual one, a fifth of the time is spent on looking for cycles
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,7 +15,7 @@ SAMPLE = (
     *("samples nvidia-h200", "samples pocl-epyc-2-cores"),
     *("record a40_game_of_life", "record rtx_2060_bit_transpose", "record mi210_memory", "table cpus"),
 )
-PARTS = 12
+PARTS = 30
 
 
 def compared(names: list[str]) -> str:
