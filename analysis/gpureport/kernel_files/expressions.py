@@ -10,7 +10,7 @@ import ast
 import operator
 from collections import deque
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from inspect import Parameter, signature
 from itertools import islice
 from math import ceil, floor, isfinite, log2, prod
@@ -96,14 +96,9 @@ def number(text: str, names: Mapping[str, Value]) -> float:
         ExpressionError: as :func:`evaluate`, or the value is not a finite number, or the expression has ``^``: a power
             in ranges of sizes, an exclusive or in other expressions, which no amount needs.
     """
-    return _number(text, tuple(names.items()))
-
-
-@lru_cache(2**16)  # a search for sizes evaluates each expression at the same few sizes again and again
-def _number(text: str, names: tuple[tuple[str, Value], ...]) -> float:
     if "^" in text:
         raise ExpressionError(f"{quoted(text)} has ^, which is no power in expressions; write **")
-    value = evaluate(text, dict(names))
+    value = evaluate(text, names)
     if value is None or np.ndim(value) != 0 or np.iscomplexobj(value) or not isfinite(float(value)):
         raise ExpressionError(f"{quoted(text)} is not a finite number")
     return float(value)

@@ -1,10 +1,10 @@
 """Sizes and amounts of a described kernel: its expressions, evaluated at the parameters of a point."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from gpureport.kernel_files.description import RESERVED, ArgumentFields, KernelF
 from gpureport.kernel_files.expressions import ExpressionError, Value, number, whole
 from gpureport.spec.reading import Document
 from gpureport.workloads.model import Parameters
+
+N = TypeVar("N", int, float)
 
 
 class FieldError(InputError):
@@ -51,6 +53,7 @@ class Formulas:
         """
         self.fields, self.arrays, self.prefix, self.document = fields, arrays, prefix, document
         self._names = dict[tuple[tuple[str, int], ...], Mapping[str, Value]]()
+        self._known = dict[tuple[Hashable, ...], dict[str, Any]]()
 
     def place(self, argument: ArgumentFields, field: str) -> str:
         """Return the path of a *field* of an argument in this kernel."""
@@ -102,15 +105,22 @@ class Formulas:
 
     def whole(self, field: str, text: str, parameters: Parameters) -> int:
         """Evaluate an expression of a *field* whose value is a whole number."""
-        names = self.names(parameters)
-        with self.of_field(field):
-            return whole(text, names)
+        return self._evaluated(whole, field, text, parameters)
 
     def number(self, field: str, text: str, parameters: Parameters) -> float:
         """Evaluate an expression of a *field* whose value is a number."""
-        names = self.names(parameters)
-        with self.of_field(field):
-            return number(text, names)
+        return self._evaluated(number, field, text, parameters)
+
+    def _evaluated(
+        self, evaluate: Callable[[str, Mapping[str, Value]], N], field: str, text: str, parameters: Parameters
+    ) -> N:
+        """Evaluate an expression once for each point: searches for sizes come back to the same few."""
+        known: dict[str, N] = self._known.setdefault((evaluate, *parameters.items()), {})
+        if text not in known:
+            names = self.names(parameters)
+            with self.of_field(field):
+                known[text] = evaluate(text, names)
+        return known[text]
 
     def amount(self, field: str, text: str, parameters: Parameters) -> float:
         """Evaluate an expression of a *field* whose value is a number of at least zero."""
