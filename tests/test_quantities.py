@@ -15,7 +15,7 @@ from gpureport.errors import InputError
 from gpureport.measure.backends.describe import describe
 from gpureport.records.report import load_report, stored
 from gpureport.results import published
-from gpureport.spec import plausibility
+from gpureport.spec.check import numbers_in
 from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
 from gpureport.spec.reading import read_file
 from tests.make_report import make_report
@@ -227,7 +227,7 @@ def test_every_number_of_the_database_has_a_usual_range() -> None:
     for path in sorted(data_dir("devices").rglob("*.yaml")):
         model = ArchitectureFile if path.parent.name == "architectures" else DeviceFile
         for field, leaf in read_file(path, model).get().leaves().items():
-            if plausibility.numbers_in(leaf.value) and not isinstance(leaf.value, bool):
+            if numbers_in(leaf.value) and not isinstance(leaf.value, bool):
                 known = declaration(field).most < inf or any(fnmatchcase(field, pattern) for pattern in others)
                 assert known, f"{path}: {field}"
 

@@ -1,12 +1,14 @@
 """Formatting of messages for readers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 N90 = "n90: fewest work-items with 90 % of the smoothed peak"
 """The definition that tables and figures repeat."""
 
 _MOST, _FIRST = 6, 4  # the most names in a list; the number of first ones if there are more
+_FEW_KNOWN = 12
 _PLAIN_WORD = re.compile(r"[a-z]+(?=[ ,:;]|$)")
 _PYTHON_TYPES = {
     "a valid tuple": "a list, like [this, that]",
@@ -54,6 +56,20 @@ def listed(names: Sequence[str], word: str = "and") -> str:
 def shortlist(names: Sequence[str]) -> list[str]:
     """Return up to six names as they are; of more, the first four and the number of the others."""
     return list(names) if len(names) <= _MOST else [*names[:_FIRST], f"{len(names) - _FIRST} more"]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the most similar of the *known* names, ignoring case."""
+    lowered = {candidate.lower(): candidate for candidate in known}
+    return next((lowered[near] for near in get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)), None)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence: the most similar of the *known* names, else all if they are few, else nothing."""
+    names = sorted(known)
+    if near := nearest(name, names):
+        return f"; did you mean {near!r}?"
+    return f"; there are {', '.join(map(repr, names))}" if 0 < len(names) <= _FEW_KNOWN else ""
 
 
 def quoted(text: str, most: int = 60) -> str:

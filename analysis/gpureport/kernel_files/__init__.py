@@ -14,9 +14,8 @@ from gpureport.kernel_files.description import KernelFields, is_type, steps_of, 
 from gpureport.kernel_files.formulas import FieldError
 from gpureport.kernel_files.signature import Signature, signatures
 from gpureport.kernel_files.workload import KernelFileWorkload
-from gpureport.spec.mistakes import mistakes, suggestion
-from gpureport.spec.reading import Document, read_file
-from gpureport.text import quoted
+from gpureport.spec.reading import Document, mistakes, read_file
+from gpureport.text import quoted, suggestion
 from gpureport.workloads import all_workloads
 
 __all__ = ["KernelFields", "KernelFileWorkload", "calibrating", "described", "load_kernels"]

@@ -1,7 +1,10 @@
-"""Check device files: errors, implausible values and missing sources, as sentences."""
+"""Check device files: errors, implausible values and missing sources, as sentences.
+
+Implausible values are possible but unlikely, usually because of a wrong unit or a missing digit.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from gpureport.data import data_dir
@@ -18,16 +21,27 @@ from gpureport.spec.database import (
     on_host,
     wrong_ending,
 )
-from gpureport.spec.files import ArchitectureFile, DeviceFile
+from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
 from gpureport.spec.host import host_values
-from gpureport.spec.mistakes import nearest, suggestion
-from gpureport.spec.models import Device
-from gpureport.spec.names import plain, same
-from gpureport.spec.plausibility import implausible, out_of_range, uneven
+from gpureport.spec.models import Cache, Device
+from gpureport.spec.names import plain, same, vendor
 from gpureport.spec.reading import Document, Problem, read_file
-from gpureport.spec.resolve import layer, missing, resolve
+from gpureport.spec.resolve import Layer, layer, missing, resolve
+from gpureport.text import nearest, suggestion
+from gpureport.units import format_bandwidth, format_bytes
 
 Checked = Document[DeviceFile] | Document[ArchitectureFile]
+Remark = tuple[str, str]
+"""The dotted path of a value, and why it is unlikely."""
+
+_BALANCE = {"gpu": (3.0, 150.0), "accelerator": (0.5, 150.0), "cpu": (0.5, 150.0)}
+"""Single-precision operations per byte of memory bandwidth: 8 to 110 on common GPUs, 2 to 10 on processors."""
+_LARGEST_BYTES = {
+    "compute_unit": {"gpu": 2.0**20, "accelerator": 2.0**20, "cpu": 2.0**23},
+    "device": {"gpu": 2.0**29, "accelerator": 2.0**29, "cpu": 2.0**31},
+}
+"""Largest cache by scope and kind of device: about twice the largest in the database."""
+_FLOPS_TOLERANCE = 0.05
 
 __all__ = ["Problem", "check_file", "check_folder", "doubts"]
 
@@ -101,9 +115,7 @@ def _read(path: Path) -> Checked:
     except FileError:
         data = None
     has_rules = isinstance(data, dict) and "occupancy" in data and "architecture" not in data
-    if is_architecture(path) or has_rules:
-        return read_file(path, ArchitectureFile)
-    return read_file(path, DeviceFile)
+    return read_file(path, ArchitectureFile if is_architecture(path) or has_rules else DeviceFile)
 
 
 def _check(document: Checked, database: Database | None) -> list[Problem]:
@@ -111,22 +123,6 @@ def _check(document: Checked, database: Database | None) -> list[Problem]:
     if (misnamed := wrong_ending(document.path)) and document.path.exists():
         problems.insert(0, document.problem("", f"is ignored in folders of entries: {misnamed}"))
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
-
-
-def _check_values(document: Checked, database: Database | None) -> Iterator[Problem]:
-    """Yield a warning for each implausible value, and errors that prevent resolving a device.
-
-    Architectures near the file take precedence over those of the *database*.
-    """
-    if isinstance(document.salvaged, ArchitectureFile):
-        values = layer(document.salvaged)
-        yield from (document.problem(path, message) for path, message in (*out_of_range(values), *uneven(values)))
-    if isinstance(document.salvaged, DeviceFile):
-        database, folder = database or load_database(), real_path(document.path).parent
-        near = {p.stem: p for each in (folder.parent, folder) for p in sorted(each.glob("architectures/*.yaml"))}
-        if not near.items() <= database.architecture_paths.items():
-            database = Database(database.entries, {**database.architecture_paths, **near})
-        yield from _check_device(document, document.salvaged, database)
 
 
 def _unsourced(document: Checked) -> Iterator[Problem]:
@@ -143,27 +139,44 @@ def _unsourced(document: Checked) -> Iterator[Problem]:
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")
 
 
+def _check_values(document: Checked, database: Database | None) -> Iterator[Problem]:
+    """Yield a warning for each implausible value, and errors that prevent resolving a device.
+
+    Architectures near the file take precedence over those of the *database*.
+    """
+    if isinstance(document.salvaged, ArchitectureFile):
+        values = layer(document.salvaged)
+        yield from (document.problem(*remark) for remark in (*_out_of_range(values), *_uneven(values)))
+    if isinstance(document.salvaged, DeviceFile):
+        database, folder = database or load_database(), real_path(document.path).parent
+        near = {p.stem: p for each in (folder.parent, folder) for p in sorted(each.glob("architectures/*.yaml"))}
+        if not near.items() <= database.architecture_paths.items():
+            database = Database(database.entries, {**database.architecture_paths, **near})
+        yield from _check_device(document, document.salvaged, database)
+
+
 def _check_device(document: Checked, file: DeviceFile, database: Database) -> Iterator[Problem]:
     """Yield the problems of a device's values; without its architecture, only of single values."""
-    here = is_like(file, database.host)
-    overlay = host_values(database.host) if here else {}
-    file = on_host(file, database.host) if here else file
+    overlay: Layer = {}
+    if is_like(file, database.host):
+        overlay, file = host_values(database.host), on_host(file, database.host)
     own = {**layer(file), **overlay}
-    yield from (document.problem(path, message) for path, message in out_of_range(own))
+    yield from (document.problem(*remark) for remark in _out_of_range(own))
     try:
         architecture = database.architecture(file.architecture)
     except InputError as error:
         yield document.problem("architecture", str(error), "error")
         return
-    values = {**layer(architecture), **own}
+    shared = layer(architecture)
+    values = {**shared, **own}
     lacking = list(missing(values, architecture, file))
     yield from _lacking(document, file, architecture, [path for path in lacking if not document.spoiled(path)])
     if not lacking:
         device = resolve(str(document.path), file, architecture, overlay)
-        flops = file.flops.value if file.flops else None
-        inherited = list(uneven(layer(architecture)))
-        remarks = (*implausible(device, flops), *(each for each in uneven(values) if each not in inherited))
-        yield from (document.problem(path, message) for path, message in remarks if not document.spoiled(path))
+        inherited = list(_uneven(shared))
+        remarks = [*_implausible(device), *(each for each in _uneven(values) if each not in inherited)]
+        remarks += _wrong_peak(device, file.flops.value) if file.flops else ()
+        yield from (document.problem(*remark) for remark in remarks if not document.spoiled(remark[0]))
 
 
 def _lacking(
@@ -185,3 +198,96 @@ def _lacking(
     for path in paths:
         if not path.startswith(explained):
             yield document.problem(path, "is missing in both the device and its architecture", "error")
+
+
+def _out_of_range(values: Layer) -> Iterator[Remark]:
+    """Yield path and message of each unlikely value; each is checked on its own."""
+    for path, value in values.items():
+        listed = declaration(path)
+        odd = next((each for each in numbers_in(value.value) if each and not listed.is_usual(each)), None)
+        if odd is not None:
+            usual = f"{listed.least:g} to {listed.most:g} {listed.unit}".rstrip()
+            yield path, f"{listed.shown(odd)} is implausible; usual are {usual}"
+
+
+def numbers_in(value: object) -> list[float]:
+    """Return the numbers of a value: itself, those of a list, or those of a table."""
+    each = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+    return [number for number in each if isinstance(number, int | float)]
+
+
+def _uneven(values: Layer) -> Iterator[Remark]:
+    """Yield path and message of each cache line that is no multiple of its sector."""
+    for path, line in values.items():
+        level, _, key = path.rpartition(".")
+        sector = values.get(f"{level}.sector") if key == "line" else None
+        if sector and line.value % sector.value:
+            yield path, f"{line.value} B is not a multiple of the sector of {sector.value} B"
+
+
+def _peak_flops(device: Device) -> float:
+    """Return the listed single-precision operations per second: 2 (a multiply-add) x lanes x compute units x clock.
+
+    Vendors that count dual issue list twice as many.
+    """
+    return 2.0 * device.rate_per_s("fp32") * device.architecture.dual_issue
+
+
+def _wrong_peak(device: Device, flops: float) -> Iterator[Remark]:
+    """Yield path and message if the listed *flops* (FLOP/s) do not follow from the other values."""
+    peak, lanes = _peak_flops(device), device.architecture.rates_per_cycle["fp32"] * device.architecture.dual_issue
+    if abs(flops / peak - 1) > _FLOPS_TOLERANCE:
+        message = (
+            f"{flops / 1e12:.4g} TFLOP/s differ from 2 x {lanes:g} lanes x {device.compute_units} units x "
+            f"{device.clock_hz / 1e9:.4g} GHz = {peak / 1e12:.4g} TFLOP/s"
+        )
+        yield "flops", message
+
+
+def _implausible(device: Device) -> Iterator[Remark]:
+    """Yield path and message of each value that is unlikely together with the others."""
+    architecture, bandwidth = device.architecture, device.memory.bandwidth_bytes_per_s
+    balance, (low, high) = _peak_flops(device) / bandwidth, _BALANCE[device.kind]
+    are_usual = declaration("clock").is_usual(device.clock_hz) and declaration("memory.bandwidth").is_usual(bandwidth)
+    if are_usual and not low <= balance <= high:
+        message = (
+            f"{bandwidth / 1e9:g} GB/s is implausible: {balance:.3g} single-precision operations per byte; "
+            f"devices of this kind have {low:g} to {high:g}"
+        )
+        yield "memory.bandwidth", message
+    if len({vendor(device.vendor), vendor(architecture.vendor)} - {None}) > 1:
+        message = f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does"
+        yield "vendor", message
+    for inner, outer in pairwise(device.caches):
+        yield from _order(inner, outer)
+    for cache in device.caches:
+        yield from _cache(device, cache)
+
+
+def _order(inner: Cache, outer: Cache) -> Iterator[Remark]:
+    path = f"caches.{outer.name}"
+    if outer.capacity_bytes < inner.capacity_bytes:
+        sizes = [f"{cache.name} ({format_bytes(cache.capacity_bytes)})" for cache in (outer, inner)]
+        yield f"{path}.capacity", f"{sizes[0]} is smaller than {sizes[1]}"
+    if outer.latency_cycles < inner.latency_cycles:
+        cycles = [f"{cache.name} ({cache.latency_cycles:g} cycles)" for cache in (outer, inner)]
+        yield f"{path}.latency", f"{cycles[0]} has a lower latency than {cycles[1]}"
+    if outer.bandwidth_bytes_per_cycle > inner.bandwidth_bytes_per_cycle:
+        rates = [f"{cache.name} ({cache.bandwidth_bytes_per_cycle:g} B/cycle)" for cache in (outer, inner)]
+        yield f"{path}.bandwidth", f"{rates[0]} is faster than {rates[1]}"
+
+
+def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
+    path, memory, largest = f"caches.{cache.name}", device.memory, _LARGEST_BYTES[cache.scope][device.kind]
+    if cache.capacity_bytes > largest:
+        whose = "one per compute unit" if cache.scope == "compute_unit" else "one for all compute units"
+        size, most = format_bytes(cache.capacity_bytes), format_bytes(largest)
+        yield f"{path}.capacity", f"{cache.name} of {size} is implausible; such caches ({whose}) have at most {most}"
+    bandwidth, streamed = device.level_bandwidth_bytes_per_s(cache), memory.bandwidth_bytes_per_s * memory.efficiency
+    if bandwidth < streamed:
+        rates = [format_bandwidth(rate) for rate in (bandwidth, streamed)]
+        yield f"{path}.bandwidth", f"{cache.name} ({rates[0]}, all units together) is slower than memory ({rates[1]})"
+    if cache.capacity_bytes >= memory.size_bytes:
+        yield f"{path}.capacity", f"{cache.name} is larger than memory"
+    if cache.latency_cycles > memory.latency_cycles:
+        yield f"{path}.latency", f"{cache.name} has a higher latency than memory"

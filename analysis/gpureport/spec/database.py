@@ -15,14 +15,13 @@ from gpureport.spec.core_types import core_of_machine, topology, usable_l3
 from gpureport.spec.files import ArchitectureFile, DeviceFile
 from gpureport.spec.host import HostProcessor, host_values, read_host
 from gpureport.spec.host_core import HostCore, with_core
-from gpureport.spec.mistakes import suggestion
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
 from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
 from gpureport.spec.reported import MEMORY_TOLERANCE
 from gpureport.spec.resolve import Layer, record_of, resolve
 from gpureport.spec.values import Strict
-from gpureport.text import quoted
+from gpureport.text import quoted, suggestion
 
 ARCHITECTURES = "architectures"
 ENDING = ".yaml"

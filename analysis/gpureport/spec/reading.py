@@ -1,22 +1,28 @@
-"""Read one YAML file of the database or of a published record; each problem has its line."""
+"""Read one YAML file of the database or of a published record; each problem has its line, and its correction."""
 
-from collections.abc import Mapping
-from copy import deepcopy
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from gpureport.data import data_dir
 from gpureport.errors import InputError
-from gpureport.inputs import FileError, Steps, read_yaml
+from gpureport.inputs import FileError, Step, Steps, read_yaml
 from gpureport.spec.files import ArchitectureFile, File
-from gpureport.spec.mistakes import MOST, dotted, mistakes, nearest, salvage, suggestion
+from gpureport.text import nearest, requirement, suggestion
 
 F = TypeVar("F", bound=BaseModel)
+Severity = Literal["error", "warning"]
 _OWN = ("extends", "identified_by", "matches", "source")
 """Fields that architectures do not inherit; the source of each inherited value stays."""
+_MOST = 100
+"""Maximum number of reported mistakes per file."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class Problem:
     field: str
     """Dotted path, empty for the whole file."""
     message: str
-    severity: Literal["error", "warning"] = "error"
+    severity: Severity = "error"
 
     def __str__(self) -> str:
         """One sentence: ``file:line: field: message``, a warning marked as such."""
@@ -42,15 +48,16 @@ class Document(Generic[F]):
     """A file after reading: its contents (``None`` if it has errors), and its problems."""
 
     path: Path
-    contents: F | None
+    contents: F | None = None
     problems: list[Problem] = field(default_factory=list)
     lines: dict[Steps, int] = field(default_factory=dict)
     salvaged: F | None = None
     """The contents; if the file has errors, its valid part, if usable."""
 
-    def problem(self, path: str, message: str, severity: Literal["error", "warning"] = "warning") -> Problem:
-        """Return a problem of the field at a dotted *path*."""
-        return Problem(str(self.path), self.line(tuple(path.split("."))), path, message, severity)
+    def problem(self, path: str | Steps, message: str, severity: Severity = "warning") -> Problem:
+        """Return a problem of the field at a *path*, which is dotted or in steps."""
+        steps = tuple(path.split(".")) if isinstance(path, str) else path
+        return Problem(str(self.path), self.line(steps), ".".join(map(str, steps)), message, severity)
 
     def line(self, path: Steps) -> int | None:
         """Return the line of the deepest part of *path* that the file has."""
@@ -75,7 +82,7 @@ class Document(Generic[F]):
 
 def read_file(path: Path, model: type[F]) -> Document[F]:
     """Read and validate one file; return problems instead of raising them."""
-    document: Document[F] = Document(path, None)
+    document: Document[F] = Document(path)
     try:
         content = read_yaml(path)
     except FileError as error:
@@ -83,8 +90,8 @@ def read_file(path: Path, model: type[F]) -> Document[F]:
         return document
     document.lines = content.lines
     document.problems += [
-        Problem(str(path), line, dotted(where), f"the key appears twice, first in line {first}")
-        for where, line, first in content.repeated[:MOST]
+        Problem(str(path), line, ".".join(map(str, where)), f"the key appears twice, first in line {first}")
+        for where, line, first in content.repeated[:_MOST]
     ]
     if not isinstance(content.data, Mapping):
         document.problems.append(Problem(str(path), 1, "", "must be a mapping of fields to values"))
@@ -104,27 +111,24 @@ def _validate(document: Document[F], model: type[F], data: Mapping[str, Any]) ->
         contents = document.salvaged = model.model_validate(data)
     except ValidationError as error:
         document.problems += [
-            Problem(str(document.path), document.line(where), dotted(where), message)
-            for where, message in mistakes(model, error, document.lines)
+            document.problem(where, message, "error") for where, message in mistakes(model, error, document.lines)
         ]
-        if error.error_count() > MOST:
-            more = f"has {error.error_count() - MOST} more mistakes; correct these first"
-            document.problems.append(Problem(str(document.path), None, "", more))
-        document.salvaged = salvage(model, data, document.lines)
+        if (more := error.error_count() - _MOST) > 0:
+            message = f"has {more} more mistakes; correct these first"
+            document.problems.append(Problem(str(document.path), None, "", message))
+        document.salvaged = _salvage(model, data, document.lines)
     if isinstance(document.salvaged, File):
-        _check_sources(document, document.salvaged)
+        document.problems += list(_undefined_sources(document, document.salvaged))
     if not any(problem.severity == "error" for problem in document.problems):
         document.contents = contents
 
 
-def _check_sources(document: Document[F], contents: File) -> None:
-    """Add a problem for each source that the file does not define."""
+def _undefined_sources(document: Document[F], contents: File) -> Iterator[Problem]:
     used = {"source": contents.source} | {f"{path}.source": leaf.source for path, leaf in contents.leaves().items()}
-    unknown = ((path, key) for path, key in used.items() if key is not None and key not in contents.sources)
-    found = [(path, key) for path, key in unknown if not document.spoiled(f"sources.{key}")]  # by other mistakes
-    for path, key in found:
-        remedy = suggestion(key, contents.sources) or "; define it there"
-        document.problems.append(document.problem(path, f"no source {key!r} under 'sources'{remedy}", "error"))
+    for path, key in used.items():
+        if key is not None and key not in contents.sources and not document.spoiled(f"sources.{key}"):
+            remedy = suggestion(key, contents.sources) or "; define it there"
+            yield document.problem(path, f"no source {key!r} under 'sources'{remedy}", "error")
 
 
 def inherited(path: Path, data: Mapping[str, object]) -> Mapping[str, object]:
@@ -152,7 +156,7 @@ def inherited(path: Path, data: Mapping[str, object]) -> Mapping[str, object]:
 
 def _with_sources(data: Mapping[str, Any], contents: ArchitectureFile) -> dict[str, Any]:
     """Return *data*, the valid *contents* of a file, with the default source written at each value that has none."""
-    copied = dict(deepcopy(data))
+    copied = dict(copy.deepcopy(data))
     for path, leaf in contents.leaves().items() if contents.source else ():
         if leaf.source or leaf.kind in ("assumed", "queried"):
             continue
@@ -174,3 +178,117 @@ def merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
     both = {key for key in own if is_part(base.get(key)) and is_part(own[key])}
     return {**base, **{key: merged(base[key], value) if key in both else value for key, value in own.items()}}
+
+
+def mistakes(model: type[BaseModel], error: ValidationError, written: Iterable[Steps]) -> Iterator[tuple[Steps, str]]:
+    """Yield path and message of each of pydantic's errors, at most 100; *written* are the paths of all values."""
+    found, known = error.errors()[:_MOST], set(written)
+    unknown = [details for details in found if details["type"] == "extra_forbidden"]
+    misspelt = {(*d["loc"][:-1], nearest(str(d["loc"][-1]), _siblings(model, d))) for d in unknown}
+    for details in found:
+        if details["type"] != "missing" or tuple(details["loc"]) not in misspelt:
+            yield _written(tuple(details["loc"]), known), _message(model, details)
+
+
+def _salvage(model: type[F], data: Mapping[str, Any], written: Iterable[Steps]) -> F | None:
+    """Return a file's contents without its invalid fields, so that one mistake does not hide others.
+
+    ``None`` if a required field is invalid or missing, or there are too many mistakes.
+    """
+    left, known = copy.deepcopy(dict(data)), set(written)
+    while True:
+        try:
+            return model.model_validate(left)
+        except ValidationError as error:
+            wrong = [path for path, _ in mistakes(model, error, known)]
+            if error.error_count() > _MOST or not sum(_removed(left, path) for path in wrong):
+                return None
+
+
+def _removed(data: dict[str, Any], path: Steps) -> bool:
+    """Delete the deepest existing part of *path* (lists as a whole), or add a missing name; return whether it did."""
+    container: Any = data
+    last: tuple[dict[Any, Any], Any] | None = None
+    for step in path:
+        if not isinstance(container, dict) or step not in container:
+            break
+        last, container = (container, step), container[step]
+    if last:
+        del last[0][last[1]]
+        return True
+    if missing := path in (("name",), ("vendor",)):
+        data[str(path[0])] = "?"
+    return missing
+
+
+def _message(model: type[BaseModel], details: ErrorDetails) -> str:
+    match details["type"]:
+        case "extra_forbidden":
+            return f"unknown field{suggestion(str(details['loc'][-1]), _siblings(model, details))}"
+        case "missing":
+            return "is missing"
+        case "literal_error":
+            return _choice(str(details["input"]), str(details["ctx"]["expected"]))
+        case "union_tag_invalid":
+            return f"rule {_choice(str(details['ctx']['tag']), str(details['ctx']['expected_tags']))}"
+        case "union_tag_not_found":
+            return "rule is missing"
+        case "tuple_type" | "list_type" if isinstance(details["input"], str):
+            return f"must be a list; write [{details['input']}]"
+        case "string_pattern_mismatch":
+            return _form(str(details["input"]), str(details["ctx"]["pattern"]))
+    return requirement(details["msg"])
+
+
+def _choice(given: str, expected: str) -> str:
+    allowed = re.findall(r"'([^']*)'", expected)
+    near = nearest(given, allowed)
+    listed = " or ".join(filter(None, [", ".join(map(repr, allowed[:-1])), repr(allowed[-1])]))
+    return f"must be {listed}{f'; did you mean {near!r}?' if near else f', not {given!r}'}"
+
+
+def _form(given: str, pattern: str) -> str:
+    required = f"must be of the form {pattern}"
+    if "[0-9a-f]" in pattern:
+        required = "must be vendor:device in lower-case hexadecimal, like '10de:2335'"
+    right = given.lower().replace("0x", "")
+    return f"{required}; write {right!r}" if re.fullmatch(pattern, right) else f"{required}, not {given!r}"
+
+
+def _written(location: Steps, known: set[Steps]) -> Steps:
+    """Remove steps of pydantic's location that are not in the file: implied ``value``s and discriminators."""
+    path: Steps = ()
+    for index, step in enumerate(location):
+        last = index == len(location) - 1
+        if (*path, step) in known or (last and step != "value" and not _is_implied(path, step, known)):
+            path = (*path, step)
+    return path
+
+
+def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
+    """Whether *step* is implied by a short form: its parent is a plain value, not a mapping."""
+    return step == "capacity" and path in known and not any(p[:-1] == path for p in known)
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
+def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
+    """Return the names of the fields that *model* allows where an error is."""
+    schema = _schema(model)
+
+    def fields_at(part: Mapping[str, Any], where: Steps) -> set[str]:
+        if "$ref" in part:
+            return fields_at(schema["$defs"][part["$ref"].rsplit("/", 1)[-1]], where)
+        properties = part.get("properties", {})
+        options = [*part.get("anyOf", ()), *part.get("oneOf", ())]
+        inside = [properties.get(where[0]), part.get("additionalProperties"), part.get("items")] if where else []
+        return set[str]().union(
+            () if where else properties,
+            *(fields_at(option, where) for option in options),
+            *(fields_at(inner, where[1:]) for inner in inside if isinstance(inner, Mapping)),
+        )
+
+    return sorted(fields_at(schema, tuple(details["loc"])[:-1]))

@@ -5,8 +5,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 from gpureport.errors import InputError
-from gpureport.spec.mistakes import nearest
-from gpureport.text import quoted
+from gpureport.text import nearest, quoted
 from gpureport.workloads.model import Workload
 
 POWER = "power"
