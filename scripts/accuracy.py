@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.validating import compared
-from gpureport.cli.validation_tables import constants, percent, result_cells, unmatched
+from gpureport.cli.validating import compared, constants, percent, result_cells, unmatched
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
 from gpureport.records.curves import BASES
 from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.draft import predecessors
+from gpureport.spec.drafts import predecessors
 from gpureport.validate.residuals import FIRST_DAY as FIRST
 from gpureport.validate.residuals import Residual
 from gpureport.validate.tables import table_folders, table_residuals

@@ -13,8 +13,9 @@ from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import Level, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
+from gpureport.spec.cores import host_values
 from gpureport.spec.database import load_database
-from gpureport.spec.host import HostProcessor, host_values, read_host
+from gpureport.spec.host import HostProcessor, read_host
 from gpureport.spec.models import PAGE_WALK, Device, Tlb, Transition
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Buffer, Demand, Limits

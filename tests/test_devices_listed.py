@@ -6,7 +6,7 @@ import pytest
 
 from gpureport.spec.database import Database
 from gpureport.spec.models import CpuOccupancy, PresentDevice
-from gpureport.spec.names import plain
+from gpureport.spec.reported import plain
 from tests.builders import altered
 from tests.make_report import H200
 

@@ -11,9 +11,8 @@ import pytest
 import gpureport
 from gpureport.errors import InputError
 from gpureport.spec.database import Database, load_database
-from gpureport.spec.draft import GENERIC, documented, first_day, predecessors
-from gpureport.spec.host import HostProcessor
-from gpureport.spec.lscpu import ProcessorFacts
+from gpureport.spec.drafts import GENERIC, documented, first_day, predecessors
+from gpureport.spec.host import HostProcessor, ProcessorFacts
 from gpureport.spec.resolve import Value, layer
 from gpureport.spec.values import CONSTANTS, Provenance
 from gpureport.validate.residuals import Independence, independence

@@ -16,8 +16,8 @@ from gpureport.records.measurement import Verification
 from gpureport.run import drafting
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
+from gpureport.spec.drafts import Draft, drafted_device, of_present, of_relative, quantity, write_entry
 from gpureport.spec.models import Device
-from gpureport.spec.new_entry import Draft, drafted_device, of_present, of_relative, quantity, write_entry
 from gpureport.spec.resolve import Value
 from gpureport.spec.values import Bytes, Leaf, Provenance
 from tests.fake_backend import PRESENT

@@ -20,7 +20,7 @@ from gpureport.predict.cpu_memory import (
     streamed_hits,
 )
 from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
-from gpureport.spec.core_types import LINE_BYTES, SHARES, Topology, usable_l3
+from gpureport.spec.cores import LINE_BYTES, SHARES, Topology, usable_l3
 from gpureport.spec.models import CoreType, StreamType
 from tests.builders import altered
 from tests.toy import KIB, MIB
@@ -112,8 +112,7 @@ def test_memory_saturates_at_the_traffic_of_the_socket() -> None:
 def test_curves_are_monotonic_and_within_their_interval(
     part: float, listing: str, operation: Operation, cores: int
 ) -> None:
-    share = SHARES[listing]  # type: ignore[index]
-    place = replace(PLACE, listing=listing, part=part, cores=float(cores), processors=float(cores), l3_share=share.l3)
+    place = replace(PLACE, listing=listing, part=part, cores=float(cores), processors=float(cores), **SHARES[listing])  # type: ignore[index, arg-type]
     latency = latency_curve(CORE, place, SIZES)
     bandwidth = bandwidth_curve(CORE, place, SIZES, operation, write_allocate=True)
 

@@ -7,8 +7,8 @@ import pytest
 
 from gpureport.predict import limits_of
 from gpureport.predict.residency import with_conflicts
-from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
-from gpureport.spec.lscpu import ProcessorFacts
+from gpureport.spec.cores import host_values
+from gpureport.spec.host import HostCache, HostProcessor, ProcessorFacts, read_host
 from gpureport.spec.models import Device, Tlb, Transition
 from gpureport.workloads import select
 from tests.toy import KIB, L1, L2, MIB, TOY

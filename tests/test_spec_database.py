@@ -9,9 +9,9 @@ import pytest
 from gpureport.errors import InputError
 from gpureport.spec.check import check_file
 from gpureport.spec.database import Database, load_database
+from gpureport.spec.drafts import of_present, write_entry
 from gpureport.spec.host import HostCache, HostProcessor
 from gpureport.spec.models import PresentDevice
-from gpureport.spec.new_entry import of_present, write_entry
 from tests.builders import on_processor
 from tests.make_report import H200
 

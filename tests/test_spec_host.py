@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gpureport.spec.cores import host_values
 from gpureport.spec.database import Database
-from gpureport.spec.host import HostCache, HostProcessor, host_values, read_host
+from gpureport.spec.host import HostCache, HostProcessor, read_host
 from tests.builders import on_processor
 
 

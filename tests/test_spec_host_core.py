@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from gpureport.spec.cores import core_values, vector_values
 from gpureport.spec.database import Database
-from gpureport.spec.host import HostCache, HostProcessor
-from gpureport.spec.host_core import core_values, vector_values
-from gpureport.spec.lscpu import ListedCache, ProcessorFacts
+from gpureport.spec.host import HostCache, HostProcessor, ListedCache, ProcessorFacts
 from gpureport.spec.models import PresentDevice
 from tests.builders import altered, on_processor
 from tests.make_report import make_report
@@ -74,8 +73,8 @@ def test_a_cpu_uses_its_type_of_core_and_a_virtual_machine_has_a_part_of_the_l3(
 
 def test_only_clocks_of_intel_fall_with_the_number_of_busy_cores(database: Database) -> None:
     core = database.host_core
-    amd = replace(core, vendor="AuthenticAMD", core=altered(core.core, l1_latency_s=1e-9))
-    intel = replace(amd, vendor="GenuineIntel")
+    intel = replace(core, core=altered(core.core, l1_latency_s=1e-9))
+    amd = replace(core, core=altered(intel.core, load_to_use_cycles=4, all_core_boost=True))
 
     assert core_values(amd, 2e9, 16)["clock"].value == pytest.approx(4e9)  # four cycles of the L1
     assert core_values(intel, 2e9, 16)["clock"].value == pytest.approx((2e9 * 5e9) ** 0.5)

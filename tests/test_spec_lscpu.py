@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.spec.core_types import core_of_machine, core_type_name, generic_name, how_listed, topology
+from gpureport.spec.cores import core_of_machine, core_type_name, generic_name, how_listed, topology
 from gpureport.spec.database import Database
-from gpureport.spec.lscpu import ListedCache, ProcessorFacts, parse_lscpu, read_lscpu
+from gpureport.spec.host import ListedCache, ProcessorFacts, parse_lscpu, read_lscpu
 from tests.builders import altered
 
 TEXT = """Architecture:           x86_64

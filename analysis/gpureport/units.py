@@ -349,6 +349,12 @@ def abbreviated(unit: str) -> str:
     return "items" if unit in _ITEMS else unit.replace("instruction", "instr")
 
 
+def short_unit(unit: str) -> str:
+    """Omit the unit of work: ``matrices/s`` becomes ``/s``, ``work-items`` an empty text; bytes and seconds stay."""
+    work, per, time = unit.rpartition("/") if "/" in unit else (unit, "", "")
+    return unit if {unit, work} & {"B", "B/s", "s", "Hz"} else per + time
+
+
 def scale_of(value: float, unit: str) -> tuple[float, str]:
     """Return the divisor of *value* of a record's unit, and the unit to write after the quotient: ``1e9, GB/s``."""
     base, _, per = unit.partition("/")

@@ -496,7 +496,7 @@ class CheckOptions:
     as_json: _Json = False
 
 
-@command(devices_app, "new", "drafting.draft_entry")
+@command(devices_app, "new", "devices.draft_entry")
 class DraftOptions:
     """Draft a new database entry.
 

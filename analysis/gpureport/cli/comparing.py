@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CompareOptions
 from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
-from gpureport.cli.database import open_all, open_database
-from gpureport.cli.options import described, selected, writing
+from gpureport.cli.options import described, open_all, open_database, selected, writing
 from gpureport.cli.rendering import written
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -27,9 +27,14 @@ def print_json(value: object) -> None:
     out().out(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False), highlight=False)
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines on standard output without line breaks, so that paths can be copied."""
+    out().out("\n".join(map(printable, lines)), highlight=False)
+
+
 def print_line(line: str) -> None:
-    """Print a line on standard output without line breaks, so that paths can be copied."""
-    out().print(printable(line), soft_wrap=True)
+    """Print a line on standard output, as :func:`print_lines` does."""
+    print_lines([line])
 
 
 def print_text(text: str, style: str | None = None) -> None:

@@ -6,15 +6,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import groupby
+from math import fsum
 from pathlib import Path
 
 from gpureport import __version__
 from gpureport.cli.app import MeasureOptions, RunOptions
 from gpureport.cli.console import ProgressBar, note, print_written
-from gpureport.cli.database import note_doubts, note_override, open_database
-from gpureport.cli.options import chosen, described, selected, separated, slug, writing
+from gpureport.cli.options import (
+    chosen,
+    described,
+    note_doubts,
+    note_override,
+    open_database,
+    selected,
+    separated,
+    slug,
+    writing,
+)
+from gpureport.cli.predicting import feature_name, heading, print_advice
 from gpureport.cli.rendering import write_documents
-from gpureport.cli.summary import print_advice, print_energy, print_findings, print_timings, print_unexpected
+from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files
 from gpureport.inputs import PACKED, is_there
@@ -23,22 +35,36 @@ from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer, refuse_faulty
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.report import FILE_NAME, Report, Saver, load_report, report_file, report_stem, reports_below
+from gpureport.records.curves import MAIN_POSITIONS
+from gpureport.records.finding import Explanation, Finding
+from gpureport.records.report import (
+    FILE_NAME,
+    Report,
+    Saver,
+    Timing,
+    load_report,
+    report_file,
+    report_stem,
+    reports_below,
+)
 from gpureport.report.curves import curves
 from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.kernels import answers
+from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.text import counted, sentence
+from gpureport.text import N90, counted, sentence
+from gpureport.units import format_interval, format_ratio, format_time, format_value, off_by, short_unit
 from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
 _LONG_S = 100
+_MOST_CURVES = 8
 
 
 def measure(options: RunOptions) -> int:
@@ -292,3 +318,64 @@ def _close(report: Report, path: Path) -> int:
     if report.stopped:
         raise GpuReportError(f"the device was lost and the run stopped: {report.stopped}; {path} is marked partial")
     return 1 if wrong else 0
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
+    calibrated = {f.key for f in findings if f.basis == "calibrated"}
+    best = [f for f in findings if f.basis == "calibrated" or f.key not in calibrated]
+    shown = [f for f in best if f.position in MAIN_POSITIONS and f.position != "case"]
+    kinds = sorted({f.basis for f in shown})
+    print_table(
+        f"Observations and {' or '.join(kinds)} predictions ({N90})",
+        ("feature", "predicted", "observed (95 % interval)", "ratio", "verdict"),
+        list(_rows(shown, marked=len(kinds) > 1)),
+        right=(1, 2, 3),
+    )
+
+
+def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
+    """Yield the heading of each sweep, *marked* if its predictions are those of the specification, and its features."""
+    for key, group in groupby(findings, lambda f: f.key):
+        features = list(group)
+        basis = ", specification" if marked and features[0].basis == "specification" else ""
+        yield (heading(key.workload, key.sweep, features) + basis,)
+        for f in features:
+            unit = short_unit(f.unit)
+            predicted = format_value(f.predicted, unit)
+            observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
+            yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
+            if f.best_point is not None:
+                yield (f"    fitted, without launch cost; best sample: {format_value(f.best_point, unit)}",)
+
+
+def print_unexpected(explanations: Sequence[Explanation]) -> None:
+    """Print the curves with the largest errors, each with the hypothesis that fits it best."""
+    farthest = sorted(explanations, key=lambda each: -each.base_error)[:_MOST_CURVES]
+    title = f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each"
+    rows = [(str(e.key), off_by(e.base_error), fitting(e), remaining_error(e)) for e in farthest]
+    print_table(title, ("curve", "error", "hypothesis", "remaining error"), rows, right=(1, 3))
+
+
+def print_energy(report: Report) -> None:
+    """Print power and energy of each load, or why there are none; nothing if they were not part of the run."""
+    from gpureport.report.run.whole_device import energy_table
+
+    energy = report.energy
+    if energy is None:
+        return
+    if energy.missing:
+        note(f"Power: {energy.missing}")
+        return
+    title = f"Power of the {energy.scope} while kernels ran ({energy.sensor})"
+    print_document_table(title, energy_table(report), ("throttle", "°C", "core clock", "predicted", "of the limit"))
+
+
+def print_timings(report: Report, rendering_s: float | None) -> None:
+    """Print the time of each stage, and the longest steps; *rendering_s* is the time for HTML and PDF."""
+    from gpureport.report.run.appendix import timings_table
+
+    rendering = (Timing(stage="render", seconds=rendering_s),) if rendering_s is not None else ()
+    timings = (*report.timings, *rendering)
+    total = format_time(fsum(timing.seconds for timing in timings))
+    print_document_table(f"Time by stage: {total}", timings_table(report.model_copy(update={"timings": timings})))

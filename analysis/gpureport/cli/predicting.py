@@ -1,29 +1,53 @@
-"""``gpureport predict``: predictions for one device, or for several side by side."""
+"""``gpureport predict``: predictions for one device, or for several side by side, or from the output of ``lscpu``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
-from gpureport.cli.console import ProgressBar, note, print_json
-from gpureport.cli.database import note_doubts, note_override, open_database
-from gpureport.cli.options import described, selected, slug, writing
-from gpureport.cli.prediction_tables import print_contrasts, print_everything, print_prediction
-from gpureport.cli.summary import print_advice
+from gpureport.cli.console import ProgressBar, note, print_json, print_line, print_text
+from gpureport.cli.options import described, note_doubts, note_override, open_database, selected, slug, writing
+from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_with_deviations
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import contrasts, not_comparable
+from gpureport.predict.contrast import INTERVAL, capacity_difference, contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
+from gpureport.records.curves import DEVICE, CurveFeature
+from gpureport.records.finding import Advice, Finding
+from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report, described_families, workload_info
+from gpureport.report.prediction import side_by_side
+from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
+from gpureport.report.run.trust import sensitivity_table
+from gpureport.report.text.words import feature_text
 from gpureport.results.opening import prediction_report
 from gpureport.spec.models import Device
+from gpureport.text import N90, legible
+from gpureport.units import format_bytes, format_interval, format_percent, format_ratio, short_unit
 
 if TYPE_CHECKING:
+    from gpureport.predict.cpu_memory import Curve
+    from gpureport.predict.processor import ProcessorForecast
     from gpureport.workloads.model import Workload
+
+_FEW_FACTS = 5
+_SENSITIVITIES = "What the predictions depend on"
+_LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
+_MOST_CHANGES = 8
+_LISTINGS = {
+    "plain": "",
+    "hidden threads": "The virtual machine hides whether its processors are hardware threads that share cores.",
+    "default caches": "The listed cache sizes are defaults of the hypervisor; those of the core type are used.",
+    "hidden cores": "Each processor is listed as a socket; two of them are assumed to share a core.",
+    "whole threads": "Processors are listed as hardware threads, but each is assumed to have a core of its own.",
+    "model of the hypervisor": "The name of the processor is that of a model of the hypervisor.",
+}
 
 
 def predict_devices(options: PredictOptions) -> int:
@@ -63,8 +87,9 @@ def predict_devices(options: PredictOptions) -> int:
 
 
 def _predict_listed(options: PredictOptions, path: Path) -> int:
-    """Print the prediction from the output of ``lscpu``."""
-    from gpureport.cli.processor import predict_processor
+    """Print the prediction for the machine whose ``lscpu`` output is in a file."""
+    from gpureport.predict.processor import processor_forecast
+    from gpureport.spec.host import read_lscpu
 
     others = {
         "DEVICE": options.devices,
@@ -77,7 +102,12 @@ def _predict_listed(options: PredictOptions, path: Path) -> int:
     }
     if given := [name for name, value in others.items() if value]:
         raise InputError(f"--lscpu: cannot be combined with {' or '.join(given)}")
-    return predict_processor(path, options.entries, as_json=options.as_json)
+    forecast = processor_forecast(read_lscpu(path), open_database(options.entries))
+    if options.as_json:
+        print_json(_processor_json(forecast))
+    else:
+        _print_processor(forecast)
+    return 0
 
 
 def _workloads(options: PredictOptions) -> "tuple[Workload, ...]":
@@ -174,3 +204,182 @@ def _write(
     else:
         files = write_documents(report, folder, no_pdf=False, paper=options.paper)
     note("Written: " + ", ".join(map(str, files)))
+
+
+def print_prediction(report: Report) -> None:
+    """Print ceilings, cliffs, a row for each workload, the most influential values of the entry."""
+    _print_device(report.device)
+    title = "Specification predictions: cliffs (capacity transitions), as working sets"
+    print_document_table(title, cliffs_table(report.predictions))
+    title = f"Specification predictions: best of each workload ({N90})"
+    print_document_table(title, outlook_table(report.predictions), optional=["occupancy"])
+    print_document_table(_SENSITIVITIES, sensitivity_table(report), most=_FEW_FACTS)
+    print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
+
+
+def print_everything(report: Report) -> None:
+    """Print every feature of every sweep, and the occupancy of every work-group size."""
+    _print_device(report.device)
+    _print_features(report.predictions)
+    print_document_table(_SENSITIVITIES, sensitivity_table(report))
+    _print_occupancy(report.predictions)
+
+
+def print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
+    """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
+    sides = [first, *(other.predicted for other in others)]
+    found = [limit_effects(first, other) for other in others]
+    for other, effects in zip(others, found, strict=True):
+        print_text(conclusion(first, other, effects), style="bold")
+    print_line("")
+    for side in sides:
+        print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
+    for other in others:
+        if sentence := capacity_difference((first.device, other.predicted.device)):
+            print_text(sentence)
+    print_line("")
+    for other, effects in zip(others, found, strict=True):
+        a, b = first.letter, other.predicted.letter
+        title = f"Speed of {b} / speed of {a}, by what limits the kernels on {a}"
+        table = impact_table(first, other, effects)
+        print_document_table(f"{title} (ratio of the median kernel; range over kernels)", table)
+    print_document_table(f"{_LIMITS}, and ratios of speeds (inverse for times)", side_by_side.ceilings_table(sides))
+    print_text(COPIES)
+    print_line("")
+    print_document_table(f"Specification predictions: cliffs and tapers ({N90})", side_by_side.features_table(sides))
+    for other in others:
+        a, b = first.letter, other.predicted.letter
+        title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
+        best = tuple(f"best {letter}" for letter in (a, b))
+        print_document_table(title, side_by_side.ratio_table(first, other, sizes=True), best)
+        if other.left:
+            print_text(f"Not compared (a different part of the compute units on each device): {', '.join(other.left)}.")
+    print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")
+
+
+def _print_device(device: Device) -> None:
+    print_text(f"{device.name} ({device.id}): {facts_of(device)}")
+    print_line("")
+    print_document_table(_LIMITS, ceilings_table(device))
+    print_text(COPIES)
+    print_line("")
+
+
+def _print_features(predictions: Sequence[Prediction]) -> None:
+    rows: list[Row] = []
+    for p in predictions:
+        rows.append((heading(p.key.workload, p.key.sweep, p.features),))
+        rows += [
+            (f"  {feature_name(f)}", format_interval(f.value, f.ci_low, f.ci_high, short_unit(f.unit), "predicted"))
+            for f in p.features
+        ]
+    title = f"Specification predictions, with 95 % intervals ({N90})"
+    print_table(title, ("feature", "predicted"), rows, right=(1,))
+
+
+def _print_occupancy(predictions: Sequence[Prediction]) -> None:
+    columns = ("work-group", "registers", "local memory", "groups per compute unit", "occupancy", "limited by")
+    title = "Occupancy, with the register count estimated before compilation"
+    print_table(title, columns, list(_occupancy_rows(predictions)), right=(1, 2, 3, 4))
+
+
+def _occupancy_rows(predictions: Sequence[Prediction]) -> Iterator[Row]:
+    for name, group in groupby(predictions, lambda p: p.key.workload):
+        yield (name,)
+        yield from {
+            (
+                "  " + " x ".join(map(str, entry.work_group)),
+                str(entry.registers_per_work_item),
+                format_bytes(entry.local_memory_bytes),
+                str(entry.groups_per_compute_unit),
+                format_percent(entry.fraction),
+                entry.limiter,
+            ): None
+            for p in group
+            for entry in p.occupancy
+        }
+
+
+def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
+    """Return the heading of a sweep with the unit of rates that its rows omit: ``launch/groups, groups (groups/s)``."""
+    units = {f.unit: None for f in features if f.feature == "rate" and f.unit != short_unit(f.unit)}
+    return f"{name}, {sweep}" + (f" ({', '.join(units)})" if units else "")
+
+
+def feature_name(feature: Finding | CurveFeature) -> str:
+    """Return the name of a feature as in documents, but short names of rates: ``DRAM rate``, ``rate beyond 36 MiB``."""
+    level = feature.level
+    if feature.position == "peak":
+        return "best rate"
+    if feature.position != "plateau":
+        return feature_text(feature)
+    if level.transition_bytes is not None:
+        return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
+    return "rate" if level == DEVICE else f"{level} rate"
+
+
+def print_advice(advice: Sequence[Advice]) -> None:
+    """Print the changes of kernels with the largest predicted gains."""
+    best = sorted(advice, key=lambda each: -each.gain)[:_MOST_CHANGES]
+    rows = [(each.workload, each.change, format_ratio(each.gain)) for each in best]
+    print_table("Changes that would make kernels faster", ("kernel", "change", "predicted gain"), rows, right=(2,))
+
+
+def _print_processor(forecast: "ProcessorForecast") -> None:
+    facts, place = forecast.facts, forecast.topology
+    machine = f"{facts.hypervisor} virtual machine" if facts.hypervisor else "no hypervisor listed"
+    counts = ((float(place.processors), "processor"), (float(place.cores), "core"), (float(place.sockets), "socket"))
+    processors, cores, sockets = (f"{number:g} {noun}{'' if number == 1 else 's'}" for number, noun in counts)
+    print_text(legible(facts.name) or "Unnamed processor", style="bold")
+    print_text(
+        f"{forecast.architecture_name}{'' if forecast.known else ' (unknown type of core; typical values)'}. "
+        f"{processors}, {cores}, {sockets}; {legible(machine)}."
+    )
+    if remark := _LISTINGS[place.listing]:
+        print_text(remark)
+    usable = format_interval(*forecast.usable_l3_bytes, "B")
+    print_text(f"One thread can use about {usable} of an L3 of {format_bytes(float(place.l3_bytes))}.")
+    print_text("")
+    sizes = [format_bytes(float(size)) for size in forecast.working_sets_bytes]
+    cells = [format_interval(*each, "s") for each in _intervals(forecast.latency)]
+    title = "Latency of a dependent load (95 % interval)"
+    print_table(title, ("working set", "latency"), list(zip(sizes, cells, strict=True)), right=(1,))
+    curves = ([format_interval(*each, "B/s") for each in _intervals(c)] for c in forecast.bandwidth.values())
+    rows = list(zip(sizes, *curves, strict=True))
+    print_table("Bandwidth of all threads (95 % interval)", ("of each", *forecast.bandwidth), rows, right=(1, 2, 3))
+    streams = [
+        (level, *(format_interval(*each, "B/s") for each in values)) for level, values in forecast.streams.items()
+    ]
+    title = "Vectorised kernels on all cores of a socket (95 % interval)"
+    print_table(title, ("level", *forecast.kernels), streams, right=range(1, len(forecast.kernels) + 1))
+
+
+def _intervals(curve: "Curve") -> list[tuple[float, float, float]]:
+    """Return the value of each point, and the ends of its interval."""
+    return list(zip(curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), strict=True))
+
+
+def _processor_json(forecast: "ProcessorForecast") -> dict[str, object]:
+    place, sizes = forecast.topology, forecast.working_sets_bytes.tolist()
+    counts = ("processors", "cores", "sockets", "part", "l3_bytes", "l3_instances")
+
+    def points(name: str, curve: "Curve") -> list[dict[str, float]]:
+        return [{name: size} | _named(each) for size, each in zip(sizes, _intervals(curve), strict=True)]
+
+    return {
+        "architecture": forecast.architecture,
+        "known": forecast.known,
+        "facts": forecast.facts.model_dump(mode="json", exclude={"flags"}),
+        "topology": {"listing": place.listing} | {name: float(getattr(place, name)) for name in counts},
+        "usable_l3_bytes": _named(forecast.usable_l3_bytes),
+        "latency_s": points("working_set_bytes", forecast.latency),
+        "bandwidth_bytes_per_s": {name: points("buffer_bytes", curve) for name, curve in forecast.bandwidth.items()},
+        "streams_bytes_per_s": {
+            level: {kernel: _named(each) for kernel, each in zip(forecast.kernels, values, strict=True)}
+            for level, values in forecast.streams.items()
+        },
+    }
+
+
+def _named(interval: tuple[float, float, float]) -> dict[str, float]:
+    return dict(zip(("value", "low", "high"), interval, strict=True))

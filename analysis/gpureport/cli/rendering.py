@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.app import RenderOptions
 from gpureport.cli.console import ProgressBar, note, print_written
-from gpureport.cli.database import open_all, open_database
-from gpureport.cli.options import writing
+from gpureport.cli.options import open_all, open_database, writing
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.findings.key_figures import ComparedValue

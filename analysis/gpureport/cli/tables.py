@@ -1,20 +1,14 @@
 """Tables that fit the terminal: cells are wrapped between words; if that is not enough, columns are left out."""
 
 import re
-from collections.abc import Iterable, Sequence
-from io import StringIO
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table as RichTable
-from rich.text import Text
 
-from gpureport.cli.console import out, print_line, print_text, printable
+from gpureport.cli.console import out, print_lines, print_text, printable
 
 if TYPE_CHECKING:
     from gpureport.report.text.tables import Table
@@ -23,7 +17,6 @@ Row = Sequence[str]
 """One cell per column; a row with one cell is the heading of the rows below."""
 
 _GAP = 2
-_GLUE, _HEADING = "\ue000", "\ue001"  # unbroken spaces, which rich does not have; the place of a heading
 _KEPT = 2  # the first columns, which are never left out
 _LONGEST = 200  # characters of a text that is wrapped
 _UNWRAPPED = 28  # characters that a column of text keeps as long as optional columns can be left out
@@ -37,9 +30,7 @@ def print_table(
     if not rows:
         return
     print_text(title, style="bold")
-    for line in table_lines(columns, rows, out().width, right, optional):
-        print_line(line)
-    print_line("")
+    print_lines((*table_lines(columns, rows, out().width, right, optional), ""))
 
 
 def print_document_table(title: str, table: "Table", optional: Sequence[str] = (), most: int | None = None) -> None:
@@ -62,7 +53,6 @@ def table_lines(
         optional: indices of the columns to leave out first, in this order, before text is wrapped to less than
             28 characters; the others follow from the right.
     """
-    headings = iter([printable(row[0]) for row in rows if len(row) == 1])
     named = [_glued(name, number=False) for name in columns]
     body = [[_glued(cell, number=i in right) for i, cell in enumerate(row)] for row in rows]
     shown = [i for i in range(len(columns)) if i < _KEPT or any(row[i] for row in body if len(row) > 1)]
@@ -76,13 +66,14 @@ def table_lines(
     while leaving and not widths(_UNWRAPPED if leaving[0] in optional else 1):
         omitted.append(leaving.pop(0))
         shown.remove(omitted[-1])
-    lines: list[str] = []
-    for line in _laid_out(named, body, shown, right, widths(1), width):
-        lines += (
-            _wrapped(next(headings), width)
-            if line.lstrip().startswith(_HEADING)
-            else [line.replace(_GLUE, " ").rstrip()]
-        )
+    found = widths(1) or [max(1, width // len(shown) - _GAP + 1)] * len(shown)  # words are broken
+    rights = [i in right for i in shown]
+    head, *others = (
+        _row_lines([row[i] for i in shown], found, rights) if len(row) > 1 else _folded(row[0], width, hang=_GAP)
+        for row in (named, *body)
+    )
+    rule = "─" * (sum(found) + _GAP * (len(found) - 1))
+    lines = [line.replace("\xa0", " ").rstrip() for line in (*head, rule, *chain.from_iterable(others))]
     if omitted:
         lines += wrap(f"A wider terminal also shows: {', '.join(columns[i] for i in sorted(omitted))}.", width)
     return lines
@@ -90,7 +81,7 @@ def table_lines(
 
 def _glued(cell: str, *, number: bool) -> str:
     """Return a cell with unbroken spaces after digits (``L2 6 MiB``); a *number* is only wrapped before an interval."""
-    return re.sub(r"(?<=\S)[ \xa0](?![±(])" if number else r"(?<=\d) |\xa0", _GLUE, printable(cell))
+    return re.sub(r"(?<=\S) (?![±(])" if number else r"(?<=\d) ", "\xa0", printable(cell))
 
 
 def _widths(columns: Sequence[Row], right: Sequence[bool], width: int, least: int) -> list[int] | None:
@@ -118,23 +109,19 @@ def _sizes(column: Row) -> tuple[int, int, int]:
     return max(heading, *lengths), max(words, (heading + 1) // 2, *lengths), words
 
 
-def _laid_out(
-    columns: Row, rows: Iterable[Row], shown: Sequence[int], right: Sequence[int], widths: list[int] | None, width: int
-) -> list[str]:
-    """Return the lines of a table, with placeholders of headings; without *widths* words are broken."""
-    table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
-    for i, own in zip_longest(shown, widths or ()):
-        table.add_column(Text(columns[i]), justify="right" if i in right else "left", width=own, overflow="fold")
-    for row in rows:
-        cells = [row[i] for i in shown] if len(row) > 1 else [_HEADING]
-        table.add_row(*(Padding(Text(cell.lstrip()), (0, 0, 0, _indent(cell))) for cell in cells))
-    text = StringIO()  # of any encoding
-    Console(width=width, file=text, force_terminal=False).print(table)
-    return text.getvalue().splitlines()
+def _row_lines(cells: Row, widths: Sequence[int], right: Sequence[bool]) -> Iterator[str]:
+    for texts in zip_longest(*map(_folded, cells, widths), fillvalue=""):
+        blanks = (" " * (width - cell_len(text)) for text, width in zip(texts, widths, strict=True))
+        padded = (pad + text if last else text + pad for text, pad, last in zip(texts, blanks, right, strict=True))
+        yield (" " * _GAP).join(padded)
 
 
-def _wrapped(heading: str, width: int) -> list[str]:
-    return wrap(heading, width, subsequent_indent=" " * (_indent(heading) + _GAP))
+def _folded(cell: str, width: int, hang: int = 0) -> list[str]:
+    """Wrap a cell; its lines keep its indent, and further ones *hang*."""
+    if (size := cell_len(cell)) <= width:
+        return [cell]
+    indent, room = " " * _indent(cell), max(1, width * len(cell) // size)  # wide characters take two columns
+    return wrap(cell.lstrip(), room, initial_indent=indent, subsequent_indent=indent + " " * hang)
 
 
 def _indent(cell: str) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpureport.observe.statistics import Floats
-from gpureport.spec.core_types import Listing, Topology, socket_bandwidth, usable_l3
+from gpureport.spec.cores import Listing, Topology, socket_bandwidth, usable_l3
 from gpureport.spec.models import CoreType
 from gpureport.spec.values import constant
 

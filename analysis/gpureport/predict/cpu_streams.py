@@ -13,7 +13,7 @@ import numpy as np
 
 from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import Curve, norm, streamed_hits
-from gpureport.spec.core_types import LINE_BYTES
+from gpureport.spec.cores import LINE_BYTES
 from gpureport.spec.models import CoreType, StreamType
 from gpureport.spec.values import constant
 

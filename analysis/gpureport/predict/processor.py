@@ -9,9 +9,9 @@ import numpy as np
 from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import OPERATIONS, SPREADS, Curve, Operation, bandwidth_curve, latency_curve
 from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
-from gpureport.spec.core_types import Topology, core_of_machine, generic_name, topology, usable_l3
+from gpureport.spec.cores import Topology, core_of_machine, generic_name, topology, usable_l3
 from gpureport.spec.database import Database
-from gpureport.spec.lscpu import ProcessorFacts
+from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import CoreType
 
 LEAST_BYTES, MOST_BYTES = 1 << 14, 1 << 31

@@ -18,7 +18,7 @@ from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
 from gpureport.records.tables import Rows
-from gpureport.spec.lscpu import ProcessorFacts
+from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
 from gpureport.units import format_percent

@@ -12,7 +12,7 @@ from gpureport.inputs import read_table
 from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import OPERATIONS, Curve, Operation
 from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
-from gpureport.spec.lscpu import ProcessorFacts, processor_facts
+from gpureport.spec.host import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
 
 Row = Mapping[str, str]

@@ -11,6 +11,7 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import FileError, read_yaml
+from gpureport.spec.cores import host_values
 from gpureport.spec.database import (
     ARCHITECTURES,
     Database,
@@ -22,10 +23,9 @@ from gpureport.spec.database import (
     wrong_ending,
 )
 from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
-from gpureport.spec.host import host_values
 from gpureport.spec.models import Cache, Device
-from gpureport.spec.names import plain, same, vendor
 from gpureport.spec.reading import Document, Problem, read_file
+from gpureport.spec.reported import plain, same, vendor
 from gpureport.spec.resolve import Layer, layer, missing, resolve
 from gpureport.text import nearest, suggestion
 from gpureport.units import format_bandwidth, format_bytes
@@ -115,7 +115,9 @@ def _read(path: Path) -> Checked:
     except FileError:
         data = None
     has_rules = isinstance(data, dict) and "occupancy" in data and "architecture" not in data
-    return read_file(path, ArchitectureFile if is_architecture(path) or has_rules else DeviceFile)
+    if is_architecture(path) or has_rules:
+        return read_file(path, ArchitectureFile)
+    return read_file(path, DeviceFile)
 
 
 def _check(document: Checked, database: Database | None) -> list[Problem]:

@@ -11,14 +11,12 @@ from typing import TypeVar
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.spec.core_types import core_of_machine, topology, usable_l3
+from gpureport.spec.cores import HostCore, core_of_machine, host_values, topology, with_core
 from gpureport.spec.files import ArchitectureFile, DeviceFile
-from gpureport.spec.host import HostProcessor, host_values, read_host
-from gpureport.spec.host_core import HostCore, with_core
+from gpureport.spec.host import HostProcessor, read_host
 from gpureport.spec.models import CoreType, Device, DeviceMatch, PresentDevice, StreamType
-from gpureport.spec.names import plain
 from gpureport.spec.reading import read_file
-from gpureport.spec.reported import MEMORY_TOLERANCE
+from gpureport.spec.reported import MEMORY_TOLERANCE, plain
 from gpureport.spec.resolve import Layer, record_of, resolve
 from gpureport.spec.values import Strict
 from gpureport.text import quoted, suggestion
@@ -81,9 +79,7 @@ class Database:
         if facts is None:
             return None
         name, core = core_of_machine(facts, self)
-        place = topology(facts, core)
-        share = float(usable_l3(core, place))
-        return HostCore(name, core, self.stream_type(name), place, share, facts.vendor, bool(facts.hypervisor))
+        return HostCore(name, core, self.stream_type(name), topology(facts, core), bool(facts.hypervisor))
 
     def architecture(self, name: str, where: str = "") -> ArchitectureFile:
         """Return an architecture's file.

@@ -251,6 +251,11 @@ class ArchitectureFile(File, Declared, record=models.Architecture):
     """An architecture, by the name of its file without ``.yaml``. This file then lists only what differs."""
     identified_by: tuple[ProcessorId, ...] = Field(default=(), max_length=50)
     """CPUs with this architecture."""
+    narrower: str | None = None
+    """The architecture with vectors of half the width (a file in ``architectures/``, without ``.yaml``), whose rates
+    apply where a compiler prefers these. Omitted: compilers use the full width."""
+    double_pumped: bool = False
+    """Whether pipes of half the width execute the instructions of the full width in two cycles each."""
     core: CoreFields = CoreFields()
     streams: StreamFields = StreamFields()
     matches: tuple[str, ...] = ()

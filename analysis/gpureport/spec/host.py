@@ -1,27 +1,68 @@
-"""The host processor as the operating system reports it."""
+"""The host processor as the operating system reports it, and any machine's processors as ``lscpu`` lists them."""
 
+import json
 import os
 import platform
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gpureport.spec.lscpu import ListedCache, ProcessorFacts
-from gpureport.spec.resolve import Value, assumed, queried
+from pydantic import ValidationError
+
+from gpureport.errors import InputError
+from gpureport.inputs import read_text
+from gpureport.records.curves import Record
+from gpureport.records.quantities import Bytes, Count, Hertz, Name, Whole
+from gpureport.text import quoted
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO = Path("/proc/cpuinfo")
-_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 _NAMED_BY = ("model name", "Model", "Hardware")
 """Keys of the name in ``cpuinfo``: of the processor, or on Arm of the board or chip."""
 _ARM = "0x41"
 """Implementer of cores that Arm designed."""
-_INTEL = "GenuineIntel"
 _KEPT_FLAGS = frozenset({"avx512f"})
 """Flags that distinguish types of core."""
-_SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LISTED_SIZE = re.compile(r"([\d.]+)\s*([KMGT]?)(?:i?B|\b)?\s*(?:\((\d+) instances?\))?$")
+_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class ListedCache(Record):
+    """A cache level as ``lscpu`` lists it."""
+
+    instance_bytes: Bytes
+    instances: Count | None = None
+    """Unknown before version 2.34 of ``lscpu``."""
+
+
+class ProcessorFacts(Record):
+    """A machine's processors, as the operating system identifies and lists them."""
+
+    vendor: Name = ""
+    """``GenuineIntel``, ``AuthenticAMD``, ``ARM``, …"""
+    name: Name = ""
+    instruction_set: Name = "x86_64"
+    family: Whole | None = None
+    model: Whole | None = None
+    part: Name = ""
+    """Arm only, such as ``0xd0c``: Linux lists it instead of a name."""
+    processors: Count
+    """Logical processors."""
+    threads_per_core: Count = 1
+    sockets: Count = 1
+    numa_nodes: Count = 1
+    hypervisor: Name = ""
+    """Empty: none was detected."""
+    flags: frozenset[str] = frozenset()
+    clock_hz: Hertz | None = None
+    """Largest clock, if listed."""
+    l1: ListedCache | None = None
+    l2: ListedCache | None = None
+    l3: ListedCache | None = None
 
 
 @dataclass(frozen=True)
@@ -64,11 +105,14 @@ class HostProcessor:
         return ("L3",) if self.caches and all(cache.level < 3 for cache in self.caches) else ()
 
 
-def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path = _HUGE_PAGES) -> HostProcessor:
+def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path = HUGE_PAGES) -> HostProcessor:
     """Query the operating system; the arguments are the paths on Linux."""
     import psutil
 
-    found, fields, processors = tuple(_read_caches(caches)), _fields(cpuinfo), _usable_processors()
+    found, fields = tuple(_read_caches(caches)), list[tuple[str, str]]()
+    with suppress(OSError):
+        fields = list(_fields(cpuinfo.read_text(errors="replace")))
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     named = (name for named_by in _NAMED_BY for key, name in fields if key == named_by)
     return HostProcessor(
         name=next(named, "") or platform.processor() or platform.machine(),
@@ -82,60 +126,6 @@ def read_host(caches: Path = _CACHES, cpuinfo: Path = _CPUINFO, huge_pages: Path
     )
 
 
-def host_values(
-    host: HostProcessor, compute_units: int | None = None, clock_hz: float | None = None
-) -> dict[str, Value]:
-    """Return the values that the operating system reports, as the topmost layer of a CPU's values.
-
-    Number of compute units and clock are those that OpenCL reports, if there is a CPU device.
-    """
-    cores = compute_units or host.processors
-    source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
-    clock = assumed(3e9, "not reported by the operating system; typical processor")
-    if listed_hz := clock_hz or host.clock_hz:
-        query = "CL_DEVICE_MAX_CLOCK_FREQUENCY" if clock_hz else "operating system, processor frequency"
-        clock = queried(listed_hz, query)
-    bandwidth = min(cores * 25e9, 200e9)
-    values = {
-        "compute_units": queried(cores, source),
-        "clock": clock,
-        "memory.size": queried(float(host.memory_bytes), "operating system, physical memory"),
-        "memory.bandwidth": assumed(bandwidth, f"25 GB/s per core for {cores} cores, at most 200 GB/s"),
-        "launch.groups_per_cycle": assumed(0.025 * cores, f"about 40 cycles per group on each of {cores} cores"),
-    }
-    if host.huge_page_bytes:
-        source = f"{_HUGE_PAGES}: always"
-        values |= {f"tlb.{level}.page": queried(host.huge_page_bytes, source) for level in ("L1", "L2")}
-    return values | _cache_values(host, cores)
-
-
-def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
-    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3.
-
-    Ways are left out where a hash of the address selects the set: in an L3, and in an L2 other than Intel's (CPUID of
-    Intel's tells which caches have such a hash; an L2 of Zen 4 keeps three times the lines that bits would allow).
-    """
-    values: dict[str, Value] = {}
-    for cache in host.caches:
-        path = f"caches.L{cache.level}"
-        source = f"/sys/devices/system/cpu/cpu0/cache, level {cache.level}"
-        if cache.level <= 2:
-            sharers = min(cache.shared_by, max(cores, 1))
-            note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
-            values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
-            if cache.ways and (cache.level == 1 or (host.facts and host.facts.vendor == _INTEL)):
-                values[f"{path}.ways"] = queried(cache.ways, source)
-        else:
-            instances = max(1, round(cores / cache.shared_by))
-            note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""
-            values[f"{path}.capacity"] = queried(float(cache.size_bytes * instances), source, note)
-            values[f"{path}.partitions"] = queried(instances, source)
-    if not host.caches:
-        note = "not reported by the operating system; 2 MiB per core"
-        values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
-    return values
-
-
 def _huge_page_bytes(root: Path) -> int | None:
     """Return the size of huge pages if Linux uses them for all large buffers; ``None`` if programs must ask for them.
 
@@ -147,15 +137,6 @@ def _huge_page_bytes(root: Path) -> int | None:
         return int((root / "hpage_pmd_size").read_text())
     except (OSError, ValueError):
         return None
-
-
-def _fields(cpuinfo: Path) -> list[tuple[str, str]]:
-    """Return the fields of ``cpuinfo`` in their order; none if it cannot be read."""
-    try:
-        lines = cpuinfo.read_text(errors="replace").splitlines()
-    except OSError:
-        return []
-    return [(key.strip(), name.strip()) for key, _, name in (line.partition(":") for line in lines) if name.strip()]
 
 
 def _facts(fields: Sequence[tuple[str, str]], processors: int, caches: Iterable[HostCache]) -> ProcessorFacts | None:
@@ -190,10 +171,6 @@ def _facts(fields: Sequence[tuple[str, str]], processors: int, caches: Iterable[
     )
 
 
-def _usable_processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _clock_hz() -> float | None:
     """Return the maximum of the listed and the current frequency."""
     import psutil
@@ -219,16 +196,115 @@ def _read_caches(root: Path) -> list[HostCache]:
 def _read_cache(folder: Path) -> HostCache:
     """Read one ``index*`` folder; raise an OSError, ValueError or KeyError if it is not as Linux documents."""
     text = {name: (folder / name).read_text().strip() for name in ("level", "size", "shared_cpu_list")}
+    sharing = (part.partition("-") for part in text["shared_cpu_list"].split(","))  # such as 0-3,8
     ways = folder / "ways_of_associativity"
     return HostCache(
         level=int(text["level"]),
         size_bytes=int(text["size"][:-1]) * _SIZES[text["size"][-1]],
-        shared_by=_count_list(text["shared_cpu_list"]),
+        shared_by=sum(int(last or first) - int(first) + 1 for first, _, last in sharing),
         ways=(int(ways.read_text()) if ways.exists() else 0) or None,
     )
 
 
-def _count_list(text: str) -> int:
-    """Count the processors of a list such as ``0-3,8``."""
-    ranges = (part.partition("-") for part in text.split(","))
-    return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
+def read_lscpu(path: Path) -> ProcessorFacts:
+    """Read the output of ``lscpu`` or ``lscpu -J``.
+
+    Raises:
+        InputError: the file cannot be read, or is no such output.
+    """
+    return parse_lscpu(read_text(path), str(path))
+
+
+def parse_lscpu(text: str, file: str = "lscpu") -> ProcessorFacts:
+    """Parse the output of ``lscpu`` or ``lscpu -J``; *file* names it in errors.
+
+    Raises:
+        InputError: it is no such output.
+    """
+    try:
+        fields = dict(_json_fields(json.loads(text))) if text.lstrip().startswith("{") else dict(_fields(text))
+    except (ValueError, RecursionError):
+        raise InputError(f"{file}: is not valid JSON; write it with `lscpu -J`") from None
+    try:
+        return processor_facts(fields)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _json_fields(part: object) -> Iterator[tuple[str, str]]:
+    """Yield the fields of ``lscpu -J``, also those within others."""
+    if isinstance(part, Mapping):
+        if isinstance(part.get("field"), str):
+            yield part["field"].rstrip(":"), str(part.get("data") or "")
+        for key in ("lscpu", "children"):
+            yield from _json_fields(part.get(key))
+    elif isinstance(part, list):
+        for each in part:
+            yield from _json_fields(each)
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields of ``lscpu`` or ``cpuinfo`` in their order, without empty ones."""
+    for key, _, value in (line.partition(":") for line in text.splitlines()):
+        if value.strip():
+            yield key.strip(), value.strip()
+
+
+def processor_facts(fields: Mapping[str, str]) -> ProcessorFacts:
+    """Return the facts of the fields of ``lscpu``, by their English names.
+
+    Raises:
+        InputError: the number of processors is missing, or a number is invalid.
+    """
+    if "CPU(s)" not in fields:
+        raise InputError("has no field 'CPU(s)'; write it with `LC_ALL=C lscpu -J`")
+    clock = _number(fields, "CPU max MHz")
+    values: dict[str, object] = {
+        "vendor": fields.get("Vendor ID", ""),
+        "name": fields.get("Model name", ""),
+        "instruction_set": fields.get("Architecture", "x86_64"),
+        "family": _whole(fields, "CPU family"),
+        "model": _whole(fields, "Model"),
+        "processors": _whole(fields, "CPU(s)"),
+        "threads_per_core": _whole(fields, "Thread(s) per core") or 1,
+        "sockets": _whole(fields, "Socket(s)") or 1,
+        "numa_nodes": _whole(fields, "NUMA node(s)") or 1,
+        "hypervisor": fields.get("Hypervisor vendor", ""),
+        "flags": frozenset(fields.get("Flags", "").split()),
+        "clock_hz": clock * 1e6 if clock else None,
+    }
+    listed = {"l1": "L1d cache", "l2": "L2 cache", "l3": "L3 cache"}
+    values |= {level: _listed_cache(fields, key) for level, key in listed.items()}
+    try:
+        return ProcessorFacts.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InputError(f"is not the output of lscpu: {problem}") from None
+
+
+def _number(fields: Mapping[str, str], key: str) -> float | None:
+    text = fields.get(key, "").replace(",", ".").strip()
+    if not text or text == "-":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{key} is {quoted(text)}, not a number") from None
+
+
+def _whole(fields: Mapping[str, str], key: str) -> int | None:
+    number = _number(fields, key)
+    return None if number is None else round(number)
+
+
+def _listed_cache(fields: Mapping[str, str], key: str) -> ListedCache | None:
+    """Return one instance of a cache; old versions list the size of one, newer ones the sum of all."""
+    text = fields.get(key, "").strip()
+    if not text or text.lower() == "unknown":
+        return None
+    match = _LISTED_SIZE.match(text)
+    if match is None:
+        raise InputError(f"{key} is {quoted(text)}; expected a size such as '1.5 MiB (2 instances)'")
+    size, instances = float(match[1]) * _SIZES[match[2]], int(match[3] or 0) or None
+    return ListedCache(instance_bytes=size / (instances or 1), instances=instances) if size else None

@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from gpureport.spec import reported
-from gpureport.spec.draft import draft_device
-from gpureport.spec.host_core import HostCore, cpu_values, vector_values
+from gpureport.spec.cores import HostCore, cpu_values, vector_values
+from gpureport.spec.drafts import draft_device
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
-from gpureport.spec.names import agreement, keys, mig_slice, pci_id, product, same, target, vendor
+from gpureport.spec.reported import agreement, keys, mig_slice, pci_id, product, same, target, vendor
 from gpureport.spec.resolve import Value, queried
 from gpureport.spec.values import Provenance
 from gpureport.text import legible
@@ -162,8 +162,7 @@ def _any_cpu(database: "Database", present: PresentDevice, entry_id: str, how: s
     values = cpu_values(database.host, present, core)
     if core:
         file = database.architecture(core.architecture)
-        narrow = database.architecture("zen3" if file.vendor == "AMD" else "x86_64")
-        values |= vector_values(present, file, narrow)
+        values |= vector_values(present, file, database.architecture(file.narrower or core.architecture))
         how = f"{how} Its type of core is that of {file.name}."
     device = database.device(entry_id, values)
     return DeviceMatch(device=device, entry_id=entry_id, how=how, draft=False, notes=_hidden_l3(core))

@@ -385,6 +385,11 @@ class CoreType(Record):
     """Cores that share an L3 domain."""
     cores_per_socket: Annotated[Count, Listed(1, 2048)]
     """Cores of a large socket."""
+    load_to_use_cycles: Annotated[Cycles, Listed(1, 20, "cycles")] = 5.0
+    """Latency of the L1 in cycles of the core's highest clock; default: 5."""
+    all_core_boost: Annotated[bool, Listed(example="true")] = False
+    """Whether all cores together reach the highest clock within the power budget; default: the more cores are busy, the
+    lower is the clock."""
     l1_latency_s: _Latency
     """Latency of a dependent load."""
     l2_latency_s: _Latency

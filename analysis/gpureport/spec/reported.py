@@ -1,14 +1,130 @@
-"""Plausible values among a device's answers to queries. Pure."""
+"""What a present device reports: the product in its names and ids, and plausible values among its answers. Pure."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.spec.names import vendor
 from gpureport.spec.resolve import Value, queried
 
+_NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
+_VENDOR = re.compile(r"nvidia|advanced micro|amd|intel|apple|qualcomm|\barm\b", re.IGNORECASE)
+_TARGET = re.compile(r"gfx[0-9a-f]{3,5}(?![0-9a-z])", re.IGNORECASE)
+_FEATURE = re.compile(r":(sramecc|xnack)([+-])", re.IGNORECASE)
+_AROUND = re.compile(
+    r"^mesa (?=intel)"  # rusticl and clover on Intel
+    r"|\s+\([^()]*\)$"  # Mesa: (radeonsi, navi31, LLVM 15.0.7, DRM 3.49, 6.1)
+    r"|\s+mig [0-9].*$"  # NVIDIA: a slice
+    r"|-(?:[0-9]-)?[0-9]+[abcq]$"  # NVIDIA: a virtual GPU, A40-8Q
+    r"|\s+compute engine$"  # Apple's driver of AMD cards
+    r"|\s+r[0-9]+p[0-9]+$",  # Arm: revision
+    re.IGNORECASE,
+)
+_POCL = re.compile(r"^(?:pthread-|cpu-(?:[a-z0-9_.]+-)+)(?=[A-Z0-9])")
+"""PoCL: the driver, LLVM's name of the microarchitecture, then the processor's name."""
+_MIG = re.compile(r"\bMIG (?:[0-9]+c\.)?([0-9]+g\.([0-9]+)gb)\b", re.IGNORECASE)
 _LEAST_CLOCK_HZ, _MOST_CLOCK_HZ = 50e6, 10e9
 _MOST_UNITS, _MOST_WORK_ITEMS, _MOST_BYTES = 1 << 20, 1 << 29, 1 << 60
 """Larger values are ignored: some drivers report the largest number that they can."""
 MEMORY_TOLERANCE = 0.12
 """ECC reserves up to 1/16 of a card's memory and the driver some of the rest: a T4 reports 14.6 GiB."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A GPU instance of NVIDIA's MIG, from its name."""
+
+    profile: str
+    """``1g.5gb``."""
+    memory_gb: int
+    """Memory in the profile's name, rounded up by NVIDIA."""
+
+    def share(self, memory_bytes: float) -> Fraction:
+        """Return the slice's fraction of the memory, bandwidth and L2 of a card with *memory_bytes*.
+
+        Slices have whole eighths of a card (A30 and RTX PRO 6000: quarters), see NVIDIA, MIG User Guide, supported
+        profiles. The memory in the profile's name is rounded to GB.
+        """
+        return Fraction(min(8, max(1, round(8 * self.memory_gb * 2**30 / memory_bytes))), 8)
+
+
+def plain(name: str) -> str:
+    """Remove vendor, brand, trade marks, blanks and punctuation from a name."""
+    return _NOISE.sub("", name.lower()) or re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def product(name: str) -> str:
+    """Return the product's name, without the additions of drivers."""
+    bare = _POCL.sub("", " ".join(name.split()))
+    while (shorter := _AROUND.sub("", bare).strip()) not in (bare, ""):
+        bare = shorter
+    return bare
+
+
+def vendor(text: str) -> str | None:
+    """Return the vendor in one word; ``None`` if the text contains none."""
+    found = _VENDOR.search(text)
+    return found[0].lower().replace("advanced micro", "amd") if found else None
+
+
+def mig_slice(name: str) -> Slice | None:
+    """Return the MIG slice in *name*: ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
+    found = _MIG.search(name)
+    return Slice(found[1].lower(), int(found[2])) if found else None
+
+
+def target(name: str) -> str | None:
+    """Return AMD's instruction set: ``gfx90a`` of ``gfx90a:sramecc+:xnack-``, ``gfx906`` of ``gfx906+sram-ecc``."""
+    found = _TARGET.match(name.strip())
+    return found[0].lower() if found else None
+
+
+def features(name: str) -> dict[str, str]:
+    """Return the features of an AMD target: ``{"sramecc": "+", "xnack": "-"}``."""
+    older = {"sramecc": "+"} if "+sram-ecc" in name else {}
+    return older | {feature.lower(): sign for feature, sign in _FEATURE.findall(name)}
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names are of one product; AMD targets must agree in instruction set and common features."""
+    if target(one) or target(other):
+        ours, theirs = features(one), features(other)
+        agree = all(theirs.get(feature, sign) == sign for feature, sign in ours.items() if feature != "xnack")
+        return target(one) == target(other) and agree
+    return _reduced(one) == _reduced(other)
+
+
+@lru_cache(maxsize=4096)
+def _reduced(name: str) -> str:
+    return plain(product(name))
+
+
+def agreement(one: str, other: str) -> int:
+    """Return the number of features that two AMD targets have in common."""
+    return len(features(one).items() & features(other).items())
+
+
+def pci_id(present: PresentDevice) -> str | None:
+    """Return ``vendor:device`` from an extension or the name (Intel: ``[0x1916]``)."""
+    in_name = re.search(r"\[0x([0-9a-f]{4})\]", present.name, re.IGNORECASE)
+    if present.pci_id is None and in_name and vendor(present.vendor) == "intel":
+        return f"8086:{in_name[1].lower()}"
+    return present.pci_id.lower() if present.pci_id else None
+
+
+def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
+    """Return the identifiers of a device, most specific first: kind of identifier, and its text."""
+    board = re.sub(r"^.*\[(?!0x)(.+)\]$", r"\1", present.board or "")
+    # Qualcomm's version contains the model ("OpenCL 2.0 Adreno(TM) 630"); the name is the same for all models.
+    adreno = re.search(r"Adreno.*", present.version) if vendor(present.vendor) == "qualcomm" else None
+    identifiers = (
+        ("PCI id", pci_id(present) or ""),
+        ("board name", board),
+        ("OpenCL name", present.name),
+        ("OpenCL version", f"QUALCOMM {adreno[0]}" if adreno else ""),
+    )
+    return tuple((what, key) for what, key in identifiers if key.strip())
 
 
 def compute_units(present: PresentDevice) -> int | None:
@@ -17,7 +133,7 @@ def compute_units(present: PresentDevice) -> int | None:
     clvk reports 1 for every device. Mesa is correct for AMD and NVIDIA; for Intel it counts subslices instead of
     execution units, for Adreno it reports 9999 and for its software renderer 8.
     """
-    wrong = present.platform.lower() == "clvk" or (is_mesa(present) and _vendor(present) not in ("amd", "nvidia"))
+    wrong = present.platform.lower() == "clvk" or (is_mesa(present) and vendor(present.vendor) not in ("amd", "nvidia"))
     return None if wrong else _up_to(_MOST_UNITS, present.compute_units)
 
 
@@ -44,8 +160,8 @@ def clock_hz(present: PresentDevice) -> float | None:
     Apple's driver reports 1000 MHz for every GPU. Mesa reports 400 MHz for every Intel GPU, 512 for NVIDIA and 300 for
     its software renderer. Qualcomm's and Arm's drivers report 1 or 5 MHz.
     """
-    of_apple = not present.is_cpu and _vendor(present) == "apple"
-    if of_apple or (is_mesa(present) and _vendor(present) != "amd"):
+    of_apple = not present.is_cpu and vendor(present.vendor) == "apple"
+    if of_apple or (is_mesa(present) and vendor(present.vendor) != "amd"):
         return None
     return present.clock_hz if _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ else None
 
@@ -65,22 +181,12 @@ def device_cache_bytes(present: PresentDevice) -> int | None:
     (AdaptiveCpp/AdaptiveCpp#929) or the L2 of one die (ROCm/ROCm#4203).
     """
     own = not present.is_cpu and present.platform.startswith("Intel(R) OpenCL")
-    return cache_bytes(present) if own else None
-
-
-def cache_bytes(present: PresentDevice) -> int | None:
-    """Return the cache size that the driver reports, of whichever level."""
-    return _up_to(_MOST_BYTES, present.global_cache_bytes)
+    return _up_to(_MOST_BYTES, present.global_cache_bytes) if own else None
 
 
 def memory_bytes(present: PresentDevice) -> int | None:
     """Return the memory size, if reported."""
     return _up_to(_MOST_BYTES, present.global_memory_bytes)
-
-
-def max_work_group(present: PresentDevice) -> int | None:
-    """Return the maximum work-group size, if reported."""
-    return _up_to(_MOST_WORK_ITEMS, present.max_work_group)
 
 
 def wave_size(present: PresentDevice) -> int | None:
@@ -91,7 +197,7 @@ def wave_size(present: PresentDevice) -> int | None:
 def limits(present: PresentDevice) -> dict[str, Value]:
     """Return the limits that a runtime sets."""
     values = {"occupancy.local_memory": queried(max(0.0, present.local_memory_bytes), "CL_DEVICE_LOCAL_MEM_SIZE")}
-    if (most := max_work_group(present)) is not None:
+    if (most := _up_to(_MOST_WORK_ITEMS, present.max_work_group)) is not None:
         values["max_work_group"] = queried(most, "CL_DEVICE_MAX_WORK_GROUP_SIZE")
     return values
 
@@ -107,7 +213,3 @@ def link_values(generation: int | None, lanes: int | None) -> dict[str, Value]:
 
 def _up_to(most: int, number: int) -> int | None:
     return number if 0 < number <= most else None
-
-
-def _vendor(present: PresentDevice) -> str | None:
-    return vendor(present.vendor)

@@ -173,7 +173,7 @@ def build(model: type[R], values: Layer, prefix: str = "", **others: object) -> 
 
 
 def record_of(model: type[R], part: Strict) -> R | None:
-    """Return a *part* of a file as a record; ``None`` without all of its values."""
+    """Return a *part* of a file as a record; ``None`` without all of its required values."""
     leaves = part.leaves()
     fields = {field: leaves[key].value for field, (key, _) in listed(model).items() if key in leaves}
-    return model.model_validate(fields) if fields.keys() == model.model_fields.keys() else None
+    return model.model_validate(fields) if leaves.keys() >= set(required(model)) else None

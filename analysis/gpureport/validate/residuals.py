@@ -26,7 +26,7 @@ WHATS: tuple[What, ...] = get_args(What)
 _VALUES: frozenset[What] = frozenset({"times", "latencies", "bandwidths"})
 Independence = Literal["seen", "unseen device", "unseen architecture", "first day"]
 FIRST_DAY: Independence = "first day"
-"""The values that were measured on the architecture are replaced (:func:`gpureport.spec.draft.first_day`)."""
+"""The values that were measured on the architecture are replaced (:func:`gpureport.spec.drafts.first_day`)."""
 Interval = tuple[float, float]
 
 

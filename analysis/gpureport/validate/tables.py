@@ -18,7 +18,7 @@ from gpureport.results.cpus import (
     cloud_machines,
     stream_prediction,
 )
-from gpureport.spec.core_types import core_of_machine, topology
+from gpureport.spec.cores import core_of_machine, topology
 from gpureport.spec.database import Database
 from gpureport.units import format_bytes
 from gpureport.validate.residuals import PredictedCurve, Residual, What, independence

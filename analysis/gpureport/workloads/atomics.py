@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
-from gpureport.spec.core_types import LINE_BYTES
+from gpureport.spec.cores import LINE_BYTES
 from gpureport.spec.models import Device, IntelOccupancy
 from gpureport.spec.values import constant
 from gpureport.units import format_count

@@ -1,0 +1,464 @@
+"""Types of CPU core: which one a processor has, how its cores share caches and memory, and the values that follow.
+
+Documents and measurements of many machines give the latency of each level in seconds, and its bandwidth for each core
+(:class:`gpureport.spec.models.CoreType`). OpenCL and the operating system only report the number of processors, a
+clock, and sizes. Hypervisors may hide which processors share a core, list default sizes of caches, or make each core a
+socket. Known properties of the core type then replace what is listed. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gpureport.spec import reported
+from gpureport.spec.files import ArchitectureFile, ProcessorId
+from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
+from gpureport.spec.models import CORE_TYPE, CoreType, PresentDevice, StreamType
+from gpureport.spec.resolve import Value, assumed, queried
+from gpureport.spec.values import Provenance
+
+if TYPE_CHECKING:
+    from gpureport.spec.database import Database
+
+Quantity = float | npt.NDArray[np.float64]
+Listing = Literal[
+    "plain", "hidden threads", "default caches", "hidden cores", "whole threads", "model of the hypervisor"
+]
+"""How far the listed topology is that of the hardware.
+
+- ``plain``: as listed.
+- ``hidden threads``: a virtual machine without hardware threads; its processors may be threads that share cores.
+- ``default caches``: caches have the hypervisor's default sizes.
+- ``hidden cores``: each processor is listed as a socket, but two share a core.
+- ``whole threads``: processors are listed as threads, but each has a core of its own.
+- ``model of the hypervisor``: the name of the processor is that of a model of the hypervisor, not of a product.
+"""
+_GENERIC = re.compile(r"^(AMD EPYC(-\w+)? Processor|Intel Core Processor|Intel Xeon Processor)")
+"""Names of the processor models of QEMU."""
+_MOST_SOCKETS = 8
+LINE_BYTES = 64
+SATURATION_EXPONENT = 3.0
+"""p-norm that joins the limits of cores and socket. Fitted to machines of SpareCores/sc-inspector-data (commit
+804d3c7)."""
+_TOLERANCE = 1.2
+MOST_OF_L3 = 1.3
+"""Largest usable part of the listed L3 size; above 1 where the L3 keeps lines that the L2 evicts (victim cache)."""
+
+
+SHARES: Mapping[Listing, Mapping[str, float]] = {
+    "plain": {},
+    "hidden threads": {"core_share": 0.9},
+    "default caches": {"core_share": 0.75, "l3_share": 0.5},
+    "hidden cores": {"core_share": 0.8},
+    "whole threads": {"memory_share": 1.7},
+    "model of the hypervisor": {"core_share": 0.95},
+}
+"""What a machine gets of its hardware (see :class:`Topology`), by the way in which it is listed.
+
+Medians over many virtual machines of SpareCores/sc-inspector-data (commit 804d3c7).
+"""
+_SCALAR_POCL = 5
+"""PoCL from this version on runs work-items with conditions or barriers one by one (machine code of our kernels)."""
+_EMULATED = {"shuffle": 0.2, "ballot": 0.07, "barrier": 0.2}
+"""Lane operations per cycle of exchanges that PoCL emulates in memory, one work-item after another. On 16 cores with
+PoCL 5 (reports/pocl-xeon-16-cores): shuffles from ``instructions/sub_group_rate``, ballots and barriers fitted to
+transposes. Other virtual machines probably shared these cores: ballots of two cores of a Zen 4, not used here, take 0.7
+times as long."""
+LAUNCH_TRANSFERS, LAUNCH_EXPONENT = 27.5, 1.4
+"""Launch cost of PoCL with one thread / latency of the L3, and its growth with the number of threads. These wait for
+the same locks, whose lines move from core to core through the L3. Fitted to 1.8 us with 2 threads and 43 us with 16
+(reports/pocl-xeon-2-cores, and a first quick run on the machine of reports/pocl-xeon-16-cores)."""
+STREAMED = 2.13
+"""Size at which half of the accesses of streams of all threads hit the L3 / part that a chain of loads of one thread
+finds. Fitted to the cliffs of reads on two cores (reports/pocl-xeon-2-cores); on 16 cores it is the same."""
+MOST_STREAMED = 1.5
+"""The largest such size / the listed L3, as on the cloud machines (``predict.cpu_memory.STREAMED_L3``)."""
+HITS_EXPONENT = 3.0
+"""Power of the size with which the hits of streams fall (``predict.cpu_memory.SHARED_EXPONENT``)."""
+_AROUND = (0.6, 1.0, 1.7)
+"""Onset, midpoint and end of the cliff beyond an L3 that others share, relative to its usable part (assumed)."""
+_WIDE = re.compile(r"avx512|icelake|cannonlake|cascadelake|cooperlake|tigerlake|rocketlake|rapids|znver[4-9]")
+_FULL_WIDTH = re.compile(r"znver[4-9]")
+"""Targets with AVX-512 for which LLVM emits vectors of 512 bits (it prefers 256 bits for Intel's)."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Processors and caches of a machine, or of several as arrays.
+
+    Attributes:
+        listing: how the machine lists them.
+        processors: logical processors.
+        cores: physical ones.
+        sockets: that contain them.
+        part: part of the cores of these sockets that the machine has, at most 1.
+        l3_bytes: one instance of the L3.
+        l3_instances: of the L3.
+        core_share: of the rate of these cores.
+        l3_share: of the L3 that one thread can usually use.
+        memory_share: of the memory bandwidth that is usual for this part of a socket.
+    """
+
+    listing: Listing
+    processors: Quantity
+    cores: Quantity
+    sockets: Quantity
+    part: Quantity
+    l3_bytes: Quantity
+    l3_instances: Quantity
+    core_share: Quantity = 1.0
+    l3_share: Quantity = 1.0
+    memory_share: Quantity = 1.0
+
+
+def topology(facts: ProcessorFacts, core: CoreType) -> Topology:
+    """Return the topology of a machine with cores of a known type."""
+    listing = how_listed(facts, core)
+    per_core = {"whole threads": 1, "hidden cores": 2}.get(listing, facts.threads_per_core)
+    cores = max(1.0, facts.processors / per_core)
+    sockets = facts.sockets
+    if sockets > _MOST_SOCKETS or (facts.hypervisor and sockets == facts.processors):
+        sockets = ceil(cores / core.cores_per_socket)
+    listed = None if has_default_caches(facts, core) else facts.l3
+    instances = listed.instances if listed and listed.instances else None
+    if instances is None:
+        # Intel's cores of a socket share one L3; AMD's complexes have one each.
+        instances = max(1, round(cores / core.cores_per_l3)) if core.cores_per_l3 < core.cores_per_socket else sockets
+    return Topology(
+        listing=listing,
+        processors=float(facts.processors),
+        cores=cores,
+        sockets=float(sockets),
+        part=min(1.0, cores / (sockets * core.cores_per_socket)),
+        l3_bytes=listed.instance_bytes if listed else core.l3_bytes,
+        l3_instances=float(instances),
+        **SHARES[listing],
+    )
+
+
+def how_listed(facts: ProcessorFacts, core: CoreType) -> Listing:
+    """Return how far the listed topology is that of the hardware."""
+    if not facts.hypervisor or facts.instruction_set == "aarch64":
+        return "plain"
+    generic = _GENERIC.match(facts.name) is not None
+    if facts.threads_per_core > 1:
+        return "whole threads" if generic and facts.hypervisor == "Microsoft" else "plain"
+    if generic:
+        return "model of the hypervisor"
+    if facts.sockets == facts.processors > 1:
+        return "hidden cores"
+    return "default caches" if has_default_caches(facts, core) else "hidden threads"
+
+
+def has_default_caches(facts: ProcessorFacts, core: CoreType) -> bool:
+    """Whether a virtual machine lists private caches that cores of this type do not have."""
+    pairs = ((facts.l1, core.l1_bytes), (facts.l2, core.l2_bytes))
+    return bool(facts.hypervisor) and any(_differs(listed, size) for listed, size in pairs)
+
+
+def _differs(listed: ListedCache | None, size: float) -> bool:
+    return listed is not None and not 1 / _TOLERANCE < listed.instance_bytes / size < _TOLERANCE
+
+
+def core_type_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str | None:
+    """Return the name of the architecture whose file identifies this processor, if any."""
+    return next(
+        (name for name, file in architectures.items() if any(_is(each, facts) for each in file.identified_by)), None
+    )
+
+
+def generic_name(facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile]) -> str:
+    """Return the name of the architecture for processors of an unknown type: of the vendor or the instruction set."""
+    for name, file in architectures.items():
+        if any(
+            each.vendor == facts.vendor and each.family is None and each.name is None for each in file.identified_by
+        ):
+            return name
+    if facts.instruction_set in ("aarch64", "arm64"):
+        return "aarch64"
+    return "x86_64_avx512" if "avx512f" in facts.flags else "x86_64"
+
+
+def core_of_machine(facts: ProcessorFacts, database: "Database") -> tuple[str, CoreType]:
+    """Return the name of the architecture of a machine's processor, and its type of core.
+
+    Without a model number, caches identify it. A processor of an unknown type gets that of the generic architecture,
+    with the private caches that it lists.
+    """
+    architectures = database.architectures()
+    name = core_type_name(facts, architectures) or (None if facts.model else _by_caches(facts, architectures, database))
+    if name is not None:
+        return name, database.core_type(name)
+    name = generic_name(facts, architectures)
+    listed = {"l1_bytes": facts.l1, "l2_bytes": facts.l2}
+    sizes = {field: cache.instance_bytes for field, cache in listed.items() if cache}
+    return name, database.core_type(name).model_copy(update=sizes)
+
+
+def usable_l3(core: CoreType, place: Topology) -> npt.NDArray[np.float64]:
+    """Return the usable part of one instance of the listed L3, for one thread.
+
+    Other programs on the socket use the rest, on hosts that cannot be seen. A large part of the socket leaves little
+    room for them.
+    """
+    share: npt.NDArray[np.float64] = np.minimum(
+        MOST_OF_L3, core.l3_share * place.l3_share * place.part**core.l3_share_exponent
+    )
+    return share
+
+
+def socket_bandwidth(core: CoreType, place: Topology, cores_bytes_per_s: Quantity) -> npt.NDArray[np.float64]:
+    """Return the traffic with memory of cores that would reach *cores_bytes_per_s* if memory did not limit them."""
+    part = place.sockets * place.memory_share * place.part**core.socket_exponent
+    p, limit = SATURATION_EXPONENT, core.socket_bandwidth_bytes_per_s * part
+    traffic: npt.NDArray[np.float64] = (np.asarray(cores_bytes_per_s, dtype=float) ** -p + limit**-p) ** (-1 / p)
+    return traffic
+
+
+def _by_caches(
+    facts: ProcessorFacts, architectures: Mapping[str, ArchitectureFile], database: "Database"
+) -> str | None:
+    """Return the architecture of the vendor whose private caches are the listed ones, with the most similar L3."""
+    if facts.l3 is None:
+        return None
+    known = [
+        (name, database.core_type(name))
+        for name, file in architectures.items()
+        if any(each.vendor == facts.vendor and each.models for each in file.identified_by)
+    ]
+    listed = facts.l3.instance_bytes
+    alike = [
+        (max(core.l3_bytes / listed, listed / core.l3_bytes), name)
+        for name, core in known
+        if facts.l1 and facts.l2 and not (_differs(facts.l1, core.l1_bytes) or _differs(facts.l2, core.l2_bytes))
+    ]
+    return min(alike)[1] if alike else None
+
+
+def _is(one: ProcessorId, facts: ProcessorFacts) -> bool:
+    """Whether the processor identifies itself as *one*."""
+    if one.vendor != facts.vendor:
+        return False
+    if facts.part:
+        return one.part == facts.part
+    if one.name is not None:
+        return one.name == facts.name
+    ranges = [[int(end) for end in models.split("-")] for models in one.models]
+    known = facts.model is not None and any(each[0] <= facts.model <= each[-1] for each in ranges)
+    return known and one.family == facts.family
+
+
+@dataclass(frozen=True)
+class HostCore:
+    """The type of core of a machine.
+
+    Attributes:
+        architecture: name of its file.
+        core: the memory hierarchy of a core.
+        streams: how vectorised streams run on a core.
+        topology: of the machine.
+        hypervisor: whether the machine is a virtual one.
+    """
+
+    architecture: str
+    core: CoreType
+    streams: StreamType
+    topology: Topology
+    hypervisor: bool
+
+    @property
+    def usable_l3(self) -> float:
+        """Part of the listed L3 that one thread can use."""
+        return float(usable_l3(self.core, self.topology))
+
+
+def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, Value]:
+    """Return the values that replace those of the generic entry; *clock_hz* is the listed clock.
+
+    The latency of the L1 gives the highest clock. With all cores busy, it is between the listed one and the highest:
+    their geometric mean (assumed), or the highest if all cores together reach it.
+
+    OpenCL's buffers have small pages. A virtual machine's TLB misses read entries of two page tables, which the L3
+    serves: about one more access of the L3 (assumed; chains of loads on both machines of reports/pocl-xeon-* agree).
+    """
+    core, place = host.core, host.topology
+    source = f"{CORE_TYPE} {host.architecture}"
+    highest = core.load_to_use_cycles / core.l1_latency_s
+    clock = max(clock_hz, highest if core.all_core_boost else sqrt(clock_hz * highest))
+    threads = float(place.cores) * float(place.core_share) / max(1, processors)
+    share, streamed = host.usable_l3, min(MOST_STREAMED, STREAMED * host.usable_l3) * _middle_of_cliff(host)
+
+    def derived(value: object, note: str) -> Value:
+        return Value(value, Provenance(kind="derived", source=source, note=note))
+
+    launch_s = LAUNCH_TRANSFERS * core.l3_latency_s * processors**LAUNCH_EXPONENT
+    walk_s = core.l3_latency_s if host.hypervisor else 0.0
+
+    def rate(bytes_per_s: float) -> Value:
+        return derived(bytes_per_s * threads / clock, f"{bytes_per_s / 1e9:.3g} GB/s per core")
+
+    def latency(seconds: float) -> Value:
+        return derived(seconds * clock, f"{seconds * 1e9:.3g} ns")
+
+    return {
+        "clock": derived(clock, f"of the listed {clock_hz / 1e9:.3g} GHz and the highest, {highest / 1e9:.3g} GHz"),
+        "memory.bandwidth": derived(_memory_bytes_per_s(host), f"of {place.cores:.0f} cores of a socket, as reached"),
+        "memory.efficiency": derived(1.0, "the bandwidth is that of streams"),
+        "memory.latency": latency(core.memory_latency_s + core.tlb_latency_s + walk_s),
+        "launch.single": derived(launch_s, f"to wake {processors} threads"),
+        "launch.batched": derived(launch_s, f"to wake {processors} threads"),
+        "caches.L1.latency": latency(core.l1_latency_s),
+        "caches.L2.latency": latency(core.l2_latency_s),
+        "caches.L3.latency": latency(core.l3_latency_s + core.tlb_latency_s + walk_s),
+        **({"tlb.L2.miss": latency(walk_s)} if walk_s else {}),
+        "caches.L2.bandwidth": rate(core.l2_read_bytes_per_s),
+        "caches.L3.bandwidth": rate(core.l3_read_bytes_per_s),
+        "caches.L3.latency_transition": derived(
+            tuple(share * factor for factor in _AROUND), f"one thread can use {share:.0%} of it"
+        ),
+        "caches.L3.bandwidth_transition": derived(
+            tuple(streamed * factor for factor in _AROUND), f"streams find {streamed:.0%} of it"
+        ),
+    }
+
+
+def with_core(values: Mapping[str, Value], host: HostCore | None) -> dict[str, Value]:
+    """Return the *values* of a machine on top of which those of its type of core are, if it is known."""
+    core = core_values(host, values["clock"].value, values["compute_units"].value) if host else {}
+    return {**values, **core}
+
+
+def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> dict[str, Value]:
+    """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
+    clock = reported.clock_hz(present)
+    values = with_core(host_values(host, reported.compute_units(present), clock) | reported.limits(present), core)
+    if memory := reported.memory_bytes(present):
+        values["memory.size"] = queried(float(memory), "CL_DEVICE_GLOBAL_MEM_SIZE")
+    return values
+
+
+def _middle_of_cliff(host: HostCore) -> float:
+    """Return the size at the middle of the cliff beyond the L3 / the size at which half of the accesses hit.
+
+    Memory takes r times as long as the L3. In the middle, on a log scale, the time is sqrt(r) times that of the L3. The
+    misses are then 1 / (1 + sqrt(r)) of the accesses, fewer than half: misses / hits = (size / half)^p = 1 / sqrt(r).
+    """
+    place = host.topology
+    cached = float(host.core.l3_read_bytes_per_s * place.cores * place.core_share)
+    slower = max(1.0, cached / _memory_bytes_per_s(host))
+    return float(slower ** (-1 / (2 * HITS_EXPONENT)))
+
+
+def _memory_bytes_per_s(host: HostCore) -> float:
+    """Return the traffic of all cores with memory: reads, writes, and lines that writes fetch.
+
+    One core: the geometric mean of what ordinary programs reach and what vectorised streams reach.
+    """
+    core, place = host.core, host.topology
+    ordinary = (core.memory_read_bytes_per_s + 2 * core.memory_write_bytes_per_s) / 2
+    one = sqrt(ordinary * LINE_BYTES / host.streams.memory_line_s)
+    return float(socket_bandwidth(core, place, one * place.cores * place.core_share))
+
+
+def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: ArchitectureFile) -> dict[str, Value]:
+    """Return the rates of the vectors that the compiler of a runtime emits.
+
+    LLVM prefers vectors of 256 bits for Intel's targets with AVX-512, whose instructions it uses on them: three pipes
+    for bitwise operations of three words, two for rotations. PoCL of a distribution compiles for such a target on AMD's
+    processors, too.
+    For a target without AVX-512, it emits code for AVX2. Code between barriers needs no masks.
+
+    Args:
+        present: the device.
+        file: the architecture of its processor.
+        narrow: that of the vectors which compilers prefer; instructions per cycle are those of *file*.
+    """
+    own, other = file.leaves(), narrow.leaves()
+    lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
+    if "Portable Computing Language" not in present.platform:
+        return {}
+    has_masks = _WIDE.search(present.version) is not None
+    version = re.match(r"\d+", present.driver)
+    scalar = version is None or int(version[0]) >= _SCALAR_POCL
+    origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
+    loops = origin.model_copy(update={"note": "PoCL before 5 vectorises code between barriers"})
+    if scalar:
+        emulated = origin.model_copy(update={"note": "emulated in memory"})
+        between = {f"rates.{name}": Value(rate, emulated) for name, rate in _EMULATED.items()}
+    else:
+        between = {"barrier_lanes": Value(float(min(lanes, own_lanes)), loops)}
+    if own_lanes <= lanes or _FULL_WIDTH.search(present.version):
+        return between
+    issued = own["rates.instruction"].value * lanes / own_lanes
+    values = {"wave_size": Value(lanes, origin), "rates.instruction": Value(issued, origin), **between}
+    if has_masks and not scalar:
+        note = "PoCL before 5 vectorises simple conditions"
+        values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
+    if has_masks and file.double_pumped:
+        return values  # two narrow instructions take as long as a wide one
+    composed = ("latencies.ternary", "latencies.shift")
+    copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
+    values = {path: Value(other[path].value, origin) for path in copied} | values
+    if has_masks:
+        values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
+        values |= {path: Value(own[path].value, origin) for path in composed}
+    return values
+
+
+def host_values(
+    host: HostProcessor, compute_units: int | None = None, clock_hz: float | None = None
+) -> dict[str, Value]:
+    """Return the values that the operating system reports, as the topmost layer of a CPU's values.
+
+    Number of compute units and clock are those that OpenCL reports, if there is a CPU device.
+    """
+    cores = compute_units or host.processors
+    source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
+    clock = assumed(3e9, "not reported by the operating system; typical processor")
+    if listed_hz := clock_hz or host.clock_hz:
+        query = "CL_DEVICE_MAX_CLOCK_FREQUENCY" if clock_hz else "operating system, processor frequency"
+        clock = queried(listed_hz, query)
+    bandwidth = min(cores * 25e9, 200e9)
+    values = {
+        "compute_units": queried(cores, source),
+        "clock": clock,
+        "memory.size": queried(float(host.memory_bytes), "operating system, physical memory"),
+        "memory.bandwidth": assumed(bandwidth, f"25 GB/s per core for {cores} cores, at most 200 GB/s"),
+        "launch.groups_per_cycle": assumed(0.025 * cores, f"about 40 cycles per group on each of {cores} cores"),
+    }
+    if host.huge_page_bytes:
+        source = f"{HUGE_PAGES}: always"
+        values |= {f"tlb.{level}.page": queried(host.huge_page_bytes, source) for level in ("L1", "L2")}
+    return values | _cache_values(host, cores)
+
+
+def _cache_values(host: HostProcessor, cores: int) -> dict[str, Value]:
+    """Return capacities: the part of one core for L1 and L2, the sum of all instances for L3.
+
+    Ways are left out where a hash of the address selects the set: in an L3, and in an L2 other than Intel's (CPUID of
+    Intel's tells which caches have such a hash; an L2 of Zen 4 keeps three times the lines that bits would allow).
+    """
+    values: dict[str, Value] = {}
+    for cache in host.caches:
+        path = f"caches.L{cache.level}"
+        source = f"/sys/devices/system/cpu/cpu0/cache, level {cache.level}"
+        if cache.level <= 2:
+            sharers = min(cache.shared_by, max(cores, 1))
+            note = f"{cache.size_bytes >> 10} KiB for {sharers} hardware threads" if sharers > 1 else ""
+            values[f"{path}.capacity"] = queried(cache.size_bytes / sharers, source, note)
+            if cache.ways and (cache.level == 1 or (host.facts and host.facts.vendor == "GenuineIntel")):
+                values[f"{path}.ways"] = queried(cache.ways, source)
+        else:
+            instances = max(1, round(cores / cache.shared_by))
+            note = f"{instances} of {cache.size_bytes >> 10} KiB" if instances > 1 else ""
+            values[f"{path}.capacity"] = queried(float(cache.size_bytes * instances), source, note)
+            values[f"{path}.partitions"] = queried(instances, source)
+    if not host.caches:
+        note = "not reported by the operating system; 2 MiB per core"
+        values["caches.L3.capacity"] = assumed(float(cores * (2 << 20)), note)
+    return values
