@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,9 @@ def table_lines(
     found = widths(1) or [max(1, width // len(shown) - _GAP + 1)] * len(shown)  # words are broken
     rights = [i in right for i in shown]
     head, *others = (
-        _row_lines([row[i] for i in shown], found, rights) if len(row) > 1 else _folded(row[0], width, hang=_GAP)
+        _row_lines([row[i] for i in shown], found, rights, is_head=row is named)
+        if len(row) > 1
+        else _folded(row[0], width, hang=_GAP)
         for row in (named, *body)
     )
     rule = "─" * (sum(found) + _GAP * (len(found) - 1))
@@ -109,10 +111,15 @@ def _sizes(column: Row) -> tuple[int, int, int]:
     return max(heading, *lengths), max(words, (heading + 1) // 2, *lengths), words
 
 
-def _row_lines(cells: Row, widths: Sequence[int], right: Sequence[bool]) -> Iterator[str]:
-    for texts in zip_longest(*map(_folded, cells, widths), fillvalue=""):
-        blanks = (" " * (width - cell_len(text)) for text, width in zip(texts, widths, strict=True))
-        padded = (pad + text if last else text + pad for text, pad, last in zip(texts, blanks, right, strict=True))
+def _row_lines(cells: Row, widths: Sequence[int], right: Sequence[bool], *, is_head: bool) -> Iterator[str]:
+    """Yield the lines of a row; cells of the head end on the same line, others begin on the same."""
+    folded = list(map(_folded, cells, widths))
+    most = max(map(len, folded))
+    blank = [[""] * (most - len(texts)) for texts in folded]
+    filled = [pad + texts if is_head else texts + pad for texts, pad in zip(folded, blank, strict=True)]
+    for line in zip(*filled, strict=True):
+        pads = (" " * (width - cell_len(text)) for text, width in zip(line, widths, strict=True))
+        padded = (pad + text if last else text + pad for text, pad, last in zip(line, pads, right, strict=True))
         yield (" " * _GAP).join(padded)
 
 

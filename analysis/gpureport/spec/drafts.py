@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from gpureport.data import data_dir
 from gpureport.docstrings import field_docs
 from gpureport.errors import InputError
 from gpureport.inputs import parse_yaml
@@ -31,7 +32,6 @@ GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
 _FIXED = ("occupancy.", "pipes.", "typical.")
 """Parts of an architecture that only its own file describes."""
-_SCHEMA = "# yaml-language-server: $schema=../device.schema.json"
 _PARTS = {name: part for name in DeviceFile.model_fields if (part := part_of(DeviceFile, name)) and name != "opencl"}
 """Values and parts of a file that drafts contain, with their models."""
 _COPIED = _PARTS.keys() - {"flops", "matrix_peak"}
@@ -51,7 +51,7 @@ _SCALES: dict[Dimension, tuple[tuple[float, str], ...]] = {
     "watts": ((1, "W"),),
     "bytes/cycle": ((1, "B/cycle"),),
 }
-_MANY = 1e4
+_MANY_BYTES = 1e4
 _DIGITS, _MEASURED_DIGITS = 6, 4
 
 
@@ -193,8 +193,10 @@ class Draft:
     opencl_units: int | None = None
     """Compute units as OpenCL counts them, if the number differs."""
     pci_id: str | None = None
+    relative: "Entry | None" = None
+    """The similar device with the values."""
     remarks: tuple[str, ...] = ()
-    """Comments for the author, one line each."""
+    """Further comments for the author, one line each."""
     optional: bool = False
     """Whether to list optional fields as comments."""
 
@@ -218,7 +220,7 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}
     else:
         without = database.host.without if present.is_cpu else ()
-        draft = Draft("", "", key, {}, without=without, remarks=_remarks(key))
+        draft = Draft("", "", key, {}, without=without)
     values = {**draft.values, **{path: value for path, value in found.items() if path.split(".")[0] in _COPIED}}
     units = values["compute_units"]
     differs = units.provenance.kind == "queried" and units.value != present.compute_units
@@ -243,34 +245,20 @@ def of_relative(relative: "Entry") -> Draft:
             origin = ", ".join(filter(None, (value.provenance.source, value.provenance.note)))
             note = f"as {file.name} ({value.provenance.kind}: {origin}); {TO_CHECK}"
             values[path] = assumed(value.value, note)
-    copied = f"Values marked 'as {file.name}' are copied from {relative.id}: check each."
     return Draft(
         name=f"like {file.name}",
         vendor=file.vendor,
         architecture=file.architecture,
         values=values,
         without=tuple(level for level, fields in file.caches.items() if fields is None),
-        remarks=(*_remarks(file.architecture), copied),
-    )
-
-
-def _remarks(architecture: str) -> tuple[str, ...]:
-    return (
-        "A draft. 'queried': reported by the device. 'measured': measured on the device. 'assumed': a guess.",
-        "Replace assumed values with documented ones and add their source. `gpureport devices check` checks the file.",
-        f"All other values come from the architecture's file, devices/architectures/{architecture}.yaml.",
+        relative=relative,
     )
 
 
 def empty() -> Draft:
     """Draft an entry with placeholders and all optional fields."""
-    remarks = (
-        "An empty entry. Values marked 'assumed' are placeholders: replace them and add their source.",
-        "The architecture is the name of a file in devices/architectures, without '.yaml'.",
-        "Fields after '#' are optional: the architecture has values. `gpureport devices check` checks the file.",
-    )
     values = {path: assumed(value, f"a placeholder; {TO_REPLACE}") for path, value in _PLACEHOLDERS.items()}
-    return Draft("My device", "My vendor", GENERIC, values, remarks=remarks, optional=True)
+    return Draft("My device", "My vendor", GENERIC, values, optional=True)
 
 
 def with_measured(draft: Draft, measured: Mapping[str, Value], remarks: tuple[str, ...]) -> Draft:
@@ -296,31 +284,23 @@ def _maker(name: str, database: "Database") -> str:
 
 def write_entry(draft: Draft, *, schema: bool = True) -> str:
     """Return the text of a device file; *schema*: whether a first comment gives editors the path of its schema."""
-    return "\n".join([*([_SCHEMA] if schema else ()), *_lines(draft)]) + "\n"
+    from jinja2 import Environment, FileSystemLoader
 
-
-def _lines(draft: Draft) -> Iterator[str]:
-    yield from (f"# {_plain(remark)}" for remark in draft.remarks)
-    yield f"name: {_quoted(draft.name)}"
-    yield f"vendor: {_quoted(draft.vendor)}"
-    yield f"architecture: {draft.architecture}"
-    if draft.queried is not None:
-        yield "sources:"
-        yield f"  device: {{text: {_quoted(draft.queried)}, kind: queried}}"
-        if any(value.provenance.kind == "measured" for value in draft.values.values()):
-            run = f"gpureport run {draft.measured_at}, {draft.queried}"
-            yield f"  run: {{text: {_quoted(run)}, kind: measured}}"
-    else:
-        yield "# sources:"
-        yield '#   sheet: "Title and edition of a data sheet"'
-        yield "# source: sheet"
-    for name, part in _PARTS.items():
-        if issubclass(part, Leaf):
-            yield from _value(draft, DeviceFile, name, name, "")
-    for name, part in _PARTS.items():
-        if not issubclass(part, Leaf):
-            yield from _part(draft, name, part)
-    yield from _identity(draft)
+    pages = Environment(  # noqa: S701 - YAML
+        loader=FileSystemLoader(data_dir("templates")), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    pages.filters |= {"plain": _plain, "quoted": _quoted}
+    own = {name: part for name, part in _PARTS.items() if issubclass(part, Leaf)}
+    values = (line for name in own for line in _value(draft, DeviceFile, name, name, ""))
+    parts = (line for name, part in _PARTS.items() if name not in own for line in _part(draft, name, part))
+    pci_id = (draft.pci_id or "").lower()
+    return pages.get_template("device.yaml.j2").render(
+        draft=draft,
+        schema=schema,
+        lines=(*values, *parts),
+        measured=any(value.provenance.kind == "measured" for value in draft.values.values()),
+        pci_id=pci_id if re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", pci_id) else "",
+    )
 
 
 def _part(draft: Draft, name: str, part: type[Strict]) -> Iterator[str]:
@@ -353,21 +333,6 @@ def _value(draft: Draft, part: type[Strict], path: str, key: str, indent: str) -
         yield f"{indent}# {key}: {example}{f'  # {_plain(means)}' if means else ''}"
 
 
-def _identity(draft: Draft) -> Iterator[str]:
-    if draft.opencl_names:
-        yield "opencl:"
-        yield f"  names: [{', '.join(map(_quoted, draft.opencl_names))}]"
-        if draft.opencl_units is not None:
-            yield f"  compute_units: {{value: {draft.opencl_units}, source: device}}"
-    else:
-        yield "# opencl:"
-        yield "#   names: [name that the device reports; `gpureport devices` shows it]"
-    if draft.pci_id and re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", draft.pci_id.lower()):
-        yield f"pci_ids: [{_quoted(draft.pci_id.lower())}]"
-    elif not draft.opencl_names:
-        yield '# pci_ids: ["10de:2335"]'
-
-
 def _leaf(path: str, value: Value) -> str:
     provenance = value.provenance
     source = {"queried": "device", "measured": "run"}.get(provenance.kind)
@@ -386,15 +351,10 @@ def quantity(path: str, value: object, digits: int = _DIGITS) -> str:
     if not isinstance(value, int | float):
         return str(value)
     scales = _SCALES.get(declaration(path).dimension, ((1, ""),))
-    exact = next((pair for pair in scales if (value / pair[0]).is_integer() and _legible(value, pair)), None)
+    whole = (pair for pair in scales if (value / pair[0]).is_integer())
+    exact = next((pair for pair in whole if not pair[1].endswith("B") or value / pair[0] < _MANY_BYTES), None)
     scale, unit = exact or next((pair for pair in scales if value >= pair[0]), scales[-1])
     return f"{value / scale:{'.0f' if exact else f'.{digits}g'}} {unit}".strip()
-
-
-def _legible(value: float, unit: tuple[float, str]) -> bool:
-    """Whether a whole number of this unit is readable: not a large number of bytes."""
-    scale, name = unit
-    return not name.endswith("B") or value / scale < _MANY
 
 
 def _quoted(text: str) -> str:
