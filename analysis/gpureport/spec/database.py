@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -103,19 +103,11 @@ class Database:
         return self._read
 
     def core_type(self, name: str) -> CoreType:
-        """Return the type of core of a CPU's architecture.
-
-        Raises:
-            InputError: it is no CPU's, or lacks values.
-        """
+        """Return the type of core of a CPU's architecture; an InputError if it is no CPU's, or lacks values."""
         return _complete(CoreType, self.architecture(name).core, f"{name}: core")
 
     def stream_type(self, name: str) -> StreamType:
-        """Return how streaming kernels run on the cores of a CPU's architecture.
-
-        Raises:
-            InputError: it is no CPU's, or lacks values.
-        """
+        """Return how streaming kernels run on such cores; an InputError if it is no CPU's, or lacks values."""
         return _complete(StreamType, self.architecture(name).streams, f"{name}: streams")
 
     def write_allocate(self, name: str) -> bool:
@@ -189,21 +181,21 @@ class Database:
             if any(lower in each.lower() or name in plain(each) for each in entry.names)
         ]
 
-    def _own_first(self, ids: list[str]) -> list[str]:
-        """Return only the user's own entries, if there are any."""
-        return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
-
     def _named(self, name: str) -> list[str]:
         """Return the ids of the entries with this plain name: complete, else the last words of one, else a part.
 
         ``4070`` is the RTX 4070, not the 4070 Ti; ``h100`` is any H100.
         """
+
+        def own_first(ids: list[str]) -> list[str]:
+            return [entry_id for entry_id in ids if self.entries[entry_id].own] or ids
+
         if name == "cpu":
-            return self._own_first([entry_id for entry_id in self.entries if self.is_this_processor(entry_id)])
+            return own_first([entry_id for entry_id in self.entries if self.is_this_processor(entry_id)])
         names = {entry.id: [plain(each) for each in entry.names] for entry in self.entries.values()}
         exact = [entry_id for entry_id, known in names.items() if name and name in known]
         if exact:
-            own = self._own_first(exact)
+            own = own_first(exact)
             return [entry_id for entry_id in own if name in map(plain, self.entries[entry_id].titles)] or own
         last = [entry.id for entry in self.entries.values() if name in _words(entry, last=True)]
         if last and re.search(r"\d", name):  # "rtx" alone does not mean TITAN RTX
@@ -253,7 +245,7 @@ def load_database(extra_dirs: Iterable[Path] = (), own_dirs: Iterable[Path] = ()
     known = {shipped.resolve(), *(root.resolve() for root in extra)}
     for root in own_dirs:
         if root.resolve() not in known:
-            _add_valid(database, root)
+            _add(database, root, own=True, lenient=True)
     for root in extra:
         if root.resolve() != shipped.resolve():
             _add(database, root, own=True)
@@ -284,49 +276,36 @@ def _units_and_memory(file: DeviceFile) -> tuple[int | None, float | None]:
     return values.get("opencl.compute_units", values.get("compute_units")), values.get("memory.size")
 
 
-def _files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield id and path of each file; architectures first, because devices refer to them."""
-    for path in sorted(root.rglob("*.yaml"), key=lambda path: (not is_architecture(path), path)):
-        yield path.relative_to(root).with_suffix("").as_posix(), path
-
-
-def _add(database: Database, root: Path, *, own: bool) -> None:
-    """Add the files of a folder.
+def _add(database: Database, root: Path, *, own: bool, lenient: bool = False) -> None:
+    """Add the files of a folder, architectures first, because devices refer to them.
 
     Raises:
-        InputError: a file has errors.
+        InputError: a file has errors; *lenient*: they go to ``broken``, as do those of the device that it describes.
     """
     if own:
-        _skip_misnamed(database, root)
-    for name, path in _files(root):
-        if is_architecture(path):
-            database.architecture_paths[path.stem] = path
-        else:
-            database.entries[name] = Entry(name, path, read_file(path, DeviceFile).get(), own)
-            database.broken.pop(name, None)
-
-
-def _add_valid(database: Database, root: Path) -> None:
-    """Add the valid files of a user's folder; errors of the others go to ``broken``."""
-    _skip_misnamed(database, root)
-    for name, path in _files(root):
+        for path in sorted(root.rglob("*.yml")):
+            database.broken[_id(root, path)] = f"{path}: {wrong_ending(path)}"
+    for path in sorted(root.rglob(f"*{ENDING}"), key=lambda path: (not is_architecture(path), path)):
+        name = _id(root, path)
         try:
             if is_architecture(path):
-                read_file(path, ArchitectureFile).get()
+                if lenient:
+                    read_file(path, ArchitectureFile).get()
                 database.architecture_paths[path.stem] = path
-            else:
-                tried = Entry(name, path, read_file(path, DeviceFile).get(), own=True)
-                Database({name: tried}, database.architecture_paths).device(name)
-                database.entries[name] = tried
-                database.broken.pop(name, None)
+                continue
+            entry = Entry(name, path, read_file(path, DeviceFile).get(), own)
+            if lenient:
+                Database({name: entry}, database.architecture_paths).device(name)
+            database.entries[name] = entry
+            database.broken.pop(name, None)
         except InputError as error:
+            if not lenient:
+                raise
             database.broken[name] = str(error)
 
 
-def _skip_misnamed(database: Database, root: Path) -> None:
-    """Add the files of a user's folder with another ending to ``broken``."""
-    for path in sorted(root.rglob("*.yml")):
-        database.broken[path.relative_to(root).with_suffix("").as_posix()] = f"{path}: {wrong_ending(path)}"
+def _id(root: Path, path: Path) -> str:
+    return path.relative_to(root).with_suffix("").as_posix()
 
 
 def wrong_ending(path: Path) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from math import inf
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import Field, model_validator
 
@@ -37,6 +37,7 @@ from gpureport.spec.values import (
 )
 from gpureport.text import sentence
 
+R = TypeVar("R", bound=Record)
 Schema = dict[str, Any]
 
 
@@ -98,6 +99,18 @@ class Declared(Strict):
         cls.__annotations__ = {**(values or {}), **cls.__annotations__}
 
 
+class Part(Declared, Generic[R]):
+    """A part with the values of a record: ``Part[Memory]``. Two files share them, except rules of occupancy."""
+
+    @classmethod
+    @cache
+    def __class_getitem__(cls, record: type[R]) -> type[Declared]:  # type: ignore[override]
+        """Return the class of this part."""
+        rule = {name: field.annotation for name, field in record.model_fields.items() if name == "rule"}
+        names = {"__module__": __name__, "__doc__": record.__doc__, "__annotations__": rule}
+        return type(record.__name__, (Declared,), names, record=record, layered=not rule)
+
+
 class CacheFields(Declared, record=models.Cache, layered=True):
     """A cache level. Fields of the device's file override fields of the architecture's file."""
 
@@ -112,49 +125,14 @@ class CacheFields(Declared, record=models.Cache, layered=True):
         return {"capacity": data}
 
 
-class TlbFields(Declared, record=models.Tlb, layered=True):
-    """A level of the translation lookaside buffers."""
-
-
-class MemoryFields(Declared, record=models.Memory, layered=True):
-    """Device memory."""
-
-
-class LaunchFields(Declared, record=models.Launch, layered=True):
-    """Launch costs."""
-
-
-class NvidiaRules(Declared, record=models.NvidiaOccupancy):
-    """Occupancy of NVIDIA multiprocessors (``cuda_occupancy.h``)."""
-
-    rule: Literal["nvidia"]
-
-
-class AmdRules(Declared, record=models.AmdOccupancy):
-    """Occupancy of AMD compute units (LLVM's AMDGPU back end)."""
-
-    rule: Literal["amd"]
-
-
-class IntelRules(Declared, record=models.IntelOccupancy):
-    """Occupancy of Intel subslices (compute-runtime)."""
-
-    rule: Literal["intel"]
-
-
-class PooledRules(Declared, record=models.PooledOccupancy):
-    """Occupancy of GPUs whose waves share pools of registers (Apple, Arm, Qualcomm)."""
-
-    rule: Literal["pooled"]
-
-
-class CpuRules(Declared, record=models.CpuOccupancy):
-    """A CPU core runs one work-group at a time."""
-
-    rule: Literal["cpu"]
-
-
-Rules = Annotated[NvidiaRules | AmdRules | IntelRules | PooledRules | CpuRules, Field(discriminator="rule")]
+Rules = Annotated[
+    Part[models.NvidiaOccupancy]
+    | Part[models.AmdOccupancy]
+    | Part[models.IntelOccupancy]
+    | Part[models.PooledOccupancy]
+    | Part[models.CpuOccupancy],
+    Field(discriminator="rule"),
+]
 
 
 class File(Strict):
@@ -166,12 +144,12 @@ class File(Strict):
     """Citations by key."""
     source: str | None = None
     """The key used for values without their own source."""
-    memory: MemoryFields = MemoryFields()
+    memory: Part[models.Memory] = Part[models.Memory]()
     caches: Annotated[dict[Key, CacheFields | None], Field(max_length=16)] = Field(default_factory=dict)
     """By level, nearest first; ``null`` removes a level of the architecture."""
-    tlb: Annotated[dict[Key, TlbFields | None], Field(max_length=8)] = Field(default_factory=dict)
+    tlb: Annotated[dict[Key, Part[models.Tlb] | None], Field(max_length=8)] = Field(default_factory=dict)
     """Translation lookaside buffers by level, nearest first; ``null`` removes a level of the architecture."""
-    launch: LaunchFields = LaunchFields()
+    launch: Part[models.Launch] = Part[models.Launch]()
     notes: tuple[str, ...] = ()
 
 
@@ -220,14 +198,6 @@ class TypicalFields(Strict):
     """Capacities of device-wide caches, by level."""
 
 
-class CoreFields(Declared, record=models.CoreType, layered=True):
-    """The memory hierarchy of a CPU core."""
-
-
-class StreamFields(Declared, record=models.StreamType, layered=True):
-    """Vectorised streaming kernels on a CPU core."""
-
-
 class ProcessorId(Strict):
     """Processors with this type of core, as the CPU identifies itself (CPUID; Arm: part name)."""
 
@@ -256,8 +226,8 @@ class ArchitectureFile(File, Declared, record=models.Architecture):
     apply where a compiler prefers these. Omitted: compilers use the full width."""
     double_pumped: bool = False
     """Whether pipes of half the width execute the instructions of the full width in two cycles each."""
-    core: CoreFields = CoreFields()
-    streams: StreamFields = StreamFields()
+    core: Part[models.CoreType] = Part[models.CoreType]()
+    streams: Part[models.StreamType] = Part[models.StreamType]()
     matches: tuple[str, ...] = ()
     """Patterns (``*``, ``?``) of device names or compute capabilities: ``sm_90``, ``gfx110?``. They select the
     architecture of devices without their own file."""

@@ -372,7 +372,7 @@ class CoreType(Record):
     """The memory hierarchy of one type of CPU core, for loads and stores of ordinary programs.
 
     Rates are those of one core that shares nothing. Where vendors document no rate, they come from measurements of many
-    machines (:mod:`gpureport.predict.cpu_memory` describes the model).
+    machines (``predict.cpu_memory`` describes the model).
     """
 
     l1_bytes: Annotated[Bytes, Listed(4, 1 << 12, "KiB")]
