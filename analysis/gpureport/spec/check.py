@@ -208,8 +208,9 @@ def _out_of_range(values: Layer) -> Iterator[Remark]:
         listed = declaration(path)
         odd = next((each for each in numbers_in(value.value) if each and not listed.is_usual(each)), None)
         if odd is not None:
+            written = f"{odd / listed.scale:.4g} {listed.unit}".rstrip()
             usual = f"{listed.least:g} to {listed.most:g} {listed.unit}".rstrip()
-            yield path, f"{listed.shown(odd)} is implausible; usual are {usual}"
+            yield path, f"{written} is implausible; usual are {usual}"
 
 
 def numbers_in(value: object) -> list[float]:

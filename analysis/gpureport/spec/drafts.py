@@ -23,7 +23,7 @@ from gpureport.spec.reported import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, Leaf, Strict
 from gpureport.text import legible
-from gpureport.units import EXAMPLES, Dimension
+from gpureport.units import EXAMPLES
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -42,15 +42,7 @@ _PLACEHOLDERS: Mapping[str, float] = {
     "memory.bandwidth": 160e9,
     "caches.L2.capacity": 2 * 2.0**20,
 }
-_SCALES: dict[Dimension, tuple[tuple[float, str], ...]] = {
-    "bytes": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1e9, "GB"), (1e6, "MB"), (1, "B")),
-    "bytes/s": ((1e9, "GB/s"),),
-    "hertz": ((1e9, "GHz"),),
-    "seconds": ((1e-6, "us"),),
-    "cycles": ((1, "cycles"),),
-    "watts": ((1, "W"),),
-    "bytes/cycle": ((1, "B/cycle"),),
-}
+_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1e9, "GB"), (1e6, "MB"), (1, "B"))
 _MANY_BYTES = 1e4
 _DIGITS, _MEASURED_DIGITS = 6, 4
 
@@ -350,7 +342,8 @@ def quantity(path: str, value: object, digits: int = _DIGITS) -> str:
         return f"[{', '.join(quantity('', item) for item in value)}]"
     if not isinstance(value, int | float):
         return str(value)
-    scales = _SCALES.get(declaration(path).dimension, ((1, ""),))
+    declared = declaration(path)
+    scales = _SIZES if declared.dimension == "bytes" else ((declared.scale, declared.unit),)
     whole = (pair for pair in scales if (value / pair[0]).is_integer())
     exact = next((pair for pair in whole if not pair[1].endswith("B") or value / pair[0] < _MANY_BYTES), None)
     scale, unit = exact or next((pair for pair in scales if value >= pair[0]), scales[-1])

@@ -23,29 +23,12 @@ from gpureport.errors import InputError
 from gpureport.records.curves import Record
 from gpureport.records.quantities import BOUNDS, Name, once
 from gpureport.spec.uncertainty import Uncertainty
-from gpureport.units import EXAMPLES, Dimension, parse
+from gpureport.units import EXAMPLES, Dimension, dimension_of, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
 TO_REPLACE, TO_CHECK = "replace it", "check it"
 """Ends of the notes of draft values that the author must still edit."""
 T = TypeVar("T")
-
-
-_UNITS: Mapping[str, tuple[Dimension, float]] = {
-    "": ("count", 1.0),
-    "B": ("bytes", 1.0),
-    "KiB": ("bytes", 2.0**10),
-    "GiB": ("bytes", 2.0**30),
-    "GB/s": ("bytes/s", 1e9),
-    "GHz": ("hertz", 1e9),
-    "us": ("seconds", 1e-6),
-    "ns": ("seconds", 1e-9),
-    "cycles": ("cycles", 1.0),
-    "B/cycle": ("bytes/cycle", 1.0),
-    "TFLOP/s": ("flop/s", 1e12),
-    "W": ("watts", 1.0),
-}
-"""Dimension of each unit of declarations, and its size in SI base units."""
 
 
 def _entries(value: object) -> object:
@@ -130,15 +113,16 @@ class Listed:
     @property
     def dimension(self) -> Dimension:
         """Dimension of the quantity."""
-        return _UNITS[self.unit][0]
+        return dimension_of(self.unit) or "count"
 
-    def shown(self, value: float) -> str:
-        """Write *value*, which is in SI base units."""
-        return f"{value / _UNITS[self.unit][1]:.4g} {self.unit}".rstrip()
+    @property
+    def scale(self) -> float:
+        """The unit in SI base units."""
+        return parse(f"1 {self.unit}", self.dimension)
 
     def is_usual(self, value: float) -> bool:
         """Whether *value*, in SI base units, is within the usual range."""
-        return self.least <= value / _UNITS[self.unit][1] <= self.most
+        return self.least <= value / self.scale <= self.most
 
 
 @dataclass(frozen=True)
