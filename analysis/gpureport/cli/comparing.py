@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CompareOptions
 from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
-from gpureport.cli.options import described, open_all, open_database, selected, writing
+from gpureport.cli.options import described, name_and_source, open_all, open_database, selected, writing
 from gpureport.cli.rendering import written
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
@@ -105,8 +105,7 @@ def _regression_code(comparison: "Comparison", percent: float) -> int:
 
 def _named(text: str) -> tuple[str, str]:
     """Return name and source of a machine, given as ``NAME=SOURCE`` or ``SOURCE``."""
-    given, equals, rest = text.partition("=")
-    name, source = (given, rest) if equals and not is_there(Path(text)) else ("", text)
+    name, source = name_and_source(text)
     first = source if is_there(Path(source)) else runs_of(source)[0]
     return name or (short_name(Path(first)) if Path(first).exists() else source), source
 

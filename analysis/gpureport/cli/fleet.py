@@ -23,7 +23,7 @@ from gpureport.cli.app import (
     FleetRunOptions,
 )
 from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
-from gpureport.cli.options import slug, writing
+from gpureport.cli.options import name_and_source, slug, writing
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
@@ -98,10 +98,10 @@ def _reports(text: str, node: str | None) -> "Iterator[tuple[Path, str]]":
     """
     from gpureport.records.report import FILE_NAME, report_file, reports_below
 
-    given, equals, rest = text.partition("=")
-    if node == "" or not text or (equals and not is_there(Path(text)) and not (given and rest)):
+    name, source = name_and_source(text)
+    if "" in (node, name, source):
         raise InputError("a name or a path is empty; write NODE=PATH, the name of the node and its report or folder")
-    name, path = (given, Path(rest)) if equals and not is_there(Path(text)) else (node or "", Path(text))
+    name, path = name or node, Path(source)
     if not path.is_dir() or is_there(report_file(path)):
         yield path, name or _node(path)
         return

@@ -10,6 +10,7 @@ from gpureport.cli.console import note
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 from gpureport.files import InUseError, is_stream, reserved
+from gpureport.inputs import is_there
 
 if TYPE_CHECKING:
     from gpureport.kernel_files import KernelFileWorkload
@@ -54,6 +55,12 @@ def described(files: Sequence[Path]) -> "tuple[KernelFileWorkload, ...]":
     from gpureport.kernel_files import load_kernels
 
     return load_kernels(files)
+
+
+def name_and_source(text: str) -> tuple[str | None, str]:
+    """Split ``NAME=SOURCE``; ``None`` if it has no name, or if there is a file with all of it as its name."""
+    name, equals, source = text.partition("=")
+    return (name, source) if equals and not is_there(Path(text)) else (None, text)
 
 
 def slug(name: str) -> str:

@@ -22,7 +22,7 @@ from gpureport.spec.models import Cache, Device, PresentDevice, without_register
 from gpureport.spec.reported import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, Leaf, Strict
-from gpureport.text import legible
+from gpureport.text import legible, printable
 from gpureport.units import EXAMPLES
 
 if TYPE_CHECKING:
@@ -356,4 +356,4 @@ def _quoted(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return *text* on one line, without characters that YAML does not allow."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return " ".join(printable(text).split())
