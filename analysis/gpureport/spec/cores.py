@@ -378,36 +378,35 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         file: the architecture of its processor.
         narrow: that of the vectors which compilers prefer; instructions per cycle are those of *file*.
     """
-    own, other = file.leaves(), narrow.leaves()
-    lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
     if "Portable Computing Language" not in present.platform:
         return {}
-    has_masks = _WIDE.search(present.version) is not None
-    version = re.match(r"\d+", present.driver)
+    own, other = file.leaves(), narrow.leaves()
+    lanes, own_lanes = other["wave_size"].value, own["wave_size"].value
+    has_masks, version = _WIDE.search(present.version) is not None, re.match(r"\d+", present.driver)
     scalar = version is None or int(version[0]) >= _SCALAR_POCL
-    origin = Provenance(kind="derived", source=present.version, note="the compiler emits vectors of 256 bits")
-    loops = origin.model_copy(update={"note": "PoCL before 5 vectorises code between barriers"})
-    if scalar:
-        emulated = origin.model_copy(update={"note": "emulated in memory"})
-        between = {f"rates.{name}": Value(rate, emulated) for name, rate in _EMULATED.items()}
-    else:
-        between = {"barrier_lanes": Value(float(min(lanes, own_lanes)), loops)}
+
+    def emitted(value: object, note: str = "the compiler emits vectors of 256 bits") -> Value:
+        return Value(value, Provenance(kind="derived", source=present.version, note=note))
+
+    values = {f"rates.{name}": emitted(rate, "emulated in memory") for name, rate in _EMULATED.items()}
+    if not scalar:
+        note = "PoCL before 5 vectorises code between barriers"
+        values = {"barrier_lanes": emitted(float(min(lanes, own_lanes)), note)}
     if own_lanes <= lanes or _FULL_WIDTH.search(present.version):
-        return between
+        return values
     issued = own["rates.instruction"].value * lanes / own_lanes
-    values = {"wave_size": Value(lanes, origin), "rates.instruction": Value(issued, origin), **between}
+    values |= {"wave_size": emitted(lanes), "rates.instruction": emitted(issued)}
     if has_masks and not scalar:
-        note = "PoCL before 5 vectorises simple conditions"
-        values["masked_lanes"] = Value(float(lanes), origin.model_copy(update={"note": note}))
+        values["masked_lanes"] = emitted(float(lanes), "PoCL before 5 vectorises simple conditions")
     if has_masks and file.double_pumped:
         return values  # two narrow instructions take as long as a wide one
     composed = ("latencies.ternary", "latencies.shift")
     copied = ("caches.L1.bandwidth", *composed, *(path for path in other if path.startswith("rates.")))
-    values = {path: Value(other[path].value, origin) for path in copied} | values
+    narrower = {path: emitted(other[path].value) for path in copied}
     if has_masks:
-        values |= {"rates.ternary": Value(24.0, origin), "rates.shift": Value(16.0, origin)}
-        values |= {path: Value(own[path].value, origin) for path in composed}
-    return values
+        narrower |= {"rates.ternary": emitted(24.0), "rates.shift": emitted(16.0)}
+        narrower |= {path: emitted(own[path].value) for path in composed}
+    return narrower | values
 
 
 def host_values(

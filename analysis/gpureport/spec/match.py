@@ -86,18 +86,14 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
     if entry.file.host:
         return exact
     device = database.device(entry.id)
-    same_kind = device.is_cpu == present.is_cpu and _same_vendor(device, present)
-    if not same_kind or _belongs_to_another(database, entry, present, what):
+    vendors = {vendor(device.vendor), vendor(present.vendor)} - {None}
+    same_vendor = len(vendors) < 2 or present.is_cpu  # the vendor of its runtime may differ
+    if device.is_cpu != present.is_cpu or not same_vendor or _belongs_to_another(database, entry, present, what):
         return False
     units, whole = reported.compute_units(present), reported.whole_units(device, present)
     if exact:
         return units in whole
     return (units is None or units < min(whole)) and not device.is_cpu and not _is_shared(device, present, what)
-
-
-def _same_vendor(device: Device, present: PresentDevice) -> bool:
-    """Whether the vendors agree or are unknown; the vendor of a CPU's runtime may differ from the CPU's."""
-    return present.is_cpu or len({vendor(device.vendor), vendor(present.vendor)} - {None}) < 2
 
 
 def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDevice, what: str) -> bool:
