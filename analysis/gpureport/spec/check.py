@@ -3,7 +3,7 @@
 Implausible values are possible but unlikely, usually because of a wrong unit or a missing digit.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from gpureport.files import real_path
 from gpureport.inputs import FileError, read_yaml
 from gpureport.spec.cores import host_values
 from gpureport.spec.database import (
-    ARCHITECTURES,
     Database,
     alike,
     is_architecture,
@@ -48,15 +47,16 @@ __all__ = ["Problem", "check_file", "check_folder", "doubts"]
 
 def check_folder(paths: Iterable[Path], database: Database | None = None) -> list[Problem]:
     """Check the files of one folder: each file, and entries that cannot be distinguished; problems by file."""
-    database, problems = database or load_database(), list[Problem]()
+    database, paths, problems = database or load_database(), list(paths), list[Problem]()
     former: list[tuple[Path, DeviceFile]] = []
+    reported = set(map(real_path, paths))
     for document in map(_read, paths):
-        problems += _check(document, database)
+        problems += _check(document, database, reported)
         if isinstance(file := document.salvaged, DeviceFile):
             clashes = (_clash(document, file, *other) for other in former)
             problems += islice(filter(None, clashes), 1)
             former.append((document.path, file))
-    return _once(problems)
+    return problems
 
 
 def _clash(document: Checked, file: DeviceFile, path: Path, other: DeviceFile) -> Problem | None:
@@ -76,23 +76,12 @@ def _clash(document: Checked, file: DeviceFile, path: Path, other: DeviceFile) -
     return document.problem("opencl.names", message)
 
 
-def _once(problems: Sequence[Problem]) -> list[Problem]:
-    """Remove repetitions: devices have the first error of their architecture's file."""
-    reported, kept = set(map(str, problems)), []
-    for problem in problems:
-        of_architecture = problem.field == "architecture" and f"{ARCHITECTURES}/" in problem.message
-        if not of_architecture or problem.message not in reported:
-            kept.append(problem)
-        reported |= {problem.message} if of_architecture else set()
-    return kept
-
-
 def doubts(device: Device, database: Database) -> list[Problem]:
     """Return the warnings of implausible values in the user's own files of *device*."""
     entry, architecture = database.entries.get(device.id), database.architecture_paths[device.architecture.id]
     files = [entry.path] if entry and entry.own else []
     files += [] if architecture.is_relative_to(data_dir("devices")) else [architecture]
-    found = (problem for path in files for problem in _check_values(_read(path), database))
+    found = (problem for path in files for problem in _check_values(_read(path), database, set()))
     return [problem for problem in found if problem.severity == "warning"]
 
 
@@ -105,7 +94,7 @@ def check_file(path: Path, database: Database | None = None) -> list[Problem]:
     Returns:
         Problems in the order of the file: errors, which make it unusable, and warnings.
     """
-    return _check(_read(path), database)
+    return _check(_read(path), database, set())
 
 
 def _read(path: Path) -> Checked:
@@ -120,8 +109,9 @@ def _read(path: Path) -> Checked:
     return read_file(path, DeviceFile)
 
 
-def _check(document: Checked, database: Database | None) -> list[Problem]:
-    problems = [*document.problems, *_unsourced(document), *_check_values(document, database)]
+def _check(document: Checked, database: Database | None, reported: set[Path]) -> list[Problem]:
+    """Return the problems of a file by line; those of architectures whose files are *reported* are left out."""
+    problems = [*document.problems, *_unsourced(document), *_check_values(document, database, reported)]
     if (misnamed := wrong_ending(document.path)) and document.path.exists():
         problems.insert(0, document.problem("", f"is ignored in folders of entries: {misnamed}"))
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.field))
@@ -141,7 +131,7 @@ def _unsourced(document: Checked) -> Iterator[Problem]:
             yield document.problem(path, "has no source; give one, or mark it 'kind: assumed' with a note")
 
 
-def _check_values(document: Checked, database: Database | None) -> Iterator[Problem]:
+def _check_values(document: Checked, database: Database | None, reported: set[Path]) -> Iterator[Problem]:
     """Yield a warning for each implausible value, and errors that prevent resolving a device.
 
     Architectures near the file take precedence over those of the *database*.
@@ -154,10 +144,10 @@ def _check_values(document: Checked, database: Database | None) -> Iterator[Prob
         near = {p.stem: p for each in (folder.parent, folder) for p in sorted(each.glob("architectures/*.yaml"))}
         if not near.items() <= database.architecture_paths.items():
             database = Database(database.entries, {**database.architecture_paths, **near})
-        yield from _check_device(document, document.salvaged, database)
+        yield from _check_device(document, document.salvaged, database, reported)
 
 
-def _check_device(document: Checked, file: DeviceFile, database: Database) -> Iterator[Problem]:
+def _check_device(document: Checked, file: DeviceFile, database: Database, reported: set[Path]) -> Iterator[Problem]:
     """Yield the problems of a device's values; without its architecture, only of single values."""
     overlay: Layer = {}
     if is_like(file, database.host):
@@ -167,7 +157,10 @@ def _check_device(document: Checked, file: DeviceFile, database: Database) -> It
     try:
         architecture = database.architecture(file.architecture)
     except InputError as error:
-        yield document.problem("architecture", str(error), "error")
+        path = database.architecture_paths.get(file.architecture)
+        if path is None or real_path(path) not in reported:
+            yield document.problem("architecture", str(error), "error")
+        reported |= {real_path(path)} if path else set()
         return
     shared = layer(architecture)
     values = {**shared, **own}

@@ -21,7 +21,6 @@ from gpureport.spec.resolve import Layer, record_of, resolve
 from gpureport.spec.values import Strict
 from gpureport.text import quoted, suggestion
 
-ARCHITECTURES = "architectures"
 ENDING = ".yaml"
 R = TypeVar("R", CoreType, StreamType)
 
@@ -315,7 +314,7 @@ def wrong_ending(path: Path) -> str:
 
 def is_architecture(path: Path) -> bool:
     """Whether a file describes an architecture: it is in a folder ``architectures``."""
-    return real_path(path).parent.name == ARCHITECTURES
+    return real_path(path).parent.name == "architectures"
 
 
 def is_like(file: DeviceFile, host: HostProcessor) -> bool:
