@@ -138,7 +138,7 @@ def test_what_the_system_refuses_is_one_sentence(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(devices, "list_known", fail)
+    monkeypatch.setattr(devices, "_list_known", fail)
     assert main(["devices", "--known"]) == 1
     assert capsys.readouterr().err == f"gpureport: {message}\n"
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2**31, 2**31))

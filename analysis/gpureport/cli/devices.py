@@ -1,6 +1,6 @@
 """``gpureport devices``: lists of present and known devices, the check of entries, and drafts of new ones."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
 
 def list_devices(options: DevicesOptions) -> int:
     """List the devices of the database, or those of this machine."""
-    if options.known:
-        return list_known(options.as_json, options.entries, options.containing)
-    return list_present(options.as_json, options.entries)
+    database = open_database(options.entries)
+    return (_list_known if options.known else _list_present)(options, database)
 
 
-def list_present(as_json: bool, entries: Sequence[Path]) -> int:
-    """List the OpenCL devices of this machine, whether each runs kernels, and its database entry."""
+def _list_present(options: DevicesOptions, database: Database) -> int:
+    """List the devices, whether each runs kernels, and its database entry."""
     from gpureport.measure import presence
 
-    database = open_database(entries)
     found = presence.find_devices()
     problems = presence.kernel_problems(found.candidates)
     listed = [
@@ -47,7 +45,7 @@ def list_present(as_json: bool, entries: Sequence[Path]) -> int:
         note_override(database, each.match.entry_id)
     for failure in found.failures:
         note(f"Note: {sentence(failure)}")
-    if as_json:
+    if options.as_json:
         print_json([each.record() for each in listed])
         return 0
     columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
@@ -97,21 +95,14 @@ class _ListedDevice:
         }
 
 
-def list_known(as_json: bool, entries: Sequence[Path], text: str = "") -> int:
-    """List the devices of the database with *text* in their id or a name.
-
-    Raises:
-        InputError: there are none.
-    """
-    database = open_database(entries)
-    devices = [database.device(name) for name in database.containing(text)]
+def _list_known(options: DevicesOptions, database: Database) -> int:
+    devices = [database.device(name) for name in database.containing(options.containing)]
     if not devices:
-        raise InputError(
-            f"--known: no device of the database has {quoted(text)} in its id or a name; try a shorter text"
-        )
+        text = quoted(options.containing)
+        raise InputError(f"--known: no device of the database has {text} in its id or a name; try a shorter text")
     for device in devices:
         note_override(database, device.id)
-    if as_json:
+    if options.as_json:
         print_json([device.model_dump(mode="json") for device in devices])
         return 0
     rows = [

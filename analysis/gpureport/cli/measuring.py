@@ -90,7 +90,7 @@ def measure(options: RunOptions) -> int:
             name = report_stem(path)
             written = write_documents(report, path.parent, no_pdf=options.no_pdf, paper=options.paper, name=name)
     if options.timings:
-        print_timings(report, time.monotonic() - began if with_documents else None)
+        _print_timings(report, time.monotonic() - began if with_documents else None)
     print_written([*new, *written])
     return max(map(_close, reports, paths))
 
@@ -286,9 +286,9 @@ def _summarise(report: Report, path: Path) -> None:
     """Print findings, skipped workloads and other problems."""
     if nothing := _nothing_measured(report, path):
         note(f"gpureport: {nothing}")
-    print_findings(report.findings)
-    print_unexpected(report.explanations)
-    print_energy(report)
+    _print_findings(report.findings)
+    _print_unexpected(report.explanations)
+    _print_energy(report)
     for answer in answers(report, curves(report)):
         note(answer)
     print_advice(report.advice)
@@ -328,7 +328,7 @@ def _close(report: Report, path: Path) -> int:
     return 1 if wrong else 0
 
 
-def print_findings(findings: Sequence[Finding]) -> None:
+def _print_findings(findings: Sequence[Finding]) -> None:
     """Print a row for each feature (cliffs by midpoint, tapers by n90), compared with its best prediction."""
     calibrated = {f.key for f in findings if f.basis == "calibrated"}
     best = [f for f in findings if f.basis == "calibrated" or f.key not in calibrated]
@@ -357,7 +357,7 @@ def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
                 yield (f"    fitted, without launch cost; best sample: {format_value(f.best_point, unit)}",)
 
 
-def print_unexpected(explanations: Sequence[Explanation]) -> None:
+def _print_unexpected(explanations: Sequence[Explanation]) -> None:
     """Print the curves with the largest errors, each with the hypothesis that fits it best."""
     farthest = sorted(explanations, key=lambda each: -each.base_error)[:_MOST_CURVES]
     title = f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each"
@@ -365,7 +365,7 @@ def print_unexpected(explanations: Sequence[Explanation]) -> None:
     print_table(title, ("curve", "error", "hypothesis", "remaining error"), rows, right=(1, 3))
 
 
-def print_energy(report: Report) -> None:
+def _print_energy(report: Report) -> None:
     """Print power and energy of each load, or why there are none; nothing if they were not part of the run."""
     from gpureport.report.run.whole_device import energy_table
 
@@ -379,7 +379,7 @@ def print_energy(report: Report) -> None:
     print_document_table(title, energy_table(report), ("throttle", "°C", "core clock", "predicted", "of the limit"))
 
 
-def print_timings(report: Report, rendering_s: float | None) -> None:
+def _print_timings(report: Report, rendering_s: float | None) -> None:
     """Print the time of each stage, and the longest steps; *rendering_s* is the time for HTML and PDF."""
     from gpureport.report.run.appendix import timings_table
 

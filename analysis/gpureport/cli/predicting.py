@@ -146,12 +146,12 @@ def _print(
     reports: Sequence[Report], first: DevicePredictions, beside: Sequence[DeviceComparison], *, everything: bool
 ) -> None:
     if beside:
-        print_contrasts(first, beside)
+        _print_contrasts(first, beside)
     for report in reports:
         if everything:
-            print_everything(report)
+            _print_everything(report)
         elif not beside:
-            print_prediction(report)
+            _print_summary(report)
     if not beside:
         print_advice(reports[0].advice)
 
@@ -206,8 +206,7 @@ def _write(
     note("Written: " + ", ".join(map(str, files)))
 
 
-def print_prediction(report: Report) -> None:
-    """Print ceilings, cliffs, a row for each workload, the most influential values of the entry."""
+def _print_summary(report: Report) -> None:
     _print_device(report.device)
     title = "Specification predictions: cliffs (capacity transitions), as working sets"
     print_document_table(title, cliffs_table(report.predictions))
@@ -217,15 +216,14 @@ def print_prediction(report: Report) -> None:
     print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
 
 
-def print_everything(report: Report) -> None:
-    """Print every feature of every sweep, and the occupancy of every work-group size."""
+def _print_everything(report: Report) -> None:
     _print_device(report.device)
     _print_features(report.predictions)
     print_document_table(_SENSITIVITIES, sensitivity_table(report))
     _print_occupancy(report.predictions)
 
 
-def print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
+def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
     """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
     sides = [first, *(other.predicted for other in others)]
     found = [limit_effects(first, other) for other in others]
