@@ -354,7 +354,7 @@ def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
             observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
             yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
             if f.best_point is not None:
-                yield (f"    fitted, without launch cost; best sample: {format_value(f.best_point, unit)}",)
+                yield (f"    extrapolated, without launch cost; best sample: {format_value(f.best_point, unit)}",)
 
 
 def _print_unexpected(explanations: Sequence[Explanation]) -> None:

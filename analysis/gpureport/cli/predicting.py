@@ -22,7 +22,6 @@ from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report, described_families, workload_info
 from gpureport.report.prediction import side_by_side
 from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_table, facts_of, outlook_table
-from gpureport.report.prediction.headline import conclusion, impact_table, limit_effects
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.report.run.trust import sensitivity_table
 from gpureport.report.text.words import feature_text
@@ -226,9 +225,9 @@ def _print_everything(report: Report) -> None:
 def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
     """Print what changes and for which kernels; then the devices side by side, with speeds relative to the first."""
     sides = [first, *(other.predicted for other in others)]
-    found = [limit_effects(first, other) for other in others]
+    found = [side_by_side.limit_effects(first, other) for other in others]
     for other, effects in zip(others, found, strict=True):
-        print_text(conclusion(first, other, effects), style="bold")
+        print_text(side_by_side.conclusion(first, other, effects), style="bold")
     print_line("")
     for side in sides:
         print_text(f"{side.letter}: {side.device.name} ({side.device.id}): {facts_of(side.device)}")
@@ -236,10 +235,11 @@ def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison
         if sentence := capacity_difference((first.device, other.predicted.device)):
             print_text(sentence)
     print_line("")
+    print_document_table("What buyers compare, with 95 % intervals", side_by_side.key_table(sides))
     for other, effects in zip(others, found, strict=True):
         a, b = first.letter, other.predicted.letter
         title = f"Speed of {b} / speed of {a}, by what limits the kernels on {a}"
-        table = impact_table(first, other, effects)
+        table = side_by_side.effects_table(first, other, effects)
         print_document_table(f"{title} (ratio of the median kernel; range over kernels)", table)
     print_document_table(f"{_LIMITS}, and ratios of speeds (inverse for times)", side_by_side.ceilings_table(sides))
     print_text(COPIES)

@@ -14,6 +14,7 @@ from gpureport.cli.options import described, open_all, open_database, selected, 
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import real_path, write_file
+from gpureport.records.curves import BASES
 from gpureport.records.report import FILE_NAME, reports_below
 from gpureport.report.grouping import grouped
 from gpureport.results.opening import is_record, kept_folders, measured_report, open_record, short_name
@@ -24,7 +25,7 @@ from gpureport.spec.drafts import GENERIC, first_day
 from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio, short_unit
 from gpureport.validate.residuals import FIRST_DAY, WHATS, Residual, What, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
-from gpureport.validate.targets import KINDS, TARGETS, Summary, Target, TargetResult, judge, summarise, where_calibrated
+from gpureport.validate.targets import TARGETS, Summary, Target, TargetResult, judge, summarise, where_calibrated
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Workload
 
@@ -230,7 +231,7 @@ def _print_aggregates(
         for name, own in grouped((row(c), c) for c in members).items():
             yield f"  {name}", *((constants(own),) if origin else ()), *_cells(summarise(own))
 
-    for kind in KINDS:
+    for kind in BASES:
         of_kind = [c for c in residuals if c.curve.kind == kind]
         print_table(f"{title}, {kind} predictions", columns, _blocks(of_kind, heading, lines), right)
 
@@ -291,7 +292,7 @@ def _feature(residual: Residual) -> Row:
 def _print_worst(residuals: Sequence[Residual], number: int) -> None:
     """Print the sweeps with the largest median errors by kind of prediction, split where the bottleneck changes."""
     columns = ("bottleneck", "level", "points", "n", "median", _RATIO, "next ceiling")
-    for kind in KINDS:
+    for kind in BASES:
         times = grouped((str(c.curve), c) for c in residuals if c.what == "times" and c.curve.kind == kind)
         sweeps = [(summarise(own), name, own) for name, own in times.items()]
         rows: list[Row] = []
