@@ -102,7 +102,7 @@ factor to SI units."""
 RESOURCES = ("registers", "local_memory")
 """Columns of the resources of a work-item and of a work-group."""
 OPTIONAL = frozenset({"resident", "pointers"})
-"""Parameters that occur only in published points: see ``grid.residing`` and ``PointerChase.demand``."""
+"""Parameters that occur only in published points: see ``Workload.point`` and ``PointerChase.demand``."""
 
 
 def load(path: Path) -> Published:

@@ -31,18 +31,7 @@ from gpureport.spec.models import Device, IntelOccupancy
 from gpureport.spec.values import constant
 from gpureport.units import format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Argument,
-    Buffer,
-    Demand,
-    Job,
-    Limits,
-    Local,
-    Parameters,
-    Stream,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
 
 _POWERS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
 WORDS_APART = 32
@@ -71,10 +60,7 @@ class Atomics(Workload):
     microbenchmark = True
     kernel: ClassVar[str]
     verification_dispatches = 2
-
-    def work(self, parameters: Parameters) -> float:
-        """Work is the numbers added, independent of the number of atomic operations."""
-        return total_adds(parameters)
+    work_of = ("passes", "groups", "local")
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         """Return the kernel arguments between the counters and the number of passes."""
@@ -102,10 +88,48 @@ class Atomics(Workload):
         np.add.at(counters, self.addresses(parameters), addends * np.uint32(dispatches))
         return {"counters": counters}
 
+    def _demand(
+        self,
+        parameters: Parameters,
+        device: Device,
+        *,
+        counters: int,
+        sent: float,
+        operations: Mapping[str, float],
+        serial_cycles: float = 0.0,
+        shared_lines: int = 0,
+    ) -> Demand:
+        """Return the demand of a dispatch.
 
-def total_adds(parameters: Parameters) -> int:
-    """Return how many numbers one dispatch adds."""
-    return parameters["passes"] * parameters["groups"] * parameters["local"]
+        Args:
+            parameters: of the point.
+            device: determines the latencies.
+            counters: number of addresses.
+            sent: number of atomic operations.
+            operations: other operations, by class.
+            serial_cycles: clock cycles of dependent work, on a GPU.
+            shared_lines: cache lines of a CPU to which all cores add; 0: each core has its own.
+        """
+        each = sent / counters
+        streams: tuple[Stream, ...] = (Stream("counters", counters, 4, 4, True, each, each),)
+        if device.is_cpu:  # No work-item uses the previous value, so that a GPU's cache returns nothing.
+            streams = (Stream("counters", counters, 4, 4, False, each, each), *streams)
+            cores = min(device.compute_units, parameters["groups"])
+            # Cores take turns: while one adds, the others wait for the line.
+            handed_over = _HANDED_OVER * device.caches[-1].latency_cycles if device.caches else 0.0
+            turn = handed_over * cores / shared_lines if shared_lines and cores > 1 else 0.0
+            serial_cycles = sent / parameters["groups"] * max(_LOCKED_ADD_CYCLES, turn)
+        return Demand(
+            work_items=self.work_items(parameters),
+            work_group=(parameters["local"],),
+            streams=streams,
+            operations={**operations, "memory": sent},
+            # The model expresses waiting as a chain of operations with a known latency.
+            chain={"int32": serial_cycles / device.architecture.latency_cycles["int32"]},
+            registers=16,
+            local_memory_bytes=4 * parameters["local"] if "local" in operations else 0,
+            phases_aligned=False,
+        )
 
 
 def resident_groups(device: Device, local: int) -> int:
@@ -116,9 +140,9 @@ def resident_groups(device: Device, local: int) -> int:
     if device.is_cpu:
         return 4 * device.compute_units
     rules = device.architecture.occupancy
-    units = device.compute_units / (rules.units_per_subslice if isinstance(rules, IntelOccupancy) else 1)
-    items = 256 if isinstance(rules, IntelOccupancy) else 1024
-    return max(1, int(units * items / local))
+    if isinstance(rules, IntelOccupancy):
+        return max(1, int(device.compute_units / rules.units_per_subslice * 256 / local))
+    return max(1, int(device.compute_units * 1024 / local))
 
 
 def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -> float:
@@ -152,68 +176,21 @@ def busiest_share(parts: int, slices: int | None) -> float:
     return max(1.0, most) / parts
 
 
-def demand_of(
-    parameters: Parameters,
-    device: Device,
-    *,
-    counters: int,
-    sent: float,
-    operations: Mapping[str, float],
-    serial_cycles: float = 0.0,
-    shared_lines: int = 0,
-) -> Demand:
-    """Return the demand of a dispatch whose work-groups are all resident.
-
-    Args:
-        parameters: of the point.
-        device: determines the latencies.
-        counters: number of addresses.
-        sent: number of atomic operations.
-        operations: other operations, by class.
-        serial_cycles: clock cycles of dependent work, on a GPU.
-        shared_lines: cache lines of a CPU to which all cores add; 0: each core has its own.
-    """
-    group_bytes = 4 * parameters["local"] if "local" in operations else 0
-    if device.is_cpu:
-        cores = min(device.compute_units, parameters["groups"])
-        # Cores take turns: while one adds, the others wait for the line.
-        handed_over = _HANDED_OVER * device.caches[-1].latency_cycles if device.caches else 0.0
-        turn = handed_over * cores / shared_lines if shared_lines and cores > 1 else 0.0
-        serial_cycles = sent / parameters["groups"] * max(_LOCKED_ADD_CYCLES, turn)
-    each = Stream("counters", counters, 4, 4, passes=sent / counters, outer_passes=sent / counters)
-    written = Stream("counters", counters, 4, 4, True, each.passes, each.outer_passes)
-    return Demand(
-        work_items=parameters["groups"] * parameters["local"],
-        work_group=(parameters["local"],),
-        # No work-item uses the previous value, so that a GPU's cache returns nothing.
-        streams=(each, written) if device.is_cpu else (written,),
-        operations={**operations, "memory": sent},
-        # The model expresses waiting as a chain of operations with a known latency.
-        chain={"int32": serial_cycles / device.architecture.latency_cycles["int32"]},
-        registers=16,
-        local_memory_bytes=group_bytes,
-        phases_aligned=False,
-    )
-
-
 class _BySize(Atomics):
     """The cases are work-group sizes."""
 
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """A case for each of a few work-group sizes."""
-        tried = sorted({min(local, limits.max_work_group) for local in (64, 256, 1024)})
-        points = ({"passes": 256, "local": local, "groups": resident_groups(device, local)} for local in tried)
-        return (grid.by_case("group_size", "work-group size", points),)
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"groups of {parameters['local']}"
-
+    labelled = "groups of {local}"
     verified = (
         {"passes": 5, "local": 37, "groups": 3},
         {"passes": 3, "local": 64, "groups": 5},
         {"passes": 2, "local": 1, "groups": 7},
     )
     """Work-groups of odd sizes, and of one work-item."""
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        tried = sorted({min(local, limits.max_work_group) for local in (64, 256, 1024)})
+        points = ({"passes": 256, "local": local, "groups": resident_groups(device, local)} for local in tried)
+        return (grid.by_case("group_size", "work-group size", points),)
 
 
 class ByGroup(_BySize):
@@ -226,25 +203,23 @@ class ByGroup(_BySize):
         "address follow one another. Counted: numbers added."
     )
     kernel = "add_by_group"
+    working_set_of = (4, "groups", WORDS_APART)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Shuffles, then one atomic add per wave."""
-        adds, wave = total_adds(parameters), min(parameters["local"], device.architecture.wave_size)
+        """Shuffles, then one atomic add per wave; on a CPU one for each work-item."""
+        adds, groups = self.work(parameters), parameters["groups"]
         if device.is_cpu:
-            return demand_of(parameters, device, counters=parameters["groups"], sent=adds, operations={"int32": adds})
+            return self._demand(parameters, device, counters=groups, sent=adds, operations={"int32": adds})
+        wave = min(parameters["local"], device.architecture.wave_size)
         waves, rounds = adds / wave, log2(wave)
-        return demand_of(
+        return self._demand(
             parameters,
             device,
-            counters=parameters["groups"],
+            counters=groups,
             sent=waves,
-            serial_cycles=waiting_cycles(device, waves, parameters["groups"], WORDS_APART),
+            serial_cycles=waiting_cycles(device, waves, groups, WORDS_APART),
             operations={"int32": (2 + rounds) * adds, "shuffle": rounds * adds},
         )
-
-    def nbytes(self, parameters: Parameters) -> int:
-        """One line per work-group."""
-        return 4 * parameters["groups"] * WORDS_APART
 
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
         group = np.arange(self.work_items(parameters)) // parameters["local"]
@@ -259,6 +234,7 @@ class Reduced(_BySize):
         "sum to the single global counter. Counted: numbers added."
     )
     kernel = "add_reduced"
+    working_set_of = (4,)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Each round of the reduction has two loads, a store and a barrier.
@@ -266,14 +242,14 @@ class Reduced(_BySize):
         Dependent in each round: the index, its bounds, a branch that some lanes take, a load, the sum, and a barrier,
         which the last work-item of the group reaches only after all others have issued theirs.
         """
-        adds, local, passes = total_adds(parameters), parameters["local"], parameters["passes"]
+        adds, local, passes = self.work(parameters), parameters["local"], parameters["passes"]
         rounds = ceil(log2(local)) if local > 1 else 0
         latency = device.architecture.latency_cycles
         ends = local / device.architecture.rates_per_cycle.get("barrier", inf)
         waits = sum(latency.get(name, 0.0) for name in ("branch", "local", "barrier"))
         halving_cycles = 5 * latency["int32"] + waits + ends
         sent = passes * parameters["groups"]
-        return demand_of(
+        return self._demand(
             parameters,
             device,
             counters=1,
@@ -282,9 +258,6 @@ class Reduced(_BySize):
             shared_lines=1,
             operations={"int32": (4.0 + 2 * rounds) * adds, "local": 4.0 * adds, "barrier": (rounds + 1) * adds},
         )
-
-    def nbytes(self, parameters: Parameters) -> int:
-        return 4
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         """One word of local memory per work-item."""
@@ -304,19 +277,21 @@ class Spread(Atomics):
         "adds use the cache's bandwidth. Counted: numbers added."
     )
     kernel = "add_spread"
+    working_set_of = (4, "addresses")
+    verified = (
+        {"addresses": 1, "passes": 3, "local": 33, "groups": 5},
+        {"addresses": 32, "passes": 7, "local": 50, "groups": 3},
+        {"addresses": 1024, "passes": 5, "local": 33, "groups": 7},
+    )
+    """One address for all, a few addresses, more addresses than work-items."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each number of addresses; with more addresses, which are faster, more adds."""
         local = min(256, limits.max_work_group)
-        points = (
-            {
-                "addresses": 2**power,
-                "passes": 256 if device.is_cpu else 16 * 2 ** min(power, 5),
-                "local": local,
-                "groups": resident_groups(device, local),
-            }
-            for power in (_POWERS[::3] if limits.quick else _POWERS)
-        )
+        shape = {"local": local, "groups": resident_groups(device, local)}
+        powers = _POWERS[::3] if limits.quick else _POWERS
+        passes = {power: grid.chosen(device, cpu=256, gpu=16 * 2 ** min(power, 5)) for power in powers}
+        points = ({"addresses": 2**power, "passes": passes[power], **shape} for power in powers)
         return (grid.by_case("addresses", "addresses", points, "number of addresses"),)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
@@ -324,9 +299,9 @@ class Spread(Atomics):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Every add is one atomic operation in the cache."""
-        adds, addresses = total_adds(parameters), parameters["addresses"]
-        used = min(addresses, adds)
-        return demand_of(
+        adds = self.work(parameters)
+        used = int(min(parameters["addresses"], adds))
+        return self._demand(
             parameters,
             device,
             counters=used,
@@ -336,9 +311,6 @@ class Spread(Atomics):
             operations={"int32": 5.0 * adds},
         )
 
-    def nbytes(self, parameters: Parameters) -> int:
-        return 4 * parameters["addresses"]
-
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         """The mask of addresses, whose number is a power of two."""
         return (np.uint32(parameters["addresses"] - 1),)
@@ -346,13 +318,6 @@ class Spread(Atomics):
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
         items = self.work_items(parameters)
         return np.arange(parameters["passes"] * items).reshape(-1, items) % parameters["addresses"]
-
-    verified = (
-        {"addresses": 1, "passes": 3, "local": 33, "groups": 5},
-        {"addresses": 32, "passes": 7, "local": 50, "groups": 3},
-        {"addresses": 1024, "passes": 5, "local": 33, "groups": 7},
-    )
-    """One address for all, a few addresses, more addresses than work-items."""
 
 
 WORKLOADS = (ByGroup(), Reduced(), Spread())

@@ -1,15 +1,21 @@
-"""The points of sweeps: sizes at equal distances on a logarithmic scale, work-group shapes, random data."""
+"""The points of sweeps: how far, how long and how finely they measure a device, random data.
+
+One policy for all families: they give the device, the limits and a purpose, and get sizes and points.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import ceil, floor, gcd, log2
+from math import ceil, floor, gcd, inf, log2
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.curves import Axis, PointKey
+from gpureport.records.curves import Axis
 from gpureport.spec.models import Device
-from gpureport.units import format_count
+from gpureport.spec.values import constant
 from gpureport.workloads.model import Limits, Parameters, Sweep
+
+T = TypeVar("T")
 
 _WORK_GROUPS_1D = (32, 64, 128, 256, 512, 1024)
 _WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64, 4), (4, 64), (1, 256))
@@ -17,14 +23,59 @@ _WORK_GROUPS_2D = ((64, 1), (256, 1), (1024, 1), (8, 8), (16, 16), (32, 32), (64
 WORKING_SET = Axis(quantity="working_set", label="working set")
 FINE = 8
 """Sizes per factor of two; see also :attr:`~.model.Sweep.coarse`."""
+_CPU_S = constant(2e-3)
+"""Time of a dispatch on a CPU, whose launch takes longer than a GPU's."""
+
+
+class Reach(NamedTuple):
+    """The largest working set of a sweep, as multiples of the last cache."""
+
+    quick: float
+    full: float = inf
+    on_cpu: float = inf
+    """At most so much on a CPU, which is slower and has large caches."""
+
+
+_REACH: Mapping[str, Reach] = {
+    "boards": Reach(16, 64, 4),
+    "particles": Reach(8, inf, 8),
+    "matrices": Reach(4, inf, 4),
+    "streams": Reach(8, 96, 8),  # rates still rise by a few percent far beyond the caches, as launches contribute less
+    "ping-pong": Reach(8, 8, 8),  # for the caches only; the other streams measure memory
+    "reads": Reach(4, 8),
+    "latencies": Reach(4, 8),
+    "accesses": Reach(4, 16, 4),
+    "described": Reach(8, 16, 8),
+}
+
+
+def reach(device: Device, limits: Limits, purpose: str) -> float:
+    """Return the largest working set of a *purpose*, as a multiple of the last cache."""
+    known = _REACH[purpose]
+    return min(known.quick if limits.quick else known.full, known.on_cpu if device.is_cpu else inf)
 
 
 def is_short(device: Device, limits: Limits) -> bool:
-    """Return whether a sweep has few points and sizes: in a quick run, and on a CPU.
+    """Return whether a sweep has few points: in a quick run, and on a CPU.
 
-    A CPU is slower, has large caches, and its compiler builds the kernel for every work-group shape.
+    A CPU is slower, and its compiler builds the kernel for every work-group shape.
     """
     return limits.quick or device.is_cpu
+
+
+def chosen(device: Device, *, cpu: T, gpu: T) -> T:
+    """Return what suits the device: a core of a CPU runs the work-items of one group in turn, a GPU's many at once."""
+    return cpu if device.is_cpu else gpu
+
+
+def seconds(device: Device, of_gpu: float) -> float:
+    """Return the time that a dispatch should take, which outweighs its launch."""
+    return chosen(device, cpu=_CPU_S, gpu=of_gpu)
+
+
+def coalesces(device: Device) -> bool:
+    """Return whether the lanes of a wave access memory together, line by line."""
+    return not device.is_cpu
 
 
 def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:
@@ -104,6 +155,11 @@ def by_group_size(points: Iterable[Parameters], where: str) -> Sweep:
     return Sweep("work_group", axis, tuple(points), f"work-group size at {where}")
 
 
+def by_work_items(name: str, points: Iterable[Parameters], title: str, coarse: int = 1) -> Sweep:
+    """Return a sweep of the number of work-items."""
+    return Sweep(name, Axis(quantity="work_items", label="work-items"), tuple(points), title, coarse)
+
+
 def by_working_set(
     points: Iterable[Parameters],
     limits: Limits,
@@ -113,18 +169,6 @@ def by_working_set(
 ) -> Sweep:
     """Return a sweep of the working set over :func:`sizes`; *label* says whose."""
     return Sweep(name, Axis(quantity="working_set", label=label), tuple(points), title or label, coarse(limits))
-
-
-def residing(key: PointKey, sweep: Sweep) -> PointKey:
-    """Return a point of a stream with the label and the x value of its *sweep*.
-
-    Over work-items x is the number of resident work-items, the parameter ``resident``: all points transfer the same
-    data, and additional local memory limits the number of resident work-groups.
-    """
-    resident = key.parameters.get("resident")
-    if sweep.axis.quantity != "work_items" or resident is None:
-        return key
-    return key.model_copy(update={"label": format_count(resident), "work_items": resident, "x": float(resident)})
 
 
 def random_words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint32]:

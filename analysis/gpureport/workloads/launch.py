@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.curves import Axis, Metric
+from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.units import format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Sweep, Workload
+from gpureport.workloads.model import Buffer, Demand, Factors, Job, Limits, Parameters, Sweep, Workload
 
 
 class _Empty(Workload):
@@ -20,41 +21,28 @@ class _Empty(Workload):
     source = "launch.cl"
     metric = Metric(kind="rate", unit="groups", label="work-group launch rate")
     verification_dispatches = 5
+    work_of: ClassVar[Factors | None] = ("groups",)
+    working_set_of = (4,)
+    verified = ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
+    """One work-group and many, of odd sizes."""
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return f"{format_count(parameters['groups'])} group{'s' if parameters['groups'] > 1 else ''}"
 
-    def work(self, parameters: Parameters) -> float:
-        return parameters["groups"]
-
-    def nbytes(self, parameters: Parameters) -> int:
-        return 4
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One comparison per work-item."""
         items = self.work_items(parameters)
-        return Demand(
-            items,
-            (parameters["local"],),
-            operations={"instruction": 4.0 * items},
-            chain={"int32": 4.0},
-            registers=8,
-            branches=device.is_cpu,
-        )
+        operations, chain = {"instruction": 4.0 * items}, {"int32": 4.0}
+        return Demand(items, (parameters["local"],), operations=operations, chain=chain, registers=8, branches=True)
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        return self._job(parameters, 0xFFFFFFFF)  # no work-item
-
-    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        return self._job(parameters, self.work_items(parameters) - 1)
-
-    def _job(self, parameters: Parameters, marked: int) -> Job:
+    def job(self, parameters: Parameters, rng: np.random.Generator, marked: int = 0xFFFFFFFF) -> Job:
+        """Dispatch work-groups; the work-item *marked* increments the counter: by default none."""
         marks = {"marks": Buffer(4, np.zeros(1, dtype=np.uint32))}
         arguments = ("marks", np.uint32(marked))
         return Job.linear(marks, "launch", self.work_items(parameters), parameters["local"], arguments)
 
-    verified = ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
-    """One work-group and many, of odd sizes."""
+    def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
+        return self.job(parameters, rng, self.work_items(parameters) - 1)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         return {"marks": np.array([dispatches], dtype=np.uint32)}
@@ -73,8 +61,8 @@ class Groups(_Empty):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         step, local = 2 if limits.quick else 1, min(64, limits.max_work_group)
-        points = tuple({"groups": 2**power, "local": local} for power in range(0, 21, step))
-        return (Sweep("groups", Axis(quantity="work_items", label="work-items"), points, "number of work-groups"),)
+        points = ({"groups": 2**power, "local": local} for power in range(0, 21, step))
+        return (grid.by_work_items("groups", points, "number of work-groups"),)
 
 
 class GroupSize(_Empty):
@@ -107,6 +95,7 @@ class Queued(_Empty):
         "the gaps between them. Counted: dispatches."
     )
     metric = Metric(kind="time", unit="launches", label="time of a dispatch")
+    work_of = ()
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """One work-group, one per compute unit, and many; isolated, then back-to-back."""
@@ -115,9 +104,6 @@ class Queued(_Empty):
         points = [{"groups": groups, "local": local} for groups in numbers]
         isolated = grid.by_case("isolated", label, points, "isolated dispatches")
         return replace(isolated, isolated=True), grid.by_case("batched", label, points, "back-to-back dispatches")
-
-    def work(self, parameters: Parameters) -> float:
-        return 1
 
 
 WORKLOADS = (Groups(), GroupSize(), Queued())

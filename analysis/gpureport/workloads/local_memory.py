@@ -1,6 +1,6 @@
 """Local-memory bandwidth by access width, and the cost of bank conflicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import ceil
 from typing import ClassVar
 
@@ -31,6 +31,14 @@ class Bandwidth(UnstoredResults):
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
     microbenchmark = True
     calibrates = ("instruction_rates",)
+    labelled = "{width} B, stride {stride}"
+    work_of = ("width", "chains", "steps", "rounds", "groups", "local")
+    working_set_of = (_TABLE_BYTES,)
+    verified = tuple(
+        {"case": 1, "width": width, "stride": stride, "local": local, "chains": 3, "steps": 5, "rounds": 4, "groups": 3}
+        for width, stride, local in ((4, 1, 64), (8, 1, 96), (16, 3, 32), (4, 33, 160))
+    )
+    """Every width, strides that wrap around the table, work-group sizes that do not divide it."""
     instruction_classes: ClassVar[Mapping[str, str]] = {"4 B, stride 1": "local"}
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
@@ -40,15 +48,6 @@ class Bandwidth(UnstoredResults):
         )
         return (grid.by_case("access", "width and stride", points),)
 
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"{parameters['width']} B, stride {parameters['stride']}"
-
-    def work(self, parameters: Parameters) -> float:
-        return parameters["width"] * _accesses(parameters) * self.work_items(parameters)
-
-    def nbytes(self, parameters: Parameters) -> int:
-        return _TABLE_BYTES
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Chains of accesses and of the operations that fold their words.
 
@@ -56,13 +55,13 @@ class Bandwidth(UnstoredResults):
         combine the accesses of several work-items at unrelated addresses. It runs the work-items of a group in turn.
         """
         items, words = self.work_items(parameters), parameters["width"] // 4
-        each, folds = float(_accesses(parameters)), words - 1.0
-        in_a_chain = each / parameters["chains"] * (parameters["local"] if device.is_cpu else 1)
-        units = 1 if device.is_cpu else words
+        in_turn, units = grid.chosen(device, cpu=(parameters["local"], 1), gpu=(1, words))
+        accesses, folds = float(self.work(parameters) / parameters["width"]), words - 1.0
+        in_a_chain = accesses / items / parameters["chains"] * in_turn
         return Demand(
             work_items=items,
             work_group=(parameters["local"],),
-            operations={"local": each * units * items, "int32": each * folds * items},
+            operations={"local": accesses * units, "int32": accesses * folds},
             chain={"local": in_a_chain, "int32": in_a_chain * folds},
             local_memory_bytes=_TABLE_BYTES,
             local_conflicts=float(grid.bank_conflicts(parameters["stride"], device)),
@@ -73,14 +72,6 @@ class Bandwidth(UnstoredResults):
         width = parameters["width"]
         table = {f"contents{width}": Buffer(_TABLE_BYTES, _table(rng, width))}
         return table, (parameters["stride"], parameters["rounds"])
-
-    def verification(self) -> Sequence[Parameters]:
-        """Every width, strides that wrap around the table, work-group sizes that do not divide it."""
-        shape = {"chains": 3, "steps": 5, "rounds": 4, "groups": 3}
-        cases = ((4, 1, 64), (8, 1, 96), (16, 3, 32), (4, 33, 160))
-        return tuple(
-            {"case": 1, "width": width, "stride": stride, "local": local, **shape} for width, stride, local in cases
-        )
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         width, items = parameters["width"], np.arange(parameters["local"], dtype=np.uint32)
@@ -96,20 +87,18 @@ class Bandwidth(UnstoredResults):
 
 
 def _shape(device: Device, limits: Limits, width: int, stride: int) -> dict[str, int]:
-    """Return the sizes of a case that takes about 1 ms on a GPU and 2 ms on a CPU."""
-    cpu = device.is_cpu
+    """Return the sizes of a case that takes about 1 ms on a GPU."""
     # 48 is a multiple of 4, 6, 8 and 16 resident groups per compute unit, so that no unit is partly idle at the end.
-    groups = (8 if cpu else 48) * device.compute_units
-    shape = {"groups": groups, "local": min(8 if cpu else 256, limits.max_work_group), "chains": 4, "steps": 32}
+    per_unit, local, lanes = grid.chosen(
+        device,
+        cpu=(8, 8, float(device.architecture.wave_size)),
+        gpu=(48, 256, width / 4 * grid.bank_conflicts(stride, device)),
+    )
+    groups = per_unit * device.compute_units
+    shape = {"groups": groups, "local": min(local, limits.max_work_group), "chains": 4, "steps": 32}
     in_a_round = shape["chains"] * shape["steps"] * groups * shape["local"]
-    lanes = device.architecture.wave_size if cpu else width / 4 * grid.bank_conflicts(stride, device)
-    accesses = (2e-3 if cpu else 1e-3) * device.rate_per_s("local") / lanes
+    accesses = grid.seconds(device, 1e-3) * device.rate_per_s("local") / lanes
     return {**shape, "rounds": max(1, ceil(accesses / in_a_round))}
-
-
-def _accesses(parameters: Parameters) -> int:
-    """Return the accesses of one work-item."""
-    return parameters["chains"] * parameters["steps"] * parameters["rounds"]
 
 
 def _table(rng: np.random.Generator, width: int) -> NDArray[np.uint32]:

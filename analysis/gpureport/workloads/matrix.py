@@ -4,8 +4,7 @@ Elements are small integers, so that all sums are exact. The vendors' instructio
 lanes of a wave keep which elements (fragments).
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -31,19 +30,12 @@ MOST = 2
 
 @dataclass(frozen=True)
 class Format:
-    """A number format of matrix elements.
+    """A number format of matrix elements."""
 
-    Attributes:
-        name: the instruction class, as in ``Architecture.rates_per_cycle``.
-        per_word: elements in a register.
-        encoded: the bits of an element, for the integers from -:data:`MOST` to :data:`MOST`.
-        integer_sums: whether sums are 32-bit integers; otherwise single-precision numbers.
-    """
-
-    name: str
-    per_word: int
-    encoded: tuple[int, ...]
-    integer_sums: bool = False
+    name: str  # the instruction class, as in ``Architecture.rates_per_cycle``
+    per_word: int  # elements in a register
+    encoded: tuple[int, ...]  # the bits of an element, for the integers from minus MOST to MOST
+    integer_sums: bool = False  # sums are 32-bit integers; otherwise single-precision numbers
 
     def words(self, elements: Integers) -> Words:
         """Return registers of *elements*; the last axis has those of one register, the lowest bits first."""
@@ -88,16 +80,7 @@ Place = tuple[Indices, Indices]
 
 @dataclass(frozen=True)
 class Fragments:
-    """How the lanes of a wave keep the matrices of D = A B + D.
-
-    Attributes:
-        m: rows of A and D.
-        n: columns of B and D.
-        k: columns of A, rows of B.
-        a: places of A's elements.
-        b: places of B's elements.
-        d: places of the sums.
-    """
+    """How the lanes of a wave keep the matrices of D = A B + D: A has *m* rows and *k* columns, D *n* columns."""
 
     m: int
     n: int
@@ -123,101 +106,81 @@ class Fragments:
         return np.asarray((left @ right)[..., self.d[0], self.d[1]])
 
 
-@dataclass(frozen=True)
-class Unit(ABC):
-    """The matrix instructions of one vendor.
-
-    Attributes:
-        instruction: its name in manuals.
-        macro: selects the instructions in the kernel.
-        extension: OpenCL extension by which a device shows that its compiler has them.
-        formats: instruction classes of the number formats.
-        lanes: size of a wave.
-        shared_lanes: the first lanes of a wave, whose words of A and B the other lanes repeat.
-    """
-
-    instruction: str
-    macro: str
-    extension: str
-    formats: frozenset[str]
-    lanes: int
-    shared_lanes: int
-
-    @abstractmethod
-    def serves(self, architecture: Architecture) -> bool:
-        """Return whether devices of *architecture* have these instructions."""
-
-    @abstractmethod
-    def fragments(self, form: Format) -> Fragments:
-        """Return the fragments of the instruction for a number format."""
-
-
 def _grid(lanes: int, registers: int, elements: int) -> tuple[Indices, Indices, Indices]:
     lane, register, element = np.indices((lanes, registers, elements))
     return lane, register, element
 
 
-class _NvidiaMma(Unit):
-    """``mma.sync.m16n8`` of one warp (PTX ISA, matrix fragments), since compute capability 8.0."""
+def _mma(form: Format) -> Fragments:
+    """``mma.sync.m16n8`` of one warp (PTX ISA, matrix fragments), since compute capability 8.0.
 
-    def serves(self, architecture: Architecture) -> bool:
-        """All architectures that list a rate."""
-        return architecture.vendor == "NVIDIA"
-
-    def fragments(self, form: Format) -> Fragments:
-        """Groups of four lanes keep a row of A and D and a column of B."""
-        lane, register, element = _grid(self.lanes, 4, form.per_word)
-        a = lane // 4 + 8 * (register % 2), form.per_word * (lane % 4 + 4 * (register // 2)) + element
-        lane, register, element = _grid(self.lanes, 2, form.per_word)
-        b = form.per_word * (lane % 4 + 4 * register) + element, lane // 4
-        lane, register, element = _grid(self.lanes, 4, 1)
-        d = lane // 4 + 8 * (register // 2), 2 * (lane % 4) + register % 2
-        return Fragments(16, 8, 8 * form.per_word, a, b, d)
+    Groups of four lanes keep a row of A and D and a column of B.
+    """
+    lane, register, element = _grid(32, 4, form.per_word)
+    a = lane // 4 + 8 * (register % 2), form.per_word * (lane % 4 + 4 * (register // 2)) + element
+    lane, register, element = _grid(32, 2, form.per_word)
+    b = form.per_word * (lane % 4 + 4 * register) + element, lane // 4
+    lane, register, element = _grid(32, 4, 1)
+    d = lane // 4 + 8 * (register // 2), 2 * (lane % 4) + register % 2
+    return Fragments(16, 8, 8 * form.per_word, a, b, d)
 
 
-class _AmdMfma(Unit):
-    """MFMA of 16 x 16 sums (AMD CDNA 3 Instruction Set Architecture), gfx942."""
+def _mfma(form: Format) -> Fragments:
+    """MFMA of 16 x 16 sums (AMD CDNA 3 Instruction Set Architecture), gfx942.
 
-    def serves(self, architecture: Architecture) -> bool:
-        """Waves of 64, with 8-bit floating-point numbers: gfx942."""
-        return architecture.vendor == "AMD" and architecture.wave_size == self.lanes and _has_fp8(architecture)
-
-    def fragments(self, form: Format) -> Fragments:
-        """Sixteen lanes keep the rows of A, and the columns of B and D; groups of sixteen share the columns of A."""
-        lane, register, element = _grid(self.lanes, 2, form.per_word)
-        inner = form.per_word * (2 * (lane // 16) + register) + element
-        lane_d, register_d, _ = _grid(self.lanes, 4, 1)
-        d = 4 * (lane_d // 16) + register_d, lane_d % 16
-        return Fragments(16, 16, 8 * form.per_word, (lane % 16, inner), (inner, lane % 16), d)
+    Sixteen lanes keep the rows of A, and the columns of B and D; groups of sixteen share the columns of A.
+    """
+    lane, register, element = _grid(64, 2, form.per_word)
+    inner = form.per_word * (2 * (lane // 16) + register) + element
+    lane_d, register_d, _ = _grid(64, 4, 1)
+    d = 4 * (lane_d // 16) + register_d, lane_d % 16
+    return Fragments(16, 16, 8 * form.per_word, (lane % 16, inner), (inner, lane % 16), d)
 
 
-class _AmdWmma(Unit):
-    """WMMA of 16 x 16 sums of RDNA 3 (RDNA 3 Instruction Set Architecture), waves of 32."""
+def _wmma(form: Format) -> Fragments:
+    """WMMA of 16 x 16 sums of RDNA 3 (RDNA 3 Instruction Set Architecture).
 
-    def serves(self, architecture: Architecture) -> bool:
-        """Waves of 32 without 8-bit floating-point numbers: RDNA 4 has other fragments."""
-        return architecture.vendor == "AMD" and architecture.wave_size == self.lanes and not _has_fp8(architecture)
-
-    def fragments(self, form: Format) -> Fragments:
-        """A lane keeps a whole row of A and column of B; the two halves of a wave repeat them."""
-        lane, register, element = _grid(self.lanes, 16 // form.per_word, form.per_word)
-        inner = register * form.per_word + element
-        lane_d, register_d, _ = _grid(self.lanes, 8, 1)
-        d = 2 * register_d + lane_d // 16, lane_d % 16
-        return Fragments(16, 16, 16, (lane % 16, inner), (inner, lane % 16), d)
-
-
-def _has_fp8(architecture: Architecture) -> bool:
-    return "matrix_fp8" in architecture.rates_per_cycle
+    A lane keeps a whole row of A and column of B; the two halves of a wave repeat them.
+    """
+    lane, register, element = _grid(32, 16 // form.per_word, form.per_word)
+    inner = register * form.per_word + element
+    lane_d, register_d, _ = _grid(32, 8, 1)
+    d = 2 * register_d + lane_d // 16, lane_d % 16
+    return Fragments(16, 16, 16, (lane % 16, inner), (inner, lane % 16), d)
 
 
 _ALL = frozenset({"matrix_fp16", "matrix_bf16", "matrix_tf32", "matrix_int8", "matrix_fp8"})
 _OF_RDNA3 = frozenset({"matrix_fp16", "matrix_bf16", "matrix_int8"})
 
-UNITS: tuple[Unit, ...] = (
-    _NvidiaMma("mma.sync", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32),
-    _AmdMfma("MFMA", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64),
-    _AmdWmma("WMMA", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16),
+
+@dataclass(frozen=True)
+class Unit:
+    """The matrix instructions of one vendor."""
+
+    instruction: str  # its name in manuals
+    macro: str  # selects the instructions in the kernel
+    extension: str  # OpenCL extension by which a device shows that its compiler has them
+    formats: frozenset[str]  # instruction classes of the number formats
+    lanes: int  # size of a wave
+    shared_lanes: int  # the first lanes of a wave, whose words of A and B the other lanes repeat
+    vendor: str
+    fp8: bool | None  # whether its architectures have 8-bit floating-point numbers; None: some
+    fragments: Callable[[Format], Fragments]
+
+    def serves(self, architecture: Architecture) -> bool:
+        """Return whether devices of *architecture* have these instructions, if it lists a rate.
+
+        Waves of 64 with 8-bit floating-point numbers are gfx942; RDNA 4, with waves of 32, has other fragments.
+        """
+        has_fp8 = "matrix_fp8" in architecture.rates_per_cycle
+        same = architecture.vendor == self.vendor and architecture.wave_size == self.lanes
+        return same and self.fp8 in (None, has_fp8)
+
+
+UNITS = (
+    Unit("mma.sync", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32, "NVIDIA", None, _mma),
+    Unit("MFMA", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64, "AMD", True, _mfma),
+    Unit("WMMA", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16, "AMD", False, _wmma),
 )
 
 
@@ -236,23 +199,31 @@ class MatrixRate(UnstoredResults):
         "faster than its mma.sync; they need shared memory and are not measured. Counted: multiply-adds."
     )
     metric = Metric(kind="rate", unit="multiply-adds", label="multiply-add rate")
+    working_set_of = (8 * _TABLE,)
+    operation_of = ("unit", "case")
+    verified = tuple(
+        {"unit": unit, "case": case, "chains": 2, "steps": 3, "rounds": 2, "groups": 3, "local": 64}
+        for unit, each in enumerate(UNITS, 1)
+        for case, form in enumerate(FORMATS, 1)
+        if form.name in each.formats
+    )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """The formats whose rate the architecture lists."""
+        """The formats whose rate the architecture lists.
+
+        Enough waves and independent chains for the peak rate of every compute unit, for about a millisecond.
+        """
         architecture = device.architecture
         unit = next((number for number, each in enumerate(UNITS, 1) if each.serves(architecture)), None)
         cases = [number for number, form in enumerate(FORMATS, 1) if form.name in architecture.rates_per_cycle]
         if unit is None or not cases:
             return ()
-        points = (self._shaped({"unit": unit, "case": case}, device, limits) for case in cases)
+        local, groups = min(256, limits.max_work_group), _GROUPS_PER_UNIT * device.compute_units
+        shape = {"unit": unit, "chains": 4, "steps": 16, "groups": groups, "local": local}
+        each = {case: self.work({**shape, "case": case, "rounds": 1}) for case in cases}
+        wanted = {case: _SECONDS * device.rate_per_s(FORMATS[case - 1].name) for case in cases}
+        points = ({**shape, "case": case, "rounds": max(1, ceil(wanted[case] / each[case]))} for case in cases)
         return (grid.by_case("format", "number format", points),)
-
-    def _shaped(self, which: Mapping[str, int], device: Device, limits: Limits) -> dict[str, int]:
-        """Enough waves and independent chains for the peak rate of every compute unit, for about a millisecond."""
-        local = min(256, limits.max_work_group)
-        shape = {**which, "chains": 4, "steps": 16, "groups": _GROUPS_PER_UNIT * device.compute_units, "local": local}
-        seconds = self.work({**shape, "rounds": 1}) / device.rate_per_s(self.form(which).name)
-        return {**shape, "rounds": max(1, ceil(_SECONDS / seconds))}
 
     def form(self, parameters: Parameters) -> Format:
         return FORMATS[parameters["case"] - 1]
@@ -280,9 +251,6 @@ class MatrixRate(UnstoredResults):
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return self.form(parameters).name
 
-    def nbytes(self, parameters: Parameters) -> int:
-        return 8 * _TABLE
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         registers = self.unit(parameters).fragments(self.form(parameters)).registers()
         return Demand(
@@ -307,20 +275,6 @@ class MatrixRate(UnstoredResults):
             f"elements {form.name}": form.words(elements),
         }
         return {name: Buffer(4 * _TABLE, words) for name, words in drawn.items()}, (parameters["rounds"],)
-
-    def verification(self) -> Sequence[Parameters]:
-        shape = {"chains": 2, "steps": 3, "rounds": 2, "groups": 3, "local": 64}
-        return tuple(
-            {"unit": unit, "case": case, **shape}
-            for unit, each in enumerate(UNITS, 1)
-            for case, form in enumerate(FORMATS, 1)
-            if form.name in each.formats
-        )
-
-    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
-        """Only the instructions of *sweeps*: compilers refuse others."""
-        used = {(point["unit"], point["case"]) for sweep in sweeps for point in sweep.points}
-        return tuple(point for point in self.verification() if (point["unit"], point["case"]) in used)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         unit, form = self.unit(parameters), self.form(parameters)

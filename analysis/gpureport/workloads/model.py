@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Axis, Metric, PointKey
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes
+from gpureport.units import format_bytes, format_count
 
 Parameters = Mapping[str, int]
 """The parameters of one point, e.g. ``{"n": 4096, "local_x": 64, "local_y": 1}``."""
+Factors = tuple[str | int, ...]
+"""Names of parameters, and numbers, which are multiplied."""
 REPEATS = ("repeats", "passes", "rounds", "steps")
 """Parameters that count repetitions within a kernel."""
 
@@ -27,13 +29,9 @@ one of its model, in the memory of the former (``paired``) or of the latter (``p
 
 @dataclass(frozen=True)
 class Buffer:
-    """A buffer of global memory, or of the host's memory.
+    """A buffer of *nbytes* in global memory, or in the host's memory.
 
-    Attributes:
-        nbytes: its size.
-        contents: initial data, repeated up to *nbytes* (a large buffer then needs little random data); ``None``: the
-            buffer is not initialised.
-        place: where it is.
+    *contents* are repeated up to *nbytes* (a large buffer then needs little random data); ``None``: not initialised.
     """
 
     nbytes: int
@@ -86,17 +84,15 @@ class Copy:
 class Transfer(Dispatch):
     """Copies between host and device or between two devices, in place of a kernel.
 
-    Attributes:
-        copies: one, or one for each direction; then they run at the same time, in two queues. A copy between devices
-            runs in the queue of the device that receives the data.
-        mapped: whether the device's buffer is mapped, and the host copies; otherwise a copy command is queued.
-        by_host: whether it is timed by the host's clock, from the call to its end; otherwise by the device's time
-            stamps of the copy commands.
+    Two copies, one for each direction, run at the same time, in two queues. A copy between devices runs in the queue of
+    the device that receives the data.
     """
 
     copies: tuple[Copy, ...] = ()
     mapped: bool = False
+    """Whether the device's buffer is mapped, and the host copies; otherwise a copy command is queued."""
     by_host: bool = False
+    """Whether it is timed by the host's clock, from the call to its end; otherwise by the device's time stamps."""
 
     @classmethod
     def of(cls, *copies: Copy, mapped: bool = False, by_host: bool = False) -> "Transfer":
@@ -107,36 +103,28 @@ class Transfer(Dispatch):
 
 @dataclass(frozen=True)
 class HostTraffic:
-    """The data that a transfer moves between host and device, or between a device and a second one.
-
-    Attributes:
-        to_device: bytes from host to device, or to the second device.
-        to_host: bytes from device to host, at the same time, or from the second device.
-        memory: kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer;
-            ``peer``: memory of a second device.
-        by_host: whether the host's clock times it, see :class:`Transfer`.
-    """
+    """The bytes that a transfer moves from host to device (or to a second device), and at the same time back."""
 
     to_device: float
     to_host: float
     memory: Literal["pinned", "pageable", "mapped", "peer"]
+    """Kind of the host's memory; ``mapped``: the host copies between its memory and the mapped buffer; ``peer``: memory
+    of a second device."""
     by_host: bool = True
+    """See :class:`Transfer`."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One point, ready to run.
-
-    Attributes:
-        buffers: by name. The points of a sweep share buffers of the same name (the largest is allocated), so equal
-            names must mean equal contents.
-        dispatches: run repeatedly, in this order (two for ping-pong).
-        before: run once, untimed, before every sample or before the first frame of a trace, for example to warm caches.
-    """
+    """One point, ready to run."""
 
     buffers: Mapping[str, Buffer]
+    """By name. The points of a sweep share buffers of the same name (the largest is allocated), so equal names must
+    mean equal contents."""
     dispatches: tuple[Dispatch, ...]
+    """Run repeatedly, in this order (two for ping-pong)."""
     before: tuple[Dispatch, ...] = ()
+    """Run once, untimed, before every sample or before the first frame of a trace, for example to warm caches."""
 
     @classmethod
     def of(
@@ -160,114 +148,86 @@ class Job:
 
 @dataclass(frozen=True)
 class Stream:
-    """One pass over an array of records.
+    """One pass over an array of records."""
 
-    Attributes:
-        buffer: name of the array (two streams over one buffer share its footprint).
-        elements: number of records.
-        record_bytes: distance from one record to the next.
-        used_bytes: contiguous bytes of each record that are accessed.
-        write: written instead of read.
-        passes: how often one dispatch transfers the array between registers and the first cache level. A stencil that
-            loads each row three times has 3; accesses that coalesce count once.
-        outer_passes: how often one dispatch transfers the array through the levels beyond the first.
-    """
-
-    buffer: str
-    elements: float
-    record_bytes: int
-    used_bytes: int
+    buffer: str  # two streams over one buffer share its footprint
+    elements: float  # number of records
+    record_bytes: int  # from one record to the next
+    used_bytes: int  # contiguous bytes of each record that are accessed
     write: bool = False
     passes: float = 1.0
+    """How often one dispatch transfers the array between registers and the first cache level. A stencil that loads each
+    row three times has 3; accesses that coalesce count once."""
     outer_passes: float = 1.0
+    """How often one dispatch transfers the array through the levels beyond the first."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """The resources that one dispatch needs.
-
-    Attributes:
-        work_items: number of work-items.
-        work_group: shape of a work-group.
-        streams: global memory traffic.
-        operations: operations of all lanes by instruction class (see ``Architecture.rates_per_cycle``).
-        chain: length of the longest chain of dependent instructions of one work-item, by instruction class.
-        memory_chain: dependent rounds of global loads of one work-item (independent loads count once).
-        cached_chain: further rounds whose data other work-items have already brought into the nearest cache shared by
-            all compute units.
-        nearest_chain: further rounds whose data the work-group itself has just brought into the nearest cache.
-        registers: estimated 32-bit registers per work-item, used until the compiler reports them.
-        local_memory_bytes: local memory of one work-group.
-        lines_per_access: cache lines that one access of a wave touches; the load/store unit handles one at a time.
-        line_conflicts: maximum number of these lines that map to the same bank.
-        stores_per_sector: number of stores that together write one sector.
-        line_writes: lines written, summed over all stores of all waves; ``None``: the lines that the streams cover.
-        waiting_cycles: clock cycles for which atomic operations of all work-groups wait for each other, in the busiest
-            slice of the cache.
-        branches: whether work-items take different paths, which prevents vectorisation by compilers for CPUs.
-        maskable: whether compilers with masked vector instructions vectorise these branches nevertheless.
-        lane_bytes: bytes of the integers with which a work-item computes; 4 also if ``operations`` counts longer ones
-            as several of 4. With shorter ones, a CPU's vector has more lanes.
-        vector_words: words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs
-            then emit no vectors of work-items.
-        scalar_instructions: of all work-items in code for a CPU without vectors; 0: not counted, ``operations`` apply.
-        vectorised: whether the compiled code for a CPU contains vectors of work-items; ``None``: not known.
-        instructions_per_stored_byte: of compiled code for a CPU that is a single straight loop; 0: other code.
-        local_conflicts: factor by which bank conflicts multiply local-memory accesses.
-        reused: which pass reads the data again: the next dispatch (``dispatch``, including ping-pong), a later pass of
-            the same dispatch (``kernel``), or none (``never``).
-        phases_aligned: whether each work-group loads once and then computes, so that work-groups that start together
-            do not overlap their phases.
-        loaded: whether the dispatch's own traffic raises the latency of its loads above the unloaded latency.
-        shared: whether every compute unit accesses all data, so that the caches of compute units contain copies;
-            otherwise each accesses its own part, and their capacities add up.
-        ping_pong: whether the next dispatch reads what this one writes, and writes where this one reads.
-        one_buffer: whether only the largest buffer occupies the caches.
-        idle_items: work-items that only pad work-groups and access no memory.
-        isolated: whether the dispatch is timed by itself instead of back-to-back with others.
-        transfer: what it moves between host and device, if it is no kernel; all else is then meaningless.
-        span_bytes: range of addresses whose pages dependent loads access in random order; 0: latencies of caches and
-            memory include address translation.
-        stride_bytes: distance of the lines that dependent loads access, if it is a power of two: they share few sets of
-            the caches; 0: the lines are in all sets.
-        later_dispatches: the other dispatches of a sequence of different kernels; times are then the mean of all.
-    """
+    """The resources that one dispatch needs."""
 
     work_items: int
     work_group: tuple[int, ...]
-    streams: tuple[Stream, ...] = ()
+    streams: tuple[Stream, ...] = ()  # global memory traffic
     operations: Mapping[str, float] = field(default_factory=dict)
+    """Operations of all lanes by instruction class (see ``Architecture.rates_per_cycle``)."""
     chain: Mapping[str, float] = field(default_factory=dict)
-    memory_chain: float = 0.0
+    """Length of the longest chain of dependent instructions of one work-item, by instruction class."""
+    memory_chain: float = 0.0  # dependent rounds of global loads of one work-item (independent loads count once)
     cached_chain: float = 0.0
+    """Further rounds whose data other work-items have already brought into the nearest cache of all compute units."""
     nearest_chain: float = 0.0
-    registers: int = 32
-    local_memory_bytes: int = 0
+    """Further rounds whose data the work-group itself has just brought into the nearest cache."""
+    registers: int = 32  # estimated 32-bit registers per work-item, used until the compiler reports them
+    local_memory_bytes: int = 0  # of one work-group
     lines_per_access: float = 1.0
-    line_conflicts: float = 1.0
-    stores_per_sector: float = 1.0
+    """Cache lines that one access of a wave touches; the load/store unit handles one at a time."""
+    line_conflicts: float = 1.0  # maximum number of these lines that map to the same bank
+    stores_per_sector: float = 1.0  # number of stores that together write one sector
     line_writes: float | None = None
+    """Lines written, summed over all stores of all waves; ``None``: the lines that the streams cover."""
     waiting_cycles: float = 0.0
-    branches: bool = False
-    maskable: bool = False
+    """Clock cycles for which atomic operations of all work-groups wait for each other, in the cache's busiest slice."""
+    branches: bool = False  # whether work-items take different paths, which compilers for CPUs do not vectorise
+    maskable: bool = False  # whether those with masked vector instructions vectorise these branches nevertheless
     lane_bytes: int = 4
+    """Bytes of the integers with which a work-item computes; 4 also if ``operations`` counts longer ones as several of
+    4. With shorter ones, a CPU's vector has more lanes."""
     vector_words: int = 0
+    """Words of the vector types with which a work-item computes; 0: scalar types. Compilers for CPUs then emit no
+    vectors of work-items."""
     scalar_instructions: float = 0.0
+    """Of all work-items in code for a CPU without vectors; 0: not counted, ``operations`` apply."""
     vectorised: bool | None = None
+    """Whether the compiled code for a CPU contains vectors of work-items; ``None``: not known."""
     instructions_per_stored_byte: float = 0.0
-    local_conflicts: float = 1.0
+    """Of compiled code for a CPU that is a single straight loop; 0: other code."""
+    local_conflicts: float = 1.0  # factor by which bank conflicts multiply local-memory accesses
     reused: Literal["dispatch", "kernel", "never"] = "dispatch"
+    """Which pass reads the data again: the next dispatch (including ping-pong), a later pass of the same dispatch, or
+    none."""
     shared: bool = True
+    """Whether every compute unit accesses all data, so that the caches of compute units contain copies; otherwise each
+    accesses its own part, and their capacities add up."""
     ping_pong: bool = False
+    """Whether the next dispatch reads what this one writes, and writes where this one reads."""
     phases_aligned: bool = True
-    loaded: bool = True
-    one_buffer: bool = False
-    idle_items: int = 0
-    isolated: bool = False
+    """Whether each work-group loads once and then computes, so that work-groups that start together do not overlap
+    their phases."""
+    loaded: bool = True  # whether the dispatch's own traffic raises the latency of its loads
+    one_buffer: bool = False  # whether only the largest buffer occupies the caches
+    idle_items: int = 0  # work-items that only pad work-groups and access no memory
+    isolated: bool = False  # whether the dispatch is timed by itself instead of back-to-back with others
     transfer: HostTraffic | None = None
+    """What it moves between host and device, if it is no kernel; all else is then meaningless."""
     span_bytes: float = 0.0
+    """Range of addresses whose pages dependent loads access in random order; 0: latencies of caches and memory include
+    address translation."""
     stride_bytes: float = 0.0
+    """Distance of the lines that dependent loads access, if it is a power of two: they share few sets of the caches; 0:
+    the lines are in all sets."""
     later_dispatches: "tuple[Demand, ...]" = ()
+    """The other dispatches of a sequence of different kernels; times are then the mean of all."""
 
     @property
     def writes(self) -> bool:
@@ -282,19 +242,12 @@ class Demand:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a sweep.
+    """Limits of a sweep."""
 
-    Attributes:
-        max_bytes: of all buffers of a point together.
-        max_buffer_bytes: of one buffer.
-        max_work_group: work-items, as the device reports or the architecture specifies.
-        quick: whether to use fewer points and smaller sizes.
-    """
-
-    max_bytes: float
-    max_buffer_bytes: float
-    max_work_group: int
-    quick: bool = False
+    max_bytes: float  # of all buffers of a point together
+    max_buffer_bytes: float  # of one buffer
+    max_work_group: int  # work-items, as the device reports or the architecture specifies
+    quick: bool = False  # whether to use fewer points and smaller sizes
 
 
 @dataclass(frozen=True)
@@ -311,65 +264,44 @@ class Features:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The points of one curve.
+    """The points of one curve, in the order of the axis; all are predicted."""
 
-    Attributes:
-        name: e.g. ``working_set``.
-        axis: the varied quantity.
-        points: all points, in the order of the axis. All are predicted.
-        title: for headings.
-        coarse: every *coarse*-th point is always measured; the others only where the curve bends.
-        frames: number of successive dispatches to record for each point (a frame trace), instead of samples in random
-            order; 0: no trace.
-        isolated: whether each dispatch is timed by itself instead of back-to-back; always so in a trace.
-        read_between: whether another kernel reads the next dispatch's input between two dispatches. The caches then
-            contain that input only.
-        absent: points that are neither predicted nor run on this device, each with the reason in a sentence.
-    """
-
-    name: str
+    name: str  # such as working_set
     axis: Axis
     points: tuple[Parameters, ...]
-    title: str
+    title: str  # for headings
     coarse: int = 1
+    """Step between the points that are always measured; the others are measured only where the curve bends."""
     frames: int = 0
+    """Number of successive dispatches to record for each point (a frame trace), instead of samples in random order; 0:
+    no trace."""
     isolated: bool = False
+    """Whether each dispatch is timed by itself instead of back-to-back; always so in a trace."""
     read_between: bool = False
+    """Whether another kernel reads the next dispatch's input between two dispatches. The caches then contain that input
+    only."""
     absent: tuple[tuple[Parameters, str], ...] = ()
+    """Points that are neither predicted nor run on this device, each with the reason in a sentence."""
 
 
 Calibration = Literal[
-    "launch_cost",
-    "group_rate",
-    "isolated_launch_cost",
-    "memory_efficiency",
-    "write_transition",
-    "ping_pong_transition",
-    "sector_write_rate",
-    "line_write_rate",
-    "device_cache_bandwidth",
-    "unit_cache_bandwidth",
-    "load_latency",
-    "cache_capacity",
-    "instruction_rates",
-    "instruction_latencies",
-    "barrier_cost",
+    "launch_cost",  # time of a back-to-back dispatch of at most 8 work-groups
+    "group_rate",  # work-groups per second
+    "isolated_launch_cost",  # time of the case ``1 group`` in the sweep ``isolated``
+    "memory_efficiency",  # share of the specified bandwidth beyond four times the last cache
+    "write_transition",  # transition out of device-wide caches if dispatches also write
+    "ping_pong_transition",  # the same if they read what the previous one wrote
+    "sector_write_rate",  # sectors written in order
+    "line_write_rate",  # lines written in part, where ``stride`` (words) gives each work-item its own line
+    "device_cache_bandwidth",  # bandwidth and transition of caches of the device
+    "unit_cache_bandwidth",  # the same of a compute unit
+    "load_latency",  # unloaded latency of each memory level
+    "cache_capacity",  # for devices without an entry
+    "instruction_rates",  # by instruction class (:attr:`Workload.instruction_classes`)
+    "instruction_latencies",  # the same
+    "barrier_cost",  # rate of waves that reach a barrier, and the barrier's own cycles
 ]
-"""A quantity that a microbenchmark measures in place of the device entry's value:
-
-- ``launch_cost``, ``group_rate``: time of a back-to-back dispatch of at most 8 work-groups; work-groups per second
-- ``isolated_launch_cost``: time of the case ``1 group`` in the sweep ``isolated``
-- ``memory_efficiency``: share of the specified bandwidth beyond four times the last cache
-- ``write_transition``, ``ping_pong_transition``: transition out of device-wide caches if dispatches also write, or read
-  what the previous one wrote
-- ``sector_write_rate``: sectors written in order
-- ``line_write_rate``: lines written in part, where the parameter ``stride`` (words) gives each work-item its own line
-- ``device_cache_bandwidth``, ``unit_cache_bandwidth``: bandwidth and transition of caches of the device, of a unit
-- ``load_latency``: unloaded latency of each memory level
-- ``cache_capacity``: capacity of caches, for devices without an entry
-- ``instruction_rates``, ``instruction_latencies``: by instruction class (:attr:`Workload.instruction_classes`)
-- ``barrier_cost``: rate of waves that reach a barrier, and the barrier's own cycles
-"""
+"""A quantity that a microbenchmark measures in place of the device entry's value."""
 
 
 class Workload(ABC):
@@ -390,6 +322,22 @@ class Workload(ABC):
     """Whether it measures a property of the device; microbenchmarks run first and are never calibrated themselves."""
     calibrates: ClassVar[tuple[Calibration, ...]] = ()
     """Quantities that its measurements replace in calibrated predictions of other families."""
+    working_set_of: ClassVar[Factors] = ("bytes",)
+    """What is multiplied for the working set."""
+    work_items_of: ClassVar[Factors] = ("groups", "local")
+    """What is multiplied for the number of work-items."""
+    work_of: ClassVar[Factors | None] = None
+    """What is multiplied for the work; ``None``: the work is the working set."""
+    labelled: ClassVar[str] = ""
+    """Label of cases, with parameters in braces."""
+    verified: ClassVar[Sequence[Parameters]] = ()
+    """The points of :meth:`verification`, unless they are computed."""
+    operation_of: ClassVar[tuple[str, ...]] = ()
+    """Parameters that select an operation, which compilers may refuse: only those of the sweeps are verified."""
+    tolerance: float = 0.0
+    """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""
+    verification_dispatches: int = 1
+    """Number of dispatches before results are compared."""
     instruction_classes: ClassVar[Mapping[str, str]] = {}
     """Instruction classes that its points measure, by label; a label that is not listed names the class itself."""
     essential: bool = False
@@ -437,41 +385,55 @@ class Workload(ABC):
         """Return the sweeps, sized for the device's caches, within *limits*."""
 
     def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """Return the work, work-items, working set and x value of one point.
+        """Return the work, work-items, working set, label and x value of one point.
 
-        *x* is the quantity of the axis. Of cases it is the parameter ``case``, or else the place in the sweep, and so
-        it is of work-groups whose size is not the parameter ``local``.
+        Over work-items the parameter ``resident`` of published points is the number of resident work-items: all points
+        transfer the same data, and additional local memory limits the number of resident work-groups.
         """
-        nbytes, items = self.nbytes(parameters), self.work_items(parameters)
-        x = items if sweep.axis.quantity == "work_items" else nbytes
-        if sweep.axis.quantity in ("case", "work_group"):
-            given = parameters.get("case" if sweep.axis.quantity == "case" else "local")
-            x = sweep.points.index(parameters) if given is None else given
+        label, items, x = self.label(parameters, sweep), self.work_items(parameters), self.x(parameters, sweep)
+        if sweep.axis.quantity == "work_items" and "resident" in parameters:
+            items = parameters["resident"]
+            label, x = format_count(items), items
         return PointKey(
-            label=self.label(parameters, sweep),
+            label=label,
             parameters=dict(parameters),
             work=self.work(parameters),
             work_items=items,
-            working_set_bytes=nbytes,
+            working_set_bytes=self.nbytes(parameters),
             x=x,
         )
 
+    def x(self, parameters: Parameters, sweep: Sweep) -> float:
+        """Return the quantity of the axis.
+
+        Of cases it is the parameter ``case``, or else the place in the sweep, and so it is of work-groups whose size is
+        not the parameter ``local``.
+        """
+        if sweep.axis.quantity in ("case", "work_group"):
+            given = parameters.get("case" if sweep.axis.quantity == "case" else "local")
+            return sweep.points.index(parameters) if given is None else given
+        return self.work_items(parameters) if sweep.axis.quantity == "work_items" else self.nbytes(parameters)
+
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        """Return the label of a point, which no other one in the *sweep* has: its working set, or its work-group."""
-        by_group = sweep.axis.quantity == "work_group"
-        return str(parameters["local"]) if by_group else format_bytes(self.nbytes(parameters))
+        """Return the label of a point, which no other one in the *sweep* has.
+
+        It is the work-group, or what :attr:`labelled` says, or the working set.
+        """
+        if sweep.axis.quantity == "work_group":
+            return str(parameters["local"])
+        return self.labelled.format_map(parameters) if self.labelled else format_bytes(self.nbytes(parameters))
 
     def work(self, parameters: Parameters) -> float:
-        """Return the work of one dispatch, in the unit of :attr:`metric`: the working set."""
-        return self.nbytes(parameters)
+        """Return the work of one dispatch, in the unit of :attr:`metric`."""
+        return self.nbytes(parameters) if self.work_of is None else product(parameters, self.work_of)
 
     def work_items(self, parameters: Parameters) -> int:
         """Return the number of work-items of a dispatch."""
-        return parameters["groups"] * parameters["local"]
+        return product(parameters, self.work_items_of)
 
     def nbytes(self, parameters: Parameters) -> int:
         """Return the working set."""
-        return parameters["bytes"]
+        return product(parameters, self.working_set_of)
 
     @abstractmethod
     def demand(self, parameters: Parameters, device: Device) -> Demand:
@@ -491,7 +453,11 @@ class Workload(ABC):
 
     def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
         """Return the points of :meth:`verification` whose results must be correct before *sweeps* are timed."""
-        return self.verification()
+        used = {self._operation(point) for sweep in sweeps for point in sweep.points}
+        return tuple(point for point in self.verification() if not self.operation_of or self._operation(point) in used)
+
+    def _operation(self, parameters: Parameters) -> tuple[int, ...]:
+        return tuple(parameters[name] for name in self.operation_of)
 
     @abstractmethod
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
@@ -505,12 +471,10 @@ class Workload(ABC):
         """Return changes of the kernel, as the ends of "you could …", each with the demand that results."""
         return ()
 
-    verified: ClassVar[Sequence[Parameters]] = ()
-    """The points of :meth:`verification`, unless they are computed."""
-    tolerance: float = 0.0
-    """Maximum relative difference from :meth:`expected`; 0: bitwise equal."""
-    verification_dispatches: int = 1
-    """Number of dispatches before results are compared."""
+
+def product(parameters: Parameters, factors: Factors) -> int:
+    """Return the product of numbers and of *parameters*; those that a point does not have are 1."""
+    return prod(parameters.get(each, 1) if isinstance(each, str) else each for each in factors)
 
 
 class UnstoredResults(Workload):
@@ -523,11 +487,9 @@ class UnstoredResults(Workload):
     kernel: ClassVar[str]
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data; no work-item stores its result."""
         return self._job(parameters, rng, 0)
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        """Random data; all work-items store their results."""
         return self._job(parameters, rng, self.work_items(parameters))
 
     def _job(self, parameters: Parameters, rng: np.random.Generator, results: int) -> Job:

@@ -32,6 +32,9 @@ class Particles(Workload):
     source = "particles.cl"
     metric = Metric(kind="rate", unit="particles", label="particles advanced")
     verification_dispatches = 3
+    work_of = work_items_of = ("count",)
+    verified = ({"count": 2347, "local": 64}, {"count": 37, "local": 64})
+    """Partial work-groups: many and less than one."""
     kernel: ClassVar[str]
     arrays: ClassVar[Mapping[str, int]]
     """Words per particle of each array, by the beginning of its name; position and velocity come first."""
@@ -45,6 +48,8 @@ class Particles(Workload):
     """Whether velocities change sign at the border."""
     branches: ClassVar[bool] = False
     """Whether the bounce is a branch with additional stores."""
+    traced: ClassVar[bool] = False
+    """Whether, as published, successive frames are timed at four working sets around the last cache's capacity."""
 
     @property
     def stored_bytes(self) -> int:
@@ -61,31 +66,40 @@ class Particles(Workload):
         return (
             grid.by_working_set(sizes, limits, "particles", WORKING_SET, "number of particles"),
             grid.by_group_size(groups, f"{format_count(beyond)} particles"),
+            *([self._frames(device, limits, usual)] if self.traced else []),
         )
 
+    def _frames(self, device: Device, limits: Limits, local: int) -> Sweep:
+        few, most = grid.is_short(device, limits), self.most(device, limits)
+        inside, outside, far = 0.5, 2.0, 3.0 if few else 8.0
+        if device.caches:
+            transition = device.caches[-1].transition_of_ping_pong
+            inside, outside = 0.9 * transition.onset, 1.1 * transition.end
+        last = grid.last_cache_bytes(device) / (2 * self.stored_bytes)
+        counts = grid.rounded([min(most, last * part) for part in (0.125, inside, outside, far)], grid.multiple(256))
+        points = ({"count": count, "local": local} for count in counts)
+        cases = grid.by_case("frames", WORKING_SET, points, "time of successive frames")
+        return replace(cases, frames=200 if few else 300)
+
     def most(self, device: Device, limits: Limits) -> float:
-        """Return the maximum number of particles: on a CPU or for a quick run, eight times the last cache."""
+        """Return the maximum number of particles."""
         both = 2 * self.stored_bytes
-        most = min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes)
-        return min(most, 8 * grid.last_cache_bytes(device) / both) if grid.is_short(device, limits) else most
+        far = grid.reach(device, limits, "particles") * grid.last_cache_bytes(device) / both
+        return min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes, far)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         label = super().label(parameters, sweep)
         by_group = sweep.axis.quantity == "work_group"
         return label if by_group else f"{format_count(parameters['count'])} ({label})"
 
-    def work(self, parameters: Parameters) -> float:
-        return parameters["count"]
-
-    def work_items(self, parameters: Parameters) -> int:
-        return parameters["count"]
-
     def nbytes(self, parameters: Parameters) -> int:
         return 2 * self.stored_bytes * parameters["count"]
 
     def lines_per_access(self, device: Device) -> float:
-        """Return the lines that one access of a wave touches; 1 if its bytes are contiguous."""
-        return 1.0
+        """Return the lines that contain the used part of all particles of a wave; 1 if it is contiguous."""
+        if not (self.unused_bytes and grid.coalesces(device) and device.caches):
+            return 1.0
+        return max(1.0, self.stored_bytes * device.architecture.wave_size / device.caches[0].line_bytes)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A few independent operations per particle.
@@ -148,9 +162,6 @@ class Particles(Workload):
         ends = np.cumsum(list(self.arrays.values()))
         return [np.ascontiguousarray(part) for part in np.split(particles, ends[:-1], axis=1)]
 
-    verified = ({"count": 2347, "local": 64}, {"count": 37, "local": 64})
-    """Partial work-groups: many and less than one."""
-
 
 def drawn(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
     """Return random positions in the unit square and velocities up to :data:`SPEED`, shape (at most count, 4)."""
@@ -190,20 +201,7 @@ class _Structs(Particles):
         return f"-DVECTORS={self.stored_bytes // _VECTOR_BYTES} {super().build_options(parameters)}"
 
 
-class _HalfStructs(_Structs):
-    """32-byte structures, half of which is used."""
-
-    unused_bytes = 16
-    kernel = "step_members"
-
-    def lines_per_access(self, device: Device) -> float:
-        """Return the lines that contain one member of all structures of a wave; 1 on a CPU."""
-        if device.is_cpu or not device.caches:
-            return 1.0
-        return max(1.0, self.stored_bytes * device.architecture.wave_size / device.caches[0].line_bytes)
-
-
-class Structs(_HalfStructs):
+class Structs(_Structs):
     variant = "structs32"
     essential = True
     title = "Structures of 32 bytes, half used"
@@ -212,36 +210,22 @@ class Structs(_HalfStructs):
         "buffers in turn. At the border a branch stores the velocity again with the opposite sign, for about one "
         "particle in 64 per step. Counted: particles advanced by one step."
     )
+    unused_bytes = 16
+    kernel = "step_members"
     accesses = 4.0 + BOUNCING
-    branches = True
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        """Also, as published, the times of successive frames, at four working sets around the last cache's capacity."""
-        few, most = grid.is_short(device, limits), self.most(device, limits)
-        sizes = [grid.last_cache_bytes(device) * part for part in _around_the_edge(device, 3.0 if few else 8.0)]
-        counts = grid.rounded([min(most, size / (2 * self.stored_bytes)) for size in sizes], grid.multiple(256))
-        points = ({"count": count, "local": min(256, limits.max_work_group)} for count in counts)
-        frames = grid.by_case("frames", WORKING_SET, points, "time of successive frames")
-        return (*super().sweeps(device, limits), replace(frames, frames=200 if few else 300))
+    traced = branches = True
 
 
-def _around_the_edge(device: Device, beyond: float) -> tuple[float, ...]:
-    """Return working sets relative to the last cache: well inside, just inside, just outside, far *beyond*."""
-    if not device.caches:
-        return (0.125, 0.5, 2.0, beyond)
-    transition = device.caches[-1].transition_of_ping_pong
-    return (0.125, 0.9 * transition.onset, 1.1 * transition.end, beyond)
-
-
-class StraightStructs(_HalfStructs):
+class StraightStructs(Structs):
     variant = "structs32_straight"
     title = "Structures of 32 bytes, half used, no bounce"
     description = (
         "As the half-used structures, but particles cross the border: no branch, and no second store of velocities. "
         "Position and velocity are still stored, so the memory traffic is the same."
     )
+    essential = False
     accesses = 4.0
-    bounce = False
+    traced = branches = bounce = False
 
 
 class WholeStructs(_Structs):

@@ -39,6 +39,12 @@ class Residency(Workload):
     not_on_cpu = "A processor's core runs one work-group at a time."
     counter = ("counts", 2)
     verification_dispatches = 3
+    work_of = ("groups", "local")
+    verified = (
+        {"local": 33, "kept": 1, "used": 4, "groups": 7, "steps": 19},
+        {"local": 8, "kept": 5, "used": 1024, "groups": 13, "steps": 3},
+    )
+    """Odd numbers of groups and work-items."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Sizes of work-groups; then more local memory, and more registers. None on a CPU."""
@@ -49,24 +55,20 @@ class Residency(Workload):
         cases = [(size, _ONE_REGISTER, _FEWEST_BYTES) for size in sizes]
         cases += [(middle, _ONE_REGISTER, kib * 1024) for kib in (4, 12, 30)]
         cases += [(middle, registers, _FEWEST_BYTES) for registers in (64, 128)]
-        points = (self._shape(device, *case) for case in cases)
+        steps = round(_WAIT_S * device.clock_hz / device.architecture.latency_cycles.get("int32_mul", _USUAL_CYCLES))
+        # Twice as many work-groups as any compute unit keeps resident.
+        groups = {local: device.compute_units * min(80, 2 * -(-_MOST_ITEMS // local)) for local, *_ in cases}
+        points = (
+            {"local": local, "kept": kept, "used": used, "groups": groups[local], "steps": steps}
+            for local, kept, used in cases
+        )
         return (grid.by_case("resources", "work-group", points, "work-groups and resources"),)
-
-    def _shape(self, device: Device, local: int, kept: int, used: int) -> dict[str, int]:
-        """Twice as many work-groups as any compute unit keeps resident."""
-        cycles = device.architecture.latency_cycles.get("int32_mul", _USUAL_CYCLES)
-        groups = device.compute_units * min(80, 2 * -(-_MOST_ITEMS // local))
-        steps = round(_WAIT_S * device.clock_hz / cycles)
-        return {"local": local, "kept": kept, "used": used, "groups": groups, "steps": steps}
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         kept, used = parameters["kept"], parameters["used"]
         extra = f", {format_bytes(used)} local" if used > _FEWEST_BYTES else ""
         extra += f", {kept} values kept" if kept > _ONE_REGISTER else ""
         return f"groups of {parameters['local']}{extra}"
-
-    def work(self, parameters: Parameters) -> float:
-        return self.work_items(parameters)
 
     def nbytes(self, parameters: Parameters) -> int:
         return 4 * (parameters["local"] + parameters["kept"])
@@ -92,12 +94,6 @@ class Residency(Workload):
         }
         arguments = (counts, "data", np.uint32(parameters["steps"]), Local(parameters["used"]), "result")
         return Job.linear(buffers, "reside", self.work_items(parameters), parameters["local"], arguments)
-
-    verified = (
-        {"local": 33, "kept": 1, "used": 4, "groups": 7, "steps": 19},
-        {"local": 8, "kept": 5, "used": 1024, "groups": 13, "steps": 3},
-    )
-    """Odd numbers of groups and work-items."""
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """No group is resident after the end, and all have run."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from gpureport.spec.models import Device
+from gpureport.workloads import grid
 
 _LINE_BYTES, _SECTOR_BYTES = 128, 32  # of a device without known caches
 
@@ -31,6 +32,10 @@ class Tiling:
     rows: int
 
     @property
+    def coalesces(self) -> bool:
+        return grid.coalesces(self.device)
+
+    @property
     def wave(self) -> tuple[int, int]:
         """Columns and rows of work-items per wave."""
         lanes = self.device.architecture.wave_size
@@ -40,7 +45,7 @@ class Tiling:
     @property
     def busy_items(self) -> int:
         """Lanes of all waves with at least one cell; idle lanes of these take the same time."""
-        if self.device.is_cpu:
+        if not self.coalesces:
             return prod(self.items)
         waves = prod(ceil(n / side) for n, side in zip(self.items, self.wave, strict=True))
         return waves * self.device.architecture.wave_size
@@ -48,7 +53,7 @@ class Tiling:
     @property
     def lines(self) -> int:
         """Lines that contain the cells of a wave, summed over its rows."""
-        if self.device.is_cpu:
+        if not self.coalesces:
             return 1
         columns, rows = self.wave
         return rows * ceil(columns * self.row_bytes / self._line)
@@ -60,7 +65,7 @@ class Tiling:
             displaced: share of accesses to an element to the west or east. Their rows of b bytes may start anywhere in
                 a line, so they touch b / line + 1 lines.
         """
-        if self.device.is_cpu:
+        if not self.coalesces:
             return 1.0
         columns, rows = self.wave
         return (1 - displaced) * self.lines + displaced * rows * (columns * self.row_bytes / self._line + 1)
@@ -72,7 +77,7 @@ class Tiling:
             reach: rows above and below the work-group's own.
             reach_bytes: bytes to the west and east of them.
         """
-        if self.device.is_cpu:
+        if not self.coalesces:
             return 1.0
         row, rows = self.group[0] * self.row_bytes, self.group[1] * self.rows
         sectors = ceil(row / self._sector) + 2 * ceil(reach_bytes / self._sector)
@@ -81,7 +86,7 @@ class Tiling:
     @property
     def written(self) -> float:
         """Bytes of the sectors that a wave writes in part or completely, relative to the bytes written."""
-        if self.device.is_cpu:
+        if not self.coalesces:
             return 1.0
         row = self.wave[0] * self.row_bytes
         return ceil(row / self._sector) * self._sector / row

@@ -1,7 +1,8 @@
 """Transfers of 4 B to 1 GiB in each direction, from and to memory of the host or of a second device."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -37,7 +38,13 @@ _DIRECTIONS = {
     "from_peer": ("second device to device", ("to_host",)),
 }
 """Title, and parameters with the size, by sweep."""
-_HOST: Mapping[str, Place] = {"pinned": "pinned", "pageable": "pageable", "mapped": "pageable"}
+_PLACES: Mapping[Memory, tuple[Place, Place]] = {
+    "pinned": ("pinned", "device"),
+    "pageable": ("pageable", "device"),
+    "mapped": ("pageable", "mappable"),
+}
+"""Buffers of the host and of the device."""
+_KINDS: tuple[Memory, ...] = ("pinned", "pageable", "mapped")
 
 
 class _Copies(Workload):
@@ -53,7 +60,10 @@ class _Copies(Workload):
     most: ClassVar[int] = _MOST
     """Largest transfer, bytes."""
     directions: ClassVar[tuple[str, ...]] = ("to_device", "to_host")
+    work_items_of = ()
     verification_dispatches = 3
+    verified = tuple({"to_device": 4 * words, "to_host": 4 * words} for words in (1, 12347))
+    """One word, and a size that is no multiple of anything."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The size of one transfer, in each direction."""
@@ -61,24 +71,20 @@ class _Copies(Workload):
         most = int(min(most, limits.max_buffer_bytes, limits.max_bytes / 4))
         sizes = [2**power for power in range(_LEAST.bit_length() - 1, most.bit_length())]
         found = []
-        for name in self.directions[:2] if device.is_cpu else self.directions:  # its copies are the same either way
+        for name in self.directions[: grid.chosen(device, cpu=2, gpu=3)]:  # copies of a CPU are the same either way
             title, used = _DIRECTIONS[name]
             points = tuple({key: size if key in used else 0 for key in ("to_device", "to_host")} for size in sizes)
             found.append(Sweep(name, _SIZE, points, title, coarse=3 if limits.quick else 2, isolated=True))
         return tuple(found)
 
     def work(self, parameters: Parameters) -> float:
-        """Work is the bytes of both directions."""
-        return sum(_sizes(parameters))
-
-    def work_items(self, parameters: Parameters) -> int:
-        return 1
+        return parameters["to_device"] + parameters["to_host"]
 
     def nbytes(self, parameters: Parameters) -> int:
-        return max(_sizes(parameters))
+        return max(parameters["to_device"], parameters["to_host"])
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        to_device, to_host = map(float, _sizes(parameters))
+        to_device, to_host = float(parameters["to_device"]), float(parameters["to_host"])
         traffic = HostTraffic(to_device, to_host, self.kind(parameters), self.by_host)
         return Demand(work_items=1, work_group=(1,), isolated=True, transfer=traffic)
 
@@ -87,36 +93,24 @@ class _Copies(Workload):
         return self.memory
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        memory, (to_device, to_host) = self.kind(parameters), _sizes(parameters)
+        memory, to_device, to_host = self.kind(parameters), parameters["to_device"], parameters["to_host"]
         buffers: dict[str, Buffer] = {}
         copies = []
         own = max(to_device, to_host) if memory == "mapped" else ""  # the time to map a buffer depends on its size
         for source, target, size in (("from_host", f"to{own}", to_device), (f"from{own}", "to_host", to_host)):
             if size:
-                buffers[source] = self._buffer(memory, source, size, grid.random_words(rng, size))
-                buffers[target] = self._buffer(memory, target, size)
+                buffers[source] = _buffer(memory, source, size, grid.random_words(rng, size))
+                buffers[target] = _buffer(memory, target, size)
                 copies.append(Copy(source, target, size))
         return Job(buffers, (Transfer.of(*copies, mapped=memory == "mapped", by_host=self.by_host),))
-
-    def _buffer(self, memory: Memory, name: str, size: int, contents: NDArray[np.generic] | None = None) -> Buffer:
-        of_device: Place = "mappable" if memory == "mapped" else "device"
-        return Buffer(size, contents, _HOST[memory] if name.endswith("host") else of_device)
-
-    def verification(self) -> Sequence[Parameters]:
-        """One word, and a size that is no multiple of anything."""
-        return tuple({"to_device": 4 * words, "to_host": 4 * words} for words in (1, 12347))
 
     def verification_job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """To the device, where a kernel increments each word, and back into other memory."""
         memory, size = self.kind(parameters), parameters["to_host"]
-        buffers = {
-            "from_host": self._buffer(memory, "from_host", size, grid.random_words(rng, size)),
-            "data": self._buffer(memory, "data", size),
-            "to_host": self._buffer(memory, "to_host", size),
-        }
-        mapped = memory == "mapped"
-        there = Transfer.of(Copy("from_host", "data", size), mapped=mapped)
-        back = Transfer.of(Copy("data", "to_host", size), mapped=mapped)
+        contents = {"from_host": grid.random_words(rng, size)}
+        names = ("from_host", "data", "to_host")
+        buffers = {name: _buffer(memory, name, size, contents.get(name)) for name in names}
+        there, back = (Transfer.of(Copy(*way, size), mapped=memory == "mapped") for way in pairwise(names))
         return Job(buffers, (there, Dispatch("increment", (size // 4,), (1,), ("data",)), back))
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
@@ -124,8 +118,9 @@ class _Copies(Workload):
         return {"to_host": words + np.uint32(1)}
 
 
-def _sizes(parameters: Parameters) -> tuple[int, int]:
-    return parameters["to_device"], parameters["to_host"]
+def _buffer(memory: Memory, name: str, size: int, contents: NDArray[np.generic] | None = None) -> Buffer:
+    of_host, of_device = _PLACES[memory]
+    return Buffer(size, contents, of_host if name.endswith("host") else of_device)
 
 
 class Pinned(_Copies):
@@ -173,6 +168,7 @@ class Smallest(_Copies):
         "call to the arrival of the data. Counted: transfers."
     )
     metric = Metric(kind="time", unit="transfers", label="time of a transfer")
+    verified = tuple({"to_device": 4, "to_host": 4, "memory": number} for number in range(3))
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         points = (
@@ -191,12 +187,6 @@ class Smallest(_Copies):
 
     def work(self, parameters: Parameters) -> float:
         return 1
-
-    def verification(self) -> Sequence[Parameters]:
-        return tuple({"to_device": 4, "to_host": 4, "memory": number} for number in range(len(_KINDS)))
-
-
-_KINDS: tuple[Memory, ...] = ("pinned", "pageable", "mapped")
 
 
 class Devices(_Copies):
@@ -233,7 +223,7 @@ class Devices(_Copies):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """The timed copy, and before it one in the other direction."""
-        size = max(_sizes(parameters))
+        size = self.nbytes(parameters)
         words = grid.random_words(rng, size)
         here, there = f"here{size}", f"there{size}"
         source, target = (here, there) if parameters["to_device"] else (there, here)

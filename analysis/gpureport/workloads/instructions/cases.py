@@ -25,39 +25,24 @@ _KIN = {"add": "int32", "ternary": "int32", "shift": "int32", "ballot": "shuffle
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation.
+    """One operation; *step*, *initial* and *operands* are one step in NumPy, and draws of the words of its chains."""
 
-    Attributes:
-        name: the instruction class, as in ``Architecture.rates_per_cycle`` and ``latency_cycles``.
-        states: words per chain.
-        step: one step in NumPy.
-        initial: draws the initial words of chains.
-        operands: draws the operands.
-        besides: additional operations of a step, by class.
-        group: whether work-items cooperate; a CPU then also needs whole work-groups.
-        result_mask: the bits of a result that do not depend on the device.
-        words: 32-bit registers of a state.
-        vectors: whether there is a form for vectors.
-        vector_step: one step of that form, if it differs.
-        extensions: OpenCL extensions one of which is required; none: all devices have the operation.
-        loaded: from a word in memory to a state; a state of two words is a 64-bit integer.
-        folded: from a state to a word of the result.
-    """
-
-    name: str
-    states: int
+    name: str  # the instruction class, as in ``Architecture.rates_per_cycle`` and ``latency_cycles``
+    states: int  # words per chain
     step: Step
     initial: Draw
     operands: Draw
-    besides: Mapping[str, float] = field(default_factory=dict)
-    group: bool = False
-    result_mask: int = 0xFFFFFFFF
-    words: int = 1
-    vectors: bool = True
-    vector_step: Step | None = None
-    extensions: tuple[str, ...] = ()
+    besides: Mapping[str, float] = field(default_factory=dict)  # additional operations of a step, by class
+    group: bool = False  # whether work-items cooperate; a CPU then also needs whole work-groups
+    result_mask: int = 0xFFFFFFFF  # the bits of a result that do not depend on the device
+    words: int = 1  # 32-bit registers of a state
+    vectors: bool = True  # whether there is a form for vectors
+    vector_step: Step | None = None  # one step of that form, if it differs
+    extensions: tuple[str, ...] = ()  # OpenCL extensions one of which is required; none: all devices have it
     loaded: Callable[[Words], Any] = lambda words: words
+    """From a word in memory to a state; a state of two words is a 64-bit integer."""
     folded: Callable[[Any], Words] = lambda words: words
+    """From a state to a word of the result."""
 
     @property
     def wide(self) -> bool:
@@ -98,12 +83,8 @@ def fma(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) 
     return odd.view(np.float64).astype(np.float32)
 
 
-def _real(words: Words) -> NDArray[np.float32]:
-    return words.view(np.float32)
-
-
 def _fma(a: Words, b: Words, c: Words) -> Words:
-    return fma(_real(a), _real(b), _real(c)).view(np.uint32)
+    return fma(a.view(np.float32), b.view(np.float32), c.view(np.float32)).view(np.uint32)
 
 
 def _rotated_right(value: Words, by: Words) -> Words:
@@ -199,11 +180,10 @@ def _small(rng: np.random.Generator, low: int, high: int) -> _Integers:
 
 def _bounded(encoded: Callable[[_Integers, _Integers], Words]) -> tuple[Draw, Draw]:
     """Return draws of words from two small integers x, and b, for which x * x + b stays bounded."""
-
-    def draw(low: int, high: int) -> Draw:
-        return lambda rng, _: encoded(_small(rng, low, high), _small(rng, low, high))
-
-    return draw(-1, 2), draw(-2, 0)
+    return (
+        lambda rng, _: encoded(_small(rng, -1, 2), _small(rng, -1, 2)),
+        lambda rng, _: encoded(_small(rng, -2, 0), _small(rng, -2, 0)),
+    )
 
 
 def _one_half(first: _Integers, _: _Integers) -> Words:
@@ -259,11 +239,11 @@ def _numbers_from_8192(rng: np.random.Generator, lanes: int) -> Words:
 
 
 def _reciprocal(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
-    return ((np.float32(1) / _real(x[0])).view(np.uint32) & _OTHER_BITS | k[0],)
+    return ((np.float32(1) / x[0].view(np.float32)).view(np.uint32) & _OTHER_BITS | k[0],)
 
 
 def _truncated(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
-    return (_real(x[0]).astype(np.int32).view(np.uint32) ^ k[0],)
+    return (x[0].view(np.float32).astype(np.int32).view(np.uint32) ^ k[0],)
 
 
 _LOGIC = {"ternary": 1.0}

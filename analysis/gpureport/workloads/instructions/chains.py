@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.curves import Metric, PointKey
+from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, EXCHANGES, PRECISIONS, TABLE, Operation
@@ -40,6 +40,8 @@ class Chains(UnstoredResults):
     macros = ("chains", "steps", "lanes")
     microbenchmark = True
     essential = True
+    working_set_of = (8 * TABLE,)
+    operation_of = ("case",)
     cases: ClassVar[tuple[Operation, ...]] = ARITHMETIC
     listed_in: ClassVar[Literal["rates_per_cycle", "latency_cycles"] | None] = None
     """The table of an architecture that must list an operation, so that it is predicted and measured."""
@@ -50,17 +52,15 @@ class Chains(UnstoredResults):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each operation that the architecture may have; no barrier on a CPU."""
-        listed = [case.name for case in self.cases]
-        if self.listed_in:
-            listed = getattr(device.architecture, self.listed_in)
-        cases = [(1 + i, case) for i, case in enumerate(self.cases) if case.name in listed]
-        if not cases:
-            return ()
-        points = [{"case": number, **self.shape(case, device, limits)} for number, case in cases]
-        absent = [p for p in points if device.is_cpu and self.case(p).name == "barrier"]
-        present = (point for point in points if point not in absent)
-        sweep = grid.by_case("operation", "instruction class", present)
-        return (replace(sweep, absent=tuple((point, _NO_BARRIER) for point in absent)),)
+        listed = getattr(device.architecture, self.listed_in) if self.listed_in else [each.name for each in self.cases]
+        missing = grid.chosen(device, cpu=("barrier",), gpu=())
+        found: dict[bool, list[Parameters]] = {True: [], False: []}
+        for number, case in enumerate(self.cases, 1):
+            if case.name in listed:
+                found[case.name in missing].append({"case": number, **self.shape(case, device, limits)})
+        absent = tuple((point, _NO_BARRIER) for point in found[True])
+        sweep = replace(grid.by_case("operation", "instruction class", found[False]), absent=absent)
+        return (sweep,) if sweep.points or absent else ()
 
     def unsupported(self, parameters: Parameters, features: Features) -> str | None:
         """An operation may need an extension."""
@@ -71,24 +71,15 @@ class Chains(UnstoredResults):
         used = DOT_PRODUCT in features.extensions and any(DOT_PRODUCT in case.extensions for case in self.cases)
         return "-cl-std=CL3.0" if used else ""
 
-    def to_verify(self, sweeps: Sequence[Sweep]) -> Sequence[Parameters]:
-        """Only the operations of *sweeps*: compilers may refuse others."""
-        cases = {parameters["case"] for sweep in sweeps for parameters in sweep.points}
-        return tuple(parameters for parameters in self.verification() if parameters["case"] in cases)
-
     def case(self, parameters: Parameters) -> Operation:
         return self.cases[parameters["case"] - 1]
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return self.case(parameters).name
 
-    def nbytes(self, parameters: Parameters) -> int:
-        return 8 * TABLE
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        case, items = self.case(parameters), self.work_items(parameters)
+        case, items, architecture = self.case(parameters), self.work_items(parameters), device.architecture
         in_a_chain, lanes = float(parameters["steps"] * parameters["rounds"]), parameters["lanes"]
-        architecture = device.architecture
         each = in_a_chain * parameters["chains"] * items * lanes
         return Demand(
             work_items=items,
@@ -150,14 +141,6 @@ def _of_items(table: NDArray[np.uint32], items: NDArray[np.int_], lanes: int) ->
     return vectors[items % len(vectors)].ravel()
 
 
-def rounds(device: Device, case: Operation, seconds: float, operations: float) -> int:
-    """Return how many rounds of *operations* take about *seconds*, limited by the slowest class of a step."""
-    rates = device.architecture.rates_per_cycle
-    each = [device.rate_per_s(name) / count for name, count in case.classes(rates).items() if name in rates]
-    slowest = min(each, default=device.rate_per_s("shuffle"))
-    return max(1, ceil(seconds * slowest / operations))
-
-
 class InstructionLatency(Chains):
     variant = "latency"
     calibrates = ("instruction_latencies",)
@@ -167,27 +150,19 @@ class InstructionLatency(Chains):
         "work-group of several waves. Counted: the time of one operation."
     )
     metric = Metric(kind="time", unit="instructions", label="latency")
+    work_of = ("steps", "rounds")
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
         """A chain of about 0.2 ms."""
-        wave, cpu = device.architecture.wave_size, device.is_cpu
-        local = wave if case.group or not cpu else 1
+        wave, latencies = device.architecture.wave_size, device.architecture.latency_cycles
+        steps = grid.chosen(device, cpu=16 if case.group else 240, gpu=240)  # emulated exchanges build slowly
+        local = grid.chosen(device, cpu=wave if case.group else 1, gpu=wave)
         if case.name == "barrier":
-            local = min(64 if cpu else 256, limits.max_work_group)
-        latencies = device.architecture.latency_cycles
+            steps, local = 16, min(grid.chosen(device, cpu=64, gpu=256), limits.max_work_group)
         cycles = sum(count * latencies.get(name, 4.0) for name, count in case.classes(latencies).items())
-        steps = 16 if case.name == "barrier" or (cpu and case.group) else 240  # emulated exchanges build slowly
-        return {
-            "chains": 1,
-            "steps": steps,
-            "rounds": max(1, round(2e-4 * device.clock_hz / cycles / steps)),
-            "groups": 1,
-            "local": local,
-            "lanes": wave if cpu and case.wide else 1,
-        }
-
-    def work(self, parameters: Parameters) -> float:
-        return parameters["steps"] * parameters["rounds"]
+        rounds = max(1, round(2e-4 * device.clock_hz / cycles / steps))
+        lanes = grid.chosen(device, cpu=wave if case.wide else 1, gpu=1)
+        return {"chains": 1, "steps": steps, "rounds": rounds, "groups": 1, "local": local, "lanes": lanes}
 
 
 class SubGroupLatency(Exchanging, InstructionLatency):
@@ -225,25 +200,25 @@ class Rate(Chains):
         "multiply-add is one."
     )
     metric = Metric(kind="rate", unit="instructions", label="instruction rate")
+    work_of = ("chains", "steps", "rounds", "groups", "local", "lanes")
 
     def shape(self, case: Operation, device: Device, limits: Limits) -> dict[str, int]:
-        """Eight chains on a GPU; on a CPU as many as its registers allow."""
-        if device.is_cpu:
-            chains, seconds = {1: 8, 2: 6}.get(case.states * case.words, 4), 2e-3
-            steps = 4 if case.group else 24  # emulated exchanges build slowly
-            local, lanes = (64, 1) if case.group else (1, device.architecture.wave_size if case.wide else 1)
-            groups = 8 * device.compute_units
-        else:
-            chains, steps, seconds = 8, 64, 3e-3
-            local, lanes, groups = min(256, limits.max_work_group), 1, _GROUPS_PER_UNIT * device.compute_units
+        """Eight chains on a GPU; on a CPU as many as its registers allow. Emulated exchanges build slowly."""
+        wide = device.architecture.wave_size if case.wide else 1
+        chains_of_cpu = {1: 8, 2: 6}.get(case.states * case.words, 4)
+        chains, steps, per_unit, local, lanes = grid.chosen(
+            device,
+            cpu=(chains_of_cpu, 4, 8, 64, 1) if case.group else (chains_of_cpu, 24, 8, 1, wide),
+            gpu=(8, 64, _GROUPS_PER_UNIT, 256, 1),
+        )
         if case.name == "barrier":
             chains, steps = 1, 16
-        shape = {"chains": chains, "steps": steps, "groups": groups, "local": min(local, limits.max_work_group)}
-        in_a_round = chains * steps * groups * shape["local"] * lanes
-        return {**shape, "rounds": rounds(device, case, seconds, in_a_round), "lanes": lanes}
-
-    def work(self, parameters: Parameters) -> float:
-        return prod(parameters[name] for name in ("chains", "steps", "rounds", "groups", "local", "lanes"))
+        local = min(local, limits.max_work_group)
+        shape = {"chains": chains, "steps": steps, "groups": per_unit * device.compute_units, "local": local}
+        rates = device.architecture.rates_per_cycle
+        each = [device.rate_per_s(name) / count for name, count in case.classes(rates).items() if name in rates]
+        wanted = grid.seconds(device, 3e-3) * min(each, default=device.rate_per_s("shuffle"))
+        return {**shape, "rounds": max(1, ceil(wanted / (prod(shape.values()) * lanes))), "lanes": lanes}
 
 
 class SubGroupRate(Exchanging, Rate):
@@ -291,8 +266,8 @@ class Barrier(Rate):
         points = ({**point, "local": size, "groups": items // size} for size in sizes)
         return (grid.by_case("group_size", "work-items of a work-group", points, "work-group size"),)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        return super().point(parameters, sweep).model_copy(update={"x": float(parameters["local"])})
+    def x(self, parameters: Parameters, sweep: Sweep) -> float:
+        return parameters["local"]
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return f"groups of {parameters['local']}"

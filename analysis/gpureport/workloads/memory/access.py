@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.curves import Metric, PointKey
+from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults
@@ -20,40 +20,8 @@ _UNUSED = {"stride": 4, "width": 4, "offset": 4}
 """Macros of the source file that a kernel does not use."""
 
 
-def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
-    """Return a size far beyond all caches, in whole MiB: 16 times the last cache (4 times on a CPU or for a quick run).
-
-    If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.
-    """
-    times = max(4 if grid.is_short(device, limits) else 16, 4 * stride_bytes / grid.last_sector_bytes(device))
-    return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
-
-
-def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:
-    """Return the work per work-item and work-group for accesses of *width* bytes, which outweighs the launch cost."""
-    if device.is_cpu:
-        return {"per_item": 64, "local": min(64, limits.max_work_group)}
-    return {"per_item": 8 if width == 4 else 4, "local": min(256, limits.max_work_group)}
-
-
-def _groups(parameters: Parameters) -> int:
-    """Return the work-groups of one pass."""
-    return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
-
-
-def _lines(start: int, span: int, line: int) -> int:
-    """Return how many lines contain the *span* bytes from offset *start* on."""
-    return (start % line + span - 1) // line + 1
-
-
-def _strided_lines(stride: int, device: Device) -> int:
-    """Return how many lines an access of a wave touches with a *stride* in words."""
-    lanes = device.architecture.wave_size
-    return min(lanes, _lines(0, 4 * stride * lanes, grid.first_line_bytes(device)))
-
-
 class _Access(UnstoredResults):
-    """Base of the access patterns."""
+    """Base of the access patterns: whole words of a buffer, in one pass or several."""
 
     family = "memory"
     source = "memory/access.cl"
@@ -72,28 +40,29 @@ class _Access(UnstoredResults):
         return {"data": data}, (parameters["count"], _groups(parameters))
 
 
-class _ByStride(_Access):
-    """The cases are strides."""
+def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
+    """Return a size far beyond all caches, in whole MiB.
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        x = float(1 + _STRIDES.index(parameters["stride"]))
-        return super().point(parameters, sweep).model_copy(update={"x": x})
+    If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.
+    """
+    times = max(grid.reach(device, limits, "accesses"), 4 * stride_bytes / grid.last_sector_bytes(device))
+    return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
 
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        stride = parameters["stride"]
-        return "stride 1 word" if stride == 1 else f"stride {stride} words"
 
-    def work(self, parameters: Parameters) -> float:
-        return 4 * parameters["count"] * parameters.get("passes", 1)
+def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:
+    """Return the work per work-item and work-group for accesses of *width* bytes, which outweighs the launch cost."""
+    per_item, local = grid.chosen(device, cpu=(64, 64), gpu=(8 if width == 4 else 4, 256))
+    return {"per_item": per_item, "local": min(local, limits.max_work_group)}
 
-    verified = (
-        {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
-        {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
-    )
-    """Strides that do not divide the buffer, partial work-groups."""
 
-    def _sweep(self, points: Iterable[Parameters]) -> tuple[Sweep, ...]:
-        return (grid.by_case("stride", "words between neighbouring work-items", points, "stride"),)
+def _groups(parameters: Parameters) -> int:
+    """Return the work-groups of one pass."""
+    return -(-parameters["count"] // (parameters["local"] * parameters["per_item"]))
+
+
+def _lines(start: int, span: int, line: int) -> int:
+    """Return how many lines contain the *span* bytes from offset *start* on."""
+    return (start % line + span - 1) // line + 1
 
 
 def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uint32]:
@@ -102,6 +71,30 @@ def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uin
     read = np.zeros(_groups(parameters) * local * per_item, dtype=np.uint32)
     read[: len(words)] = words
     return np.tile(np.bitwise_xor.reduce(read.reshape(-1, per_item, local), axis=1).ravel(), passes)
+
+
+class _ByStride(_Access):
+    """The cases are strides."""
+
+    work_of = (4, "count", "passes")
+    verified = (
+        {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
+        {"stride": 33, "count": 211, "bytes": 4 * 33 * 211, "per_item": 1, "local": 32},
+    )
+    """Strides that do not divide the buffer, partial work-groups."""
+
+    def x(self, parameters: Parameters, sweep: Sweep) -> float:
+        return 1 + _STRIDES.index(parameters["stride"])
+
+    def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        return f"stride {parameters['stride']} word{'' if parameters['stride'] == 1 else 's'}"
+
+    def _sweep(self, points: Iterable[Parameters]) -> tuple[Sweep, ...]:
+        return (grid.by_case("stride", "words between neighbouring work-items", points, "stride"),)
+
+    def _lines_per_access(self, parameters: Parameters, device: Device) -> int:
+        lanes = device.architecture.wave_size
+        return min(lanes, _lines(0, 4 * parameters["stride"] * lanes, grid.first_line_bytes(device)))
 
 
 class Strided(_ByStride):
@@ -128,8 +121,8 @@ class Strided(_ByStride):
             operations={"memory": float(count), "int32": 2.0 * count, "instruction": 6.0 * count},
             chain={"int32": 8.0},
             memory_chain=1.0,
-            branches=device.is_cpu,  # the loop over words is the inner one
-            lines_per_access=_strided_lines(stride, device),
+            branches=True,  # the loop over words is the inner one
+            lines_per_access=self._lines_per_access(parameters, device),
             line_conflicts=grid.bank_conflicts(stride, device),
         )
 
@@ -164,13 +157,11 @@ class Scatter(_ByStride):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Each access writes parts of lines."""
         count, stride, passes = parameters["count"], parameters["stride"], float(parameters["passes"])
-        lines = _strided_lines(stride, device)
-        each = count * passes
-        stream = Stream("data", count, 4 * stride, 4, write=True, passes=passes, outer_passes=passes)
+        lines, each = self._lines_per_access(parameters, device), count * passes
         return Demand(
             work_items=self.work_items(parameters),
             work_group=(parameters["local"],),
-            streams=(stream,),
+            streams=(Stream("data", count, 4 * stride, 4, write=True, passes=passes, outer_passes=passes),),
             operations={"memory": each, "int32": 4.0 * each, "instruction": 9.0 * each},
             chain={"int32": 8.0},
             lines_per_access=lines,
@@ -189,7 +180,7 @@ class Scatter(_ByStride):
 
     def verification(self) -> Sequence[Parameters]:
         """One pass: several would write the same values to the same words, which simulators report as a race."""
-        return tuple({**point, "passes": 1} for point in super().verification())
+        return tuple({**point, "passes": 1} for point in self.verified)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """Multiples of the factor, and zeros between them."""
@@ -208,10 +199,17 @@ class Misaligned(_Access):
         "data are much larger than all caches or, in several passes, a quarter of the last cache. 16-byte words that "
         "are not on a 16-byte boundary are read by vload4, which compilers split into four loads. Counted: bytes read."
     )
+    work_of = ("width", "count", "passes")
+    verified = tuple(
+        {"width": width, "offset": offset, "count": 517, "bytes": 16 * 517 + _SLACK_BYTES}
+        | {"per_item": 4, "local": 96, "case": 1, "passes": 3}
+        for width, offset in ((16, 16), (16, 100), (4, 4))
+    )
+    """Aligned and misaligned words, whole and split."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         memory, cached = _beyond_bytes(device, limits), grid.multiple(2**12)(grid.last_cache_bytes(device) / 4)
-        read = device.memory.bandwidth_bytes_per_s * (2e-3 if device.is_cpu else 2e-4)
+        read = device.memory.bandwidth_bytes_per_s * grid.seconds(device, 2e-4)
         points = (
             {
                 "offset": offset,
@@ -230,9 +228,6 @@ class Misaligned(_Access):
         within = "memory" if parameters["bytes"] == sweep.points[0]["bytes"] else "last cache"
         return f"{parameters['width']} B at +{parameters['offset']} B, {within}"
 
-    def work(self, parameters: Parameters) -> float:
-        return parameters["width"] * parameters["count"] * parameters["passes"]
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Every byte is used. An offset makes an access of a wave touch one more line, or splits it."""
         count, width, offset = parameters["count"], parameters["width"], parameters["offset"]
@@ -248,16 +243,10 @@ class Misaligned(_Access):
             operations={"memory": split * each, "int32": 2.0 * each, "instruction": 8.0 * each},
             chain={"int32": 8.0},
             memory_chain=1.0,
-            branches=device.is_cpu,  # the loop over words is the inner one
+            branches=True,  # the loop over words is the inner one
             lines_per_access=sum(touched) / split,
             reused="dispatch" if passes == 1 else "kernel",
         )
-
-    def verification(self) -> Sequence[Parameters]:
-        """Aligned and misaligned words, whole and split."""
-        shape = {"count": 517, "bytes": 16 * 517 + _SLACK_BYTES, "per_item": 4, "local": 96, "case": 1, "passes": 3}
-        cases = ((16, 16), (16, 100), (4, 4))
-        return tuple({"width": width, "offset": offset, **shape} for width, offset in cases)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         data = job.buffers["data"].filled().astype(np.uint32)

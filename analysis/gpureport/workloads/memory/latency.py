@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,27 +44,16 @@ class Chase(Workload):
     metric = Metric(kind="time", unit="loads", label="latency")
     microbenchmark = True
     verification_dispatches = 3
-
-    def work(self, parameters: Parameters) -> float:
-        """Work is loads, or pairs of loads."""
-        return parameters["steps"]
-
-    def work_items(self, parameters: Parameters) -> int:
-        return 1
+    work_of = ("steps",)
+    work_items_of = ()
 
 
 def chased(
     buffer: str, elements: float, record_bytes: int, used_bytes: int, steps: float, *, repeated: bool = True
 ) -> Demand:
-    """Return the demand of *steps* loads of a random cycle through *elements*.
+    """Return the demand of *steps* loads of a random cycle through *elements*, *record_bytes* apart.
 
-    Args:
-        buffer: with the elements.
-        elements: number of elements.
-        record_bytes: distance between elements.
-        used_bytes: bytes of an element that are loaded.
-        steps: loads of one dispatch.
-        repeated: whether the levels beyond the first transfer each element in each traversal, else once.
+    *repeated*: whether the levels beyond the first transfer each element in each traversal, else once.
     """
     passes = steps / elements
     stream = Stream(buffer, elements, record_bytes, used_bytes, False, passes, passes if repeated else 1.0)
@@ -100,6 +90,12 @@ class SetConflicts(Chase):
         "cache is empty. Counted: the time of one load, including its address arithmetic."
     )
     source = "memory/conflicts.cl"
+    working_set_of = ("lines", APART)
+    verified = (
+        {"lines": 37, APART: 256, "line": 64, "steps": 11},
+        {"lines": 5, APART: 4096, "line": 128, "steps": 93},
+    )
+    """Fewer and more loads than one traversal."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """For each stride up to the size of a page: from two lines to several times those of the nearest cache."""
@@ -109,20 +105,15 @@ class SetConflicts(Chase):
         for stride in (stride for stride in _STRIDES if stride <= device.page_bytes and 4 * stride <= largest):
             counts = grid.sizes(2, min(most, largest // stride), grid.multiple(1))
             shape = {APART: stride, "line": device.line_bytes}
-            points = ({"lines": n, **shape, "steps": self._steps(device, n)} for n in counts)
+            # Few first loads, and enough to make the launch cost of a CPU small.
+            steps = {n: grid.chosen(device, cpu=1 << 16, gpu=min(1 << 16, max(1 << 13, 64 * n))) for n in counts}
+            points = ({"lines": n, **shape, "steps": steps[n]} for n in counts)
             title = f"{ADDRESSES} at a stride of {format_bytes(stride)}"
             sweeps.append(grid.by_working_set(points, limits, f"stride_{stride}", ADDRESSES, title))
         return tuple(sweeps)
 
-    def _steps(self, device: Device, lines: int) -> int:
-        """Return the loads of one dispatch: few first ones, and enough to make the launch cost of a CPU small."""
-        return 1 << 16 if device.is_cpu else min(1 << 16, max(1 << 13, 64 * lines))
-
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         return f"{parameters['lines']} x {format_bytes(parameters[APART])}"
-
-    def nbytes(self, parameters: Parameters) -> int:
-        return parameters["lines"] * parameters[APART]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A chain of loads; the first load of each line comes from the shared cache if the nearest one is empty.
@@ -132,14 +123,17 @@ class SetConflicts(Chase):
         lines, steps = parameters["lines"], parameters["steps"]
         empty = bool(device.caches) and not device.caches[0].persistent
         first = min(lines, steps) if empty else 0
+        # Addresses of the nearest cache of an NVIDIA GPU are virtual (Jia et al., arXiv:1804.06826).
+        chain, span_bytes = grid.chosen(
+            device, cpu=(dict[str, float](), float(self.nbytes(parameters))), gpu=({"int32": 2.0 * steps}, 0.0)
+        )
         return replace(
             chased("lines", lines, parameters[APART], 4, steps),
-            chain={} if device.is_cpu else {"int32": 2.0 * steps},
+            chain=chain,
             memory_chain=steps - first,
             cached_chain=first,
             reused="kernel",
-            # Addresses of the nearest cache of an NVIDIA GPU are virtual (Jia et al., arXiv:1804.06826).
-            span_bytes=self.nbytes(parameters) if device.is_cpu else 0.0,
+            span_bytes=span_bytes,
             stride_bytes=parameters[APART],
         )
 
@@ -153,12 +147,6 @@ class SetConflicts(Chase):
         }
         link = Dispatch("link", (int(lines),), (1,), ("lines", "state", order, lines, words))
         return Job(buffers, (single("visit", "lines", "state", steps),), (link,))
-
-    verified = (
-        {"lines": 37, APART: 256, "line": 64, "steps": 11},
-        {"lines": 5, APART: 4096, "line": 128, "steps": 93},
-    )
-    """Fewer and more loads than one traversal."""
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         (order,) = (buffer.filled() for name, buffer in job.buffers.items() if name.startswith("order"))
@@ -177,15 +165,25 @@ class PointerChase(Chase):
     )
     source = "memory/latency.cl"
     calibrates = ("load_latency", "cache_capacity")
+    verified = (
+        {"bytes": 97 * 64, "line": 64, "steps": 60, "warm_up": 64},
+        {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17, "warm_up_groups": 3},
+    )
+    """Cycles of odd lengths, fewer and more steps than one traversal."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set, from 4 KiB to several times the last cache."""
         line = device.line_bytes
-        high = min(limits.max_buffer_bytes, (4 if limits.quick else 8) * grid.last_cache_bytes(device))
-        warm_up = min(256, limits.max_work_group)
+        last = grid.last_cache_bytes(device)
+        high = min(limits.max_buffer_bytes, grid.reach(device, limits, "latencies") * last)
+        shape = {"line": line, "warm_up": min(256, limits.max_work_group)}
+        # One work-group fills the caches of one compute unit, and on a GPU the partition of the second-level cache near
+        # to it. Others would leave lines in their own caches. One core of a CPU needs seconds for a working set far
+        # beyond the last cache, so all cores share such sets.
+        shared_above = grid.chosen(device, cpu=_FAR * last, gpu=inf)
         points = (
-            {"bytes": size, "line": line, "steps": _steps(size // line, device), "warm_up": warm_up}
-            | _warming(size, device)
+            {"bytes": size, **shape, "steps": _steps(size // line, device)}
+            | ({"warm_up_groups": device.compute_units} if size > shared_above else {})
             for size in grid.sizes(4096, high, grid.multiple(line))
         )
         return (grid.by_working_set(points, limits),)
@@ -220,28 +218,11 @@ class PointerChase(Chase):
             before=(warm_up,),
         )
 
-    verified = (
-        {"bytes": 97 * 64, "line": 64, "steps": 60, "warm_up": 64},
-        {"bytes": 31 * 128, "line": 128, "steps": 211, "warm_up": 17, "warm_up_groups": 3},
-    )
-    """Cycles of odd lengths, fewer and more steps than one traversal."""
-
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         size = parameters["bytes"]
         order = job.buffers[f"order{size}"].filled()
         made = parameters["steps"] * dispatches % len(order)
         return {f"state{size}": np.array([order[made], made], dtype=np.uint32)}
-
-
-def _warming(size: int, device: Device) -> dict[str, int]:
-    """Return the number of work-groups that warm up, if it is not one.
-
-    One fills the caches of one compute unit, and on a GPU the partition of the second-level cache near to it. Others
-    would leave lines in their own caches. One core of a CPU needs seconds for a working set far beyond the last cache,
-    so all cores share such sets.
-    """
-    far = device.is_cpu and size > _FAR * grid.last_cache_bytes(device)
-    return {"warm_up_groups": device.compute_units} if far else {}
 
 
 def _steps(lines: int, device: Device) -> int:
@@ -251,11 +232,10 @@ def _steps(lines: int, device: Device) -> int:
     large cycles are limited by the timer's resolution only. A CPU's loads take less time, and its launch may take
     longer: that of 16 threads takes as long as 30,000 loads from the L1.
     """
-    if device.is_cpu:
-        return 2**19 if lines <= 4096 else 2**17 if lines <= 65536 else 2**14
-    if lines <= 4096:
-        return int(min(2**18, max(2**13, 128 * lines)))
-    return 2**16 if lines <= 16384 else 2**13
+    small, medium, most, large = grid.chosen(
+        device, cpu=(2**19, 2**17, 65536, 2**14), gpu=(min(2**18, max(2**13, 128 * lines)), 2**16, 16384, 2**13)
+    )
+    return small if lines <= 4096 else medium if lines <= most else large
 
 
 WORKLOADS = (SetConflicts(), PointerChase())

@@ -1,6 +1,6 @@
 """Lines, sectors and write policy of caches, from the latency of dependent loads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,11 +17,11 @@ _DISTANCES = (4, 28, 32, 60, 64, 124, 128, 256)
 _MOST_BYTES = 2**28
 _PAIRS = 2048
 _LINES = 512
+_CASES = {(1, 0): "load, load", (0, 1): "store, load", (1, 1): "load, store, load"}
+"""Labels of the cases: whether loads and stores come before the last loads."""
 
 
 class _Loads(Chase):
-    """Base of the workloads."""
-
     source = "memory/lines.cl"
     macros = ("distance", "first_loads", "stores")
     not_on_cpu = "The entries of processors list the lines of their caches."
@@ -37,6 +37,12 @@ class Sectors(_Loads):
         "sector that the first load brought into the nearest cache, and longer still if memory must be accessed again. "
         "Before each sample, stores to another buffer fill the caches. Counted: the time of a pair."
     )
+
+    verified = (
+        {"distance": 1, "bytes": 37 * _STRIDE, "steps": 11},
+        {"distance": 64, "bytes": 19 * _STRIDE, "steps": 45},
+    )
+    """Fewer and more pairs than one traversal."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each distance, in a buffer of four last caches; none on a CPU."""
@@ -80,16 +86,9 @@ class Sectors(_Loads):
         }
         return Job(buffers, (pairs,), before=(evict,))
 
-    verified = (
-        {"distance": 1, "bytes": 37 * _STRIDE, "steps": 11},
-        {"distance": 64, "bytes": 19 * _STRIDE, "steps": 45},
-    )
-    """Fewer and more pairs than one traversal."""
-
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         size = parameters["bytes"]
-        following, state = job.buffers[f"next{size}"].filled(), job.buffers[f"state{size}"].filled()
-        at = int(state[0])
+        following, (at,) = job.buffers[f"next{size}"].filled(), job.buffers[f"state{size}"].filled().tolist()
         for _ in range(parameters["steps"] * dispatches):
             at = int(following[at])
         return {f"state{size}": np.array([at], dtype=np.uint32)}
@@ -104,6 +103,9 @@ class SecondAccess(_Loads):
         "previous one. The latency shows whether the cache of the compute unit keeps data that were loaded, and data "
         "that were stored. Counted: the dependent loads."
     )
+    working_set_of = ("lines", "line")
+    verified = tuple({"first_loads": a, "stores": b, "lines": 31, "line": 64} for a, b in _CASES)
+    """An odd number of lines."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         if device.is_cpu:
@@ -117,9 +119,6 @@ class SecondAccess(_Loads):
 
     def work(self, parameters: Parameters) -> float:
         return parameters["lines"] * (1 + parameters["first_loads"])
-
-    def nbytes(self, parameters: Parameters) -> int:
-        return parameters["lines"] * parameters["line"]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """First loads come from the shared cache if the nearest one is empty when a dispatch starts.
@@ -145,17 +144,9 @@ class SecondAccess(_Loads):
         again = single("again", name, "state", *map(np.uint32, (lines, words, order[0])))
         return Job({name: Buffer(following.nbytes, following), "state": Buffer(4)}, (again,))
 
-    def verification(self) -> Sequence[Parameters]:
-        """An odd number of lines."""
-        return tuple({"first_loads": a, "stores": b, "lines": 31, "line": 64} for a, b in _CASES)
-
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         """The cycle ends where it starts."""
         return {"state": np.array([job.dispatches[0].arguments[-1]], dtype=np.uint32)}
-
-
-_CASES = {(1, 0): "load, load", (0, 1): "store, load", (1, 1): "load, store, load"}
-"""Labels of the cases: whether loads and stores come before the last loads."""
 
 
 WORKLOADS = (Sectors(), SecondAccess())

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.curves import Metric, PointKey
+from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
@@ -17,48 +17,48 @@ _WORDS = 4
 
 
 class _Streaming(Workload):
-    """Base of the streams.
-
-    Optional parameters of published points: ``words``, the 4-byte words of a vector (default 4), and ``resident``, see
-    :func:`grid.residing`.
-    """
+    """Base of the streams. The parameter ``words`` of published points: 4-byte words of a vector (default 4)."""
 
     family = "memory"
     source = "memory/stream.cl"
     microbenchmark = True
     kernel: ClassVar[str]
-    read: ClassVar[tuple[str, ...]]
-    """Names of the arrays read."""
+    arrays: ClassVar[tuple[str, ...]]
+    """Names of the arrays, in the order of the kernel arguments."""
     written: ClassVar[str]
-    """Name of the array written."""
-    far: ClassVar[int] = 96
-    """Largest working set, as a multiple of the last cache."""
+    """Name of the array written; the others are read."""
+    purpose: ClassVar[str] = "streams"
+    verified = (
+        {"vectors": 1237, "per_item": 1, "local": 96},
+        {"vectors": 59, "per_item": 4, "local": 32},
+        {"vectors": 613, "per_item": 2, "local": 64, "words": 2},
+    )
+    """Partial work-groups; fewer vectors than one work-group; short vectors."""
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return tuple(name for name in self.arrays if name != self.written)
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set (all arrays together)."""
         local = min(256, limits.max_work_group)
-        # Rates still rise by a few percent far beyond the caches, as start and end of a dispatch contribute less.
-        far = 8 if grid.is_short(device, limits) else self.far
-        high, whole = self._at_most(far * grid.last_cache_bytes(device), local, limits)
+        far = grid.reach(device, limits, self.purpose) * grid.last_cache_bytes(device)
+        high, whole = self._at_most(far, local, limits)
         points = (self._sized(size, local) for size in grid.sizes(2**16, high, whole))
         return (grid.by_working_set(points, limits),)
 
     def _at_most(self, nbytes: float, local: int, limits: Limits) -> tuple[float, Callable[[float], int]]:
         """Limit *nbytes* of all arrays to what the device allows; return how to round them to work-groups, too."""
-        arrays = len(self.read) + 1
-        group_bytes = arrays * 4 * _WORDS * local
-        most = min(limits.max_bytes, arrays * limits.max_buffer_bytes) - group_bytes
+        group_bytes = len(self.arrays) * 4 * _WORDS * local
+        most = min(limits.max_bytes, len(self.arrays) * limits.max_buffer_bytes) - group_bytes
         return min(nbytes, most), grid.multiple(group_bytes)
 
     def _sized(self, nbytes: int, local: int) -> Parameters:
         """Return the point of *nbytes* with one vector per work-item, as in published stream benchmarks."""
-        return {"vectors": nbytes // (len(self.read) + 1) // (4 * _WORDS), "per_item": 1, "local": local}
-
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        return grid.residing(super().point(parameters, sweep), sweep)
+        return {"vectors": nbytes // len(self.arrays) // (4 * _WORDS), "per_item": 1, "local": local}
 
     def nbytes(self, parameters: Parameters) -> int:
-        return (len(self.read) + 1) * _vector_bytes(parameters) * parameters["vectors"]
+        return len(self.arrays) * _vector_bytes(parameters) * parameters["vectors"]
 
     def work_items(self, parameters: Parameters) -> int:
         local = parameters["local"]
@@ -66,14 +66,13 @@ class _Streaming(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One pass over each array."""
-        count, items = parameters["vectors"], self.work_items(parameters)
-        vector = _vector_bytes(parameters)
+        count, items, vector = parameters["vectors"], self.work_items(parameters), _vector_bytes(parameters)
         into = Stream(self.written, count, vector, vector, write=True)
         return Demand(
             work_items=items,
             work_group=(parameters["local"],),
             streams=(*(Stream(name, count, vector, vector) for name in self.read), into),
-            operations={"memory": (len(self.read) + 1.0) * count, "instruction": 6.0 * items + 6.0 * count},
+            operations={"memory": float(len(self.arrays)) * count, "instruction": 6.0 * items + 6.0 * count},
             chain={"int32": 8.0},
             memory_chain=1.0 if self.read else 0.0,
             registers=16 + vector // 4 * parameters["per_item"] * len(self.read),
@@ -87,9 +86,6 @@ class _Streaming(Workload):
         """Return the kernel arguments after the arrays and the number of vectors."""
         return ()
 
-    def arrays(self) -> tuple[str, ...]:
-        return (*self.read, self.written)
-
     def build_options(self, parameters: Parameters) -> str:
         return f"-DPER_ITEM={parameters['per_item']} -DWORDS={parameters.get('words', _WORDS)}"
 
@@ -97,17 +93,9 @@ class _Streaming(Workload):
         """Initialised arrays to read; the written one is not initialised."""
         size = parameters["vectors"] * _vector_bytes(parameters)
         buffers = {name: Buffer(size, self.contents(rng, size)) for name in self.read}
-        scalars = (np.uint32(parameters["vectors"]), *self.scalars(rng))
         buffers[self.written] = Buffer(size)
-        arguments: tuple[Argument, ...] = (*self.arrays(), *scalars)
+        arguments: tuple[Argument, ...] = (*self.arrays, np.uint32(parameters["vectors"]), *self.scalars(rng))
         return Job.linear(buffers, self.kernel, self.work_items(parameters), parameters["local"], arguments)
-
-    verified = (
-        {"vectors": 1237, "per_item": 1, "local": 96},
-        {"vectors": 59, "per_item": 4, "local": 32},
-        {"vectors": 613, "per_item": 2, "local": 64, "words": 2},
-    )
-    """Partial work-groups; fewer vectors than one work-group; short vectors."""
 
 
 def _vector_bytes(parameters: Parameters) -> int:
@@ -115,9 +103,8 @@ def _vector_bytes(parameters: Parameters) -> int:
 
 
 class Copy(_Streaming):
-    variant = "copy"
+    variant = kernel = "copy"
     calibrates = ("memory_efficiency", "write_transition")
-    kernel = "copy"
     essential = True
     title = "Stream copy"
     description = (
@@ -125,7 +112,7 @@ class Copy(_Streaming):
         "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
     )
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
-    read = ("from",)
+    arrays = ("from", "to")
     written = "to"
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
@@ -143,8 +130,8 @@ class Copy(_Streaming):
 
 class PingPong(_Streaming):
     variant = "ping_pong"
-    calibrates = ("ping_pong_transition",)
     kernel = "copy"
+    calibrates = ("ping_pong_transition",)
     title = "Stream copy, ping-pong"
     description = (
         "As the stream copy, but every second dispatch copies back: each dispatch reads what the previous one wrote, "
@@ -153,9 +140,9 @@ class PingPong(_Streaming):
     )
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
     verification_dispatches = 2
-    read = ("one",)
+    arrays = ("one", "other")
     written = "other"
-    far = 8  # for the caches only; the other streams measure memory
+    purpose = "ping-pong"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         return replace(super().demand(parameters, device), ping_pong=True)
@@ -168,23 +155,20 @@ class PingPong(_Streaming):
         return replace(there, dispatches=(copy, replace(copy, arguments=(other, one, *rest))))
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
-        filled = job.buffers["one"].filled()
-        return {"one": filled, "other": filled}
+        return dict.fromkeys(self.arrays, job.buffers["one"].filled())
 
 
 class Write(_Streaming):
-    variant = "write"
+    variant = kernel = "write"
     calibrates = ("sector_write_rate",)
-    kernel = "write"
     title = "Stream write"
     description = (
         "Each dispatch writes 16-byte vectors, computed from their index, to one buffer. "
         "Counted: bytes written (lines fetched before being written do not count)."
     )
     metric = Metric(kind="rate", unit="B", label="write bandwidth")
-    read = ()
+    arrays = ("to",)
     written = "to"
-    _FACTORS = np.array([1, 3, 5, 7], dtype=np.uint32)
 
     def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:
         return (rng.integers(1, 2**32, dtype=np.uint32),)
@@ -193,24 +177,20 @@ class Write(_Streaming):
         """Integers wrap around."""
         seed = cast("np.uint32", job.dispatches[0].arguments[-1])
         numbers = np.arange(parameters["vectors"], dtype=np.uint32)
-        factors = self._FACTORS[: parameters.get("words", _WORDS)]
+        factors = np.array([1, 3, 5, 7], dtype=np.uint32)[: parameters.get("words", _WORDS)]
         return {"to": (seed * factors + numbers[:, None]).ravel()}
 
 
 class Triad(_Streaming):
-    variant = "triad"
-    kernel = "triad"
+    variant = kernel = "triad"
     title = "Stream triad"
     description = (
         "a = b + s c in single precision with 16-byte vectors and three buffers. "
         "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
     )
     metric = Metric(kind="rate", unit="B", label="triad bandwidth")
-    read = ("b", "c")
+    arrays = ("a", "b", "c")
     written = "a"
-
-    def arrays(self) -> tuple[str, ...]:
-        return ("a", "b", "c")
 
     def contents(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.generic]:
         """Random integers, small enough that product and sum are exact with and without fusing."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ _PARTS = 4
 """Buffers that form the range of addresses."""
 _BEYOND = 4
 """The range of addresses on a CPU ends at this multiple of the last reach; a GPU's at its memory."""
-_STEPS = {"cpu": 1 << 15, "gpu": 1 << 12, "accelerator": 1 << 12}
-"""Loads of a dispatch: enough to make the launch cost small."""
+_LAST_REACH_BYTES = 16 * 2**20
+"""On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
+_NAMES = tuple(f"pages{number}" for number in range(_PARTS))
 
 
 class Translation(Chase):
@@ -30,13 +31,23 @@ class Translation(Chase):
         "the compute unit. An untimed traversal comes first. Counted: the time of one load."
     )
     source = "memory/translation.cl"
+    verified = (
+        {"bytes": 37 * 4096, "page": 4096, "line": 64, "part": 64 * 4096, "steps": 50},
+        {"bytes": 29 * 4096, "page": 4096, "line": 128, "part": 11 * 4096, "steps": 91},
+    )
+    """Cycles of odd lengths in one buffer and in three."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The range of addresses, from a few pages to most of the memory; on a CPU to a few times the last reach."""
         page, line = device.page_bytes, device.line_bytes
         part = int(min(limits.max_buffer_bytes, limits.max_bytes / _PARTS)) // page * page
-        high = _largest_bytes(device, limits, page, line, part)
-        shape = {"page": page, "line": line, "part": part, "steps": _STEPS[device.kind]}
+        reaches = [tlb.covered_bytes for tlb in device.tlb if isfinite(tlb.covered_bytes)]
+        # Most of a GPU's memory; the elements fit in half of the last cache.
+        of_cpu = _BEYOND * max(reaches, default=_LAST_REACH_BYTES)
+        last = page / line * grid.last_cache_bytes(device) / 2
+        high = min(_PARTS * part, last, grid.chosen(device, cpu=of_cpu, gpu=inf), limits.max_bytes)
+        steps = grid.chosen(device, cpu=1 << 15, gpu=1 << 12)  # enough to make the launch cost small
+        shape = {"page": page, "line": line, "part": part, "steps": steps}
         sizes = grid.sizes(4 * page, high, grid.multiple(page))
         points = [{"bytes": size, **shape} for size in sizes if size <= _PARTS * part]
         return (grid.by_working_set(points, limits, "span", ADDRESSES),) if points else ()
@@ -72,28 +83,9 @@ class Translation(Chase):
             before=(link, warm_up),
         )
 
-    verified = (
-        {"bytes": 37 * 4096, "page": 4096, "line": 64, "part": 64 * 4096, "steps": 50},
-        {"bytes": 29 * 4096, "page": 4096, "line": 128, "part": 11 * 4096, "steps": 91},
-    )
-    """Cycles of odd lengths in one buffer and in three."""
-
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         order = job.buffers[f"order{parameters['bytes']}"].filled()
         return {"reached": order[[parameters["steps"] * dispatches % len(order)]]}
 
-
-def _largest_bytes(device: Device, limits: Limits, page: int, line: int, part: int) -> float:
-    """Return the largest range of addresses: most of a GPU's memory; its elements fit in half of the last cache."""
-    largest = float(min(_PARTS * part, page / line * grid.last_cache_bytes(device) / 2))
-    reaches = [tlb.covered_bytes for tlb in device.tlb if isfinite(tlb.covered_bytes)]
-    if device.is_cpu:
-        largest = min(largest, _BEYOND * max(reaches, default=_LAST_REACH_BYTES))
-    return min(largest, limits.max_bytes)
-
-
-_LAST_REACH_BYTES = 16 * 2**20
-"""On a CPU whose entry lists none: 4096 small pages, more than most processors' entries."""
-_NAMES = tuple(f"pages{number}" for number in range(_PARTS))
 
 WORKLOADS = (Translation(),)
