@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.findings.whole_device import link_problem, link_under_load
+from gpureport.findings.whole_device import link_under_load, slow_link
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.pci import highest_link, live_link
 from gpureport.measure.bench import Bench, Point
 from gpureport.observe.tapers import saturation_of_transfers
 from gpureport.predict.transfers import TO_DEVICE_LATENCY, link_bytes_per_s, transfer_times
 from gpureport.records.measurement import Conditions, Reading
+from gpureport.report.text.sentences import text
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Link, PresentDevice
 from gpureport.workloads import select
@@ -183,6 +184,6 @@ def test_the_link_counts_while_data_are_transferred() -> None:
     report = make_report().model_copy(update={"device": device, "conditions": conditions})
     fast = report.model_copy(update={"conditions": (read.model_copy(update={"workload": "transfer/pinned"}),)})
     assert link_under_load(report) == Link.pcie(3, 16)
-    assert "PCIe 3.0 x16" in link_problem(report)
-    assert not link_problem(fast)
-    assert not link_problem(report.model_copy(update={"conditions": ()}))
+    assert "PCIe 3.0 x16" in text("slow_link", slow=slow_link(report))
+    assert not slow_link(fast)
+    assert not slow_link(report.model_copy(update={"conditions": ()}))

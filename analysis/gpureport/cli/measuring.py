@@ -55,6 +55,7 @@ from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.kernels import answers
 from gpureport.report.run.unexpected import fitting, remaining_error
+from gpureport.report.text.sentences import paragraphs
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import Device, PresentDevice
@@ -316,7 +317,7 @@ def _nothing_measured(report: Report, path: Path) -> str:
 
 def _close(report: Report, path: Path) -> int:
     """Report missing and wrong results, and return the exit code; raise if nothing was measured."""
-    for problem in filter(None, (report.restarts(), report.failures(), report.gaps())):
+    for problem in (*paragraphs("restarts", report=report), *paragraphs("failures", report=report)):
         note(f"gpureport: {problem}")
     wrong = wrong_results(report)
     for name in wrong:

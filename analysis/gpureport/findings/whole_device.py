@@ -14,7 +14,6 @@ from gpureport.records.measurement import IDLE, Energy, MeasuredPoint, Measureme
 from gpureport.records.prediction import Occupancy
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, Link
-from gpureport.units import format_bandwidth
 
 WORKLOAD, LATENCY = "residency/work_groups", "memory/latency"
 """The workloads that count resident work-groups, and that show the usable part of a CPU's last cache."""
@@ -38,39 +37,20 @@ def link_under_load(report: Report) -> Link | None:
     return Link.pcie(generation, lanes) if generation and lanes else None
 
 
-def link_problem(report: Report) -> str:
-    """Return a sentence if the link ran with fewer lanes or a lower generation than it supports; else nothing."""
+def slow_link(report: Report) -> tuple[tuple[Link, float], tuple[Link, float]] | None:
+    """Return the link that was read and the one that the device supports, with their rates, if the former is slower."""
     listed, there = report.device.link, link_under_load(report)
     if listed is None or listed.kind != "pcie" or there is None:
-        return ""
+        return None
     if (there.generation or 0) >= (listed.generation or 0) and (there.lanes or 0) >= (listed.lanes or 0):
-        return ""
-    rate, best = (format_bandwidth(link_bytes_per_s(link, "to_host")) for link in (there, listed))
-    return (
-        f"The link ran as {there} while data were transferred; device and machine support {listed}. Transfers reach "
-        f"about {rate} instead of {best}."
-    )
+        return None
+    return (there, link_bytes_per_s(there, "to_host")), (listed, link_bytes_per_s(listed, "to_host"))
 
 
-def path_between_devices(report: Report) -> str:
-    """Return a sentence on the path of copies to a second device; nothing if they were not measured."""
-    rates = [
-        finding.observed
-        for finding in report.findings
-        if finding.key.workload == "transfer/devices" and finding.position == "plateau" and finding.observed
-    ]
-    if not rates:
-        return ""
-    link = report.device.host_link
-    rate, direct = max(rates), link.peer_bandwidth_bytes_per_s
-    begin = f"Copies to or from a second device reach {format_bandwidth(rate)}."
-    if rate > link.bandwidth_bytes_per_s:
-        host = format_bandwidth(link.bandwidth_bytes_per_s)
-        return f"{begin} They take a direct link: {link} to the host has only {host}."
-    if direct:
-        listed = format_bandwidth(direct)
-        return f"{begin} This rate suggests staging through host memory: the direct link is listed with {listed}."
-    return f"{begin} {link} to the host allows this rate, so that it does not show whether host memory stages them."
+def peer_rate(report: Report) -> float | None:
+    """Return the rate of copies to or from a second device; ``None`` if they were not measured."""
+    rates = (f.observed for f in report.findings if f.key.workload == "transfer/devices" and f.position == "plateau")
+    return max(filter(None, rates), default=None)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The report document: predictions, measurements and findings of one run, as one versioned JSON file."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -21,7 +21,6 @@ from gpureport.records.tables import Rows
 from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
-from gpureport.units import format_percent
 
 if TYPE_CHECKING:
     from gpureport.workloads.model import Workload
@@ -30,7 +29,6 @@ SCHEMA_VERSION = 3
 """Of the format of reports. Fields with defaults may be added to it."""
 FILE_NAME = "report.json"
 """Of a report in a folder. ``report.json.xz``, its compressed form, is read where there is no ``report.json``."""
-_MOST_NAMES = 6
 _EXPANDED_LEVELS = 5  # containers nested deeper than this are written on one line: a line a column
 
 
@@ -268,39 +266,16 @@ class Report(Record):
         """Sweeps with points that have no samples for lack of time, with the share of these points."""
         return {m.key: m.missing_share for m in self.measurements if m.missing_share}
 
-    def gaps(self) -> str:
-        """Return a sentence about incomplete sweeps; empty if there are none."""
-        sweeps = [f"{key} ({format_percent(share)} of its points)" for key, share in self.incomplete.items()]
-        if not sweeps:
-            return ""
-        return f"no samples for some points, for lack of time: {_some(sweeps)}; these sweeps give no verdict or advice"
-
     @property
     def failed_variants(self) -> dict[str, str]:
         """Workloads whose kernels did not build or launch, with the reasons."""
         return {m.key.workload: m.skipped or "" for m in self.measurements if m.failed}
 
-    def failures(self) -> str:
-        """Return a sentence about workloads that are missing because their kernels failed; empty if there are none."""
+    @property
+    def restarts(self) -> dict[str, str]:
+        """Workloads that a new driver process continued without loss of results, with the reasons."""
         failed = self.failed_variants
-        if not failed:
-            return ""
-        first = next(iter(failed.values()))
-        return (
-            f"{len(failed)} of {len(self.workloads)} workloads could not be measured, because their kernels failed: "
-            f"{_some(list(failed))} (the first: {first})"
-        )
-
-    def restarts(self) -> str:
-        """Return a sentence about driver processes that ended without loss of results; empty if there were none."""
-        failed = self.failed_variants
-        ended = {name: info.restarted for name, info in self.workloads.items() if info.restarted and name not in failed}
-        if not ended:
-            return ""
-        return (
-            f"the driver's process ended unexpectedly during {_some(list(ended))}, and a new process measured the "
-            f"remaining sweeps (the first: {next(iter(ended.values()))})"
-        )
+        return {n: info.restarted for n, info in self.workloads.items() if info.restarted and n not in failed}
 
     @property
     def only_predicted(self) -> bool:
@@ -311,12 +286,6 @@ class Report(Record):
 def report_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``report.json``, draft 2020-12."""
     return stored_type(Report).model_json_schema(schema_generator=Documented)
-
-
-def _some(names: Sequence[str]) -> str:
-    """List the first of *names* and the number of the others."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 class Saver:

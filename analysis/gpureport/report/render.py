@@ -13,7 +13,7 @@ from gpureport.errors import InputError
 from gpureport.files import remove_files, write_file
 from gpureport.findings.advice import advise
 from gpureport.findings.key_figures import ComparedValue
-from gpureport.findings.whole_device import link_problem
+from gpureport.findings.whole_device import slow_link
 from gpureport.glossary import terms
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, report_stem
@@ -31,6 +31,7 @@ from gpureport.report.run.page_one import measured_text, others_text, page_one, 
 from gpureport.report.run.sweeps import kind_of
 from gpureport.report.text import tables, words
 from gpureport.report.text.captions import legend
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.spec.models import Device
 from gpureport.text import sentence, shorten
 from gpureport.units import (
@@ -205,9 +206,9 @@ def _content(report: Report, others: Others, database: Sequence[Device] = ()) ->
         "created": readable_time(report.created_at),
         "wrong": list({m.key.workload: m.key.variant for m in wrong}.values()),
         "load": conditions.load_sentences(report),
-        "slow_link": link_problem(report),
-        "restarts": sentence(report.restarts()),
-        "failures": [sentence(text) for text in (report.failures(), report.gaps()) if text],
+        "slow_link": text("slow_link", slow=slow_link(report)),
+        "restarts": sentence(text("restarts", report=report)),
+        "failures": [sentence(failure) for failure in paragraphs("failures", report=report)],
         "glossary": terms(),
         "page_one": page_one(report, found, others, database),
         "overview": first_figure(report, found),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gpureport.findings.whole_device import link_problem, link_under_load, path_between_devices, predicted_energy_j
+from gpureport.findings.whole_device import link_under_load, peer_rate, predicted_energy_j, slow_link
 from gpureport.records.curves import Position
 from gpureport.records.finding import Finding
 from gpureport.records.measurement import IDLE, PowerLoad
@@ -47,7 +47,8 @@ def answers(report: Report) -> tuple[str, ...]:
         link=report.device.host_link if any(each.key.family == "transfer" for each in report.predictions) else None,
         assumed=report.device.link is None,
         under_load=link_under_load(report),
-        problems=list(filter(None, (link_problem(report), path_between_devices(report)))),
+        slow=slow_link(report),
+        peer_rate=peer_rate(report),
         missing=energy.missing if energy else "",
         idle=energy.load(IDLE) if energy else None,
         most=max(loads, key=lambda load: load.power_w or 0.0, default=None),
