@@ -121,7 +121,8 @@ def test_rates_of_a_part_of_the_device_are_not_compared() -> None:
                 return point
             return altered(point, point=altered(point.point, parameters={**point.point.parameters, "groups": groups}))
 
-        return {c.workload for c in contests({"a": _with_observed(REPORT, changed), "b": REPORT}, "b")}
+        report = _with_observed(REPORT, changed)
+        return {c.workload for c in contests({"a": report, "b": report}, "b")}
 
     assert compared(REPORT.device.compute_units) - compared(1) == {name}
 

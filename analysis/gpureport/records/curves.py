@@ -139,12 +139,12 @@ class Points(Sequence[P_co], Generic[P_co]):
         return rows
 
     @cached_property
-    def _by_label(self) -> dict[str, P_co]:
-        return {row.point.label: row for row in self.rows}
+    def _by_identity(self) -> dict[Hashable, P_co]:
+        return {row.point.identity: row for row in self.rows}
 
     def at(self, point: PointKey) -> P_co | None:
-        """Return the one with the same label as *point*, if there is any."""
-        return self._by_label.get(point.label)
+        """Return the one with the same identity as *point*, if there is any."""
+        return self._by_identity.get(point.identity)
 
     def pairs(self, others: "Points[Q]") -> Iterator[tuple[P_co, Q]]:
         """Yield each one that is also among *others*, with the other."""

@@ -153,9 +153,9 @@ def workload_info(workload: "Workload", skipped: str | None = None, restarted: s
 class PublishedStatement(Record):
     """Statement of a publication, which the report compares with predictions."""
 
-    says: str
+    says: Annotated[str, Field(min_length=1)]
     """The statement in our own words, one or two sentences."""
-    where: str
+    where: Annotated[str, Field(min_length=1)]
     """Part of the publication that contains the statement."""
     about: Many[Name] = ()
     """Sweeps (``family/variant/sweep``) or workloads (``family/variant``) that the statement is about; empty: something

@@ -268,25 +268,21 @@ def same_model(report: Report, folders: "Iterable[Path]") -> tuple[tuple[Finding
     Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
     contain the entry's id are read completely; files with errors are left out.
     """
-    entry = report.match.entry
-    if report.machine is None or entry is None:
+    if (model := _model(report)) is None:
         return ()
     found = []
     for file in (file for folder in folders for file in reports_below(folder)):
         with suppress(InputError):
-            if f'"{entry}"'.encode() in json_bytes(file) and _is_other(other := load_report(file), report):
-                found.append(other.findings)
+            if f'"{report.match.entry}"'.encode() in json_bytes(file):
+                other = load_report(file)
+                if (other.status, _model(other)) == ("complete", model) and other.created_at != report.created_at:
+                    found.append(other.findings)
     return tuple(found)
 
 
-def _is_other(found: Report, report: Report) -> bool:
-    """Return whether *found* is a complete report of another run on a device of the model."""
-    if found.machine is None or report.machine is None or found.created_at == report.created_at:
-        return False
-    theirs, ours = found.machine.opencl, report.machine.opencl
-    return (
-        found.status == "complete"
-        and found.match.entry == report.match.entry
-        and (theirs.name, theirs.compute_units) == (ours.name, ours.compute_units)
-        and found.settings.quick == report.settings.quick
-    )
+def _model(report: Report) -> tuple[object, ...] | None:
+    """Return the model of a measured device with an entry, and the kind of run."""
+    if report.machine is None or report.match.entry is None:
+        return None
+    present = report.machine.opencl
+    return report.match.entry, present.name, present.compute_units, report.settings.quick

@@ -16,6 +16,7 @@ from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import Axis, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.quantities import BOUNDS, Name
+from gpureport.records.report import PublishedStatement
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
 from gpureport.spec.reading import Document, read_file
@@ -42,15 +43,8 @@ class SeriesFields(Strict):
     rows: tuple[tuple[Value, ...], ...] = Field(min_length=1, max_length=1000)
 
 
-class StatementFields(Strict):
+class StatementFields(PublishedStatement, Strict):
     """One published statement in the file."""
-
-    says: str = Field(min_length=1)
-    where: str = Field(min_length=1)
-    about: tuple[str, ...] = ()
-    compare: Literal["times", "spread", "cliff", "taper", "rate"] = "times"
-    at: dict[str, Parameter] = Field(default_factory=dict)
-    remark: str = ""
 
 
 class RecordFields(Strict):

@@ -55,11 +55,6 @@ class Result:
     published: bool = False
 
 
-def identity(parameters: Parameters) -> tuple[tuple[str, int], ...]:
-    """Return a key that identifies a point within its sweep."""
-    return tuple(sorted(parameters.items()))
-
-
 def report_result(report: Report, name: str, database: Database, workloads: Iterable[Workload]) -> Result:
     """Return the result of a stored report for the current *database* and *workloads*; see :func:`device_of`."""
     known = {workload.name: workload for workload in workloads}

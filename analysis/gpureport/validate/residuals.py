@@ -1,20 +1,18 @@
 """Stored results compared with current predictions: a residual for each time and each feature."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from statistics import median
 from typing import Literal, get_args
 
 from gpureport.matching import match_curves
 from gpureport.observe import observe
-from gpureport.predict import model_inputs, predict_sweep
+from gpureport.predict import predict_sweep
 from gpureport.predict.calibration.calibrate import calibrated
-from gpureport.predict.model import PointTime, point_time
-from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import DEVICE, Basis, CurveFeature, Metric, Observation, PointKey, Record, SweepKey
-from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.results.replay import Result, Series, identity
+from gpureport.records.measurement import Measurement
+from gpureport.records.prediction import Prediction
+from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
 from gpureport.spec.models import CORE_TYPE, Cache, Device, Memory, listed
 from gpureport.spec.values import CONSTANTS
@@ -169,16 +167,14 @@ def _of_series(
         devices["calibrated"] = measured
     for kind, device in devices.items():
         curve = _curve(result, series, kind, independence)
-        resources = series.published_resources if kind == "specification" else series.compiled
-        if not features or curves is None:
-            yield from _times(curve, series, _points(device, series, resources))
-            continue
-        prediction, observation = curves
-        if kind == "calibrated":
-            prediction = predict_sweep(device, series.workload, series.sweep, kind, resources)
-        yield from _times(curve, series, {identity(point.point.parameters): point for point in prediction.points})
-        if observation:
-            yield from _features(curve, prediction, observation)
+        if curves and features and kind == "specification":
+            prediction = curves[0]
+        else:
+            resources = series.published_resources if kind == "specification" else series.compiled
+            prediction = predict_sweep(device, series.workload, series.sweep, kind, resources, intervals=features)
+        yield from _times(curve, series.measurement, prediction)
+        if curves and features and curves[1]:
+            yield from _features(curve, prediction, curves[1])
 
 
 def _curve(result: Result, series: Series, kind: Basis, independence: Independence | None) -> PredictedCurve:
@@ -196,39 +192,23 @@ def _curve(result: Result, series: Series, kind: Basis, independence: Independen
     )
 
 
-_Points = Mapping[tuple[tuple[str, int], ...], PredictedPoint | PointTime]
-
-
-def _points(device: Device, series: Series, resources: Sequence[Resources | None]) -> _Points:
-    """Predict the measured points only."""
-    sampled = {identity(point.point.parameters) for point in series.measurement.points if point.samples_s}
-    return {
-        identity(parameters): point_time(*model_inputs(device, series.workload, series.sweep, parameters, allocated))
-        for parameters, allocated in zip_longest(series.sweep.points, resources)
-        if identity(parameters) in sampled
-    }
-
-
-def _times(curve: PredictedCurve, series: Series, predicted: _Points) -> Iterator[Residual]:
+def _times(curve: PredictedCurve, measurement: Measurement, prediction: Prediction) -> Iterator[Residual]:
     """Yield the time of each measured point."""
-    for measured in series.measurement.points:
-        point = predicted.get(identity(measured.point.parameters))
-        if point is None or not measured.samples_s:
-            continue
-        spread = point.spread if isinstance(point, PredictedPoint) else 1.0
-        yield Residual(
-            curve=curve,
-            what="times",
-            label=measured.point.label,
-            unit="s",
-            predicted=point.time_s,
-            observed=median(measured.samples_s),
-            expected=(point.time_s / spread, point.time_s * spread) if spread > 1 else None,
-            level=str(point.level),
-            point=measured.point,
-            bottleneck=point.bottleneck,
-            ceilings_s=point.ceilings_s,
-        )
+    for measured, point in measurement.points.pairs(prediction.points):
+        if measured.samples_s:
+            yield Residual(
+                curve=curve,
+                what="times",
+                label=measured.point.label,
+                unit="s",
+                predicted=point.time_s,
+                observed=median(measured.samples_s),
+                expected=(point.time_s / point.spread, point.time_s * point.spread) if point.spread > 1 else None,
+                level=str(point.level),
+                point=measured.point,
+                bottleneck=point.bottleneck,
+                ceilings_s=point.ceilings_s,
+            )
 
 
 def _features(curve: PredictedCurve, prediction: Prediction, observation: Observation) -> Iterator[Residual]:
