@@ -406,7 +406,7 @@ def test_two_devices_are_compared_with_their_prediction(run: StoredRun, tmp_path
 
     assert found[0].member.node == "bad"
     assert found[0].slower
-    assert all(outlier.devices == 0 for outlier in found)
+    assert all(outlier.basis == "prediction" for outlier in found)
     assert "peers" not in sentence(found[0])
 
 
@@ -421,9 +421,9 @@ def test_a_change_of_most_devices_is_counted_by_their_own_earlier_runs(run: Stor
 
 
 def test_models_with_most_outliers_then_with_most_devices_are_drawn_first() -> None:
-    peers = [SimpleNamespace(key=key, members=range(size)) for key, size in (("a", 2), ("b", 3), ("c", 1))]
-    found = _drawn(SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers="c")]))  # type: ignore[arg-type]
-    assert [each.key for each in found] == ["c", "b"]
+    peers = [SimpleNamespace(number=number, members=range(size)) for number, size in enumerate((2, 3, 1))]
+    found = _drawn(SimpleNamespace(peers=peers, outliers=[SimpleNamespace(peers=peers[2])]))  # type: ignore[arg-type]
+    assert [each.number for each in found] == [2, 1]
 
 
 def _with_slow_sweep(run: StoredRun) -> StoredRun:
@@ -456,7 +456,8 @@ def test_no_layer_with_slow_sweeps_is_called_unaffected() -> None:
     layers = {"memory": -0.5, "clock": -0.1, "launch": 0.2}
     sweeps = [(Part("memory/copy/working_set", "memory"), -0.5), (Part("instructions/rate/operation", "clock"), -0.4)]
 
-    affected = (Difference("", layers, chosen, ()) for chosen in (sweeps, sweeps[:1]))
+    peers: Any = None
+    affected = (Difference(peers, None, "peers", layers, chosen) for chosen in (sweeps, sweeps[:1]))
     both, one = (text("affects", FILE, it=each, parts_of=parts_of) for each in affected)
     assert both == "this affects memory, not launch"
     assert one == "this affects memory, not clock or launch"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _REGRESSION = 3  # exit code
 _BATCH = 8  # predictions between two steps of the progress
+_FEWEST = 3  # predictions in other processes, which take a second to start
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""
 
@@ -77,7 +78,7 @@ def _compared(options: CompareOptions) -> "Comparison":
         for start in range(0, len(devices), _BATCH):
             batch = list(devices)[start : start + _BATCH]
             bar.advance(options.machines[batch[0]], len(opened_runs) / len(named))
-            runs = in_parallel(predict, [devices[number] for number in batch])
+            runs = in_parallel(predict, [devices[number] for number in batch], _FEWEST)
             opened_runs |= {number: [(named[number][0], (run,))] for number, run in zip(batch, runs, strict=True)}
     found = [run for number in range(len(named)) for run in opened_runs[number]]
     given = unique_names(name for (name, _), _ in found)

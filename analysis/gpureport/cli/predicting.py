@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from functools import partial
+from itertools import groupby, product
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
@@ -47,6 +49,8 @@ _LISTINGS = {
     "whole threads": "Processors are listed as hardware threads, but each is assumed to have a core of its own.",
     "model of the hypervisor": "The name of the processor is that of a model of the hypervisor.",
 }
+_BATCH = 8  # predictions between two steps of the progress
+_FEWEST = 3  # predictions in other processes, which take a second to start
 
 
 def predict_devices(options: PredictOptions) -> int:
@@ -66,11 +70,11 @@ def predict_devices(options: PredictOptions) -> int:
     names = "-and-".join(slug(device.name) for device in devices)
     folder = options.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
     with writing(_files(folder) if options.pdf else (), force=options.force):
-        predicted = [_predicted(device, workloads, quick=options.quick) for device in devices]
+        predicted = _predicted(devices, workloads, quick=options.quick)
         families = described_families(map(workload_info, workloads))
         first, *others = [
-            DevicePredictions(chr(ord("A") + number), device, tuple(each.prediction for each in own), families)
-            for number, (device, own) in enumerate(zip(devices, predicted, strict=True))
+            DevicePredictions(letter, device, tuple(each.prediction for each in own), families)
+            for letter, device, own in zip(_letters(), devices, predicted, strict=False)
         ]
         beside = [_beside(first, predicted[0], *other) for other in zip(others, predicted[1:], strict=True)]
         shown = () if options.as_json and not options.pdf else (first, *others)
@@ -128,10 +132,28 @@ def _devices(options: PredictOptions) -> list[Device]:
     return devices
 
 
-def _predicted(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> tuple[Predicted, ...]:
+def _letters() -> Iterator[str]:
+    """Yield A to Z, then AA, AB, …."""
+    return ("".join(letters) for count in (1, 2, 3) for letters in product(ascii_uppercase, repeat=count))
+
+
+def _predicted(
+    devices: Sequence[Device], workloads: "Sequence[Workload]", *, quick: bool
+) -> list[tuple[Predicted, ...]]:
+    from gpureport.report.processes import in_parallel
+
+    predict = partial(_predicted_device, workloads=workloads, quick=quick)
+    found: list[tuple[Predicted, ...]] = []
+    with ProgressBar("predicting") as bar:
+        for start in range(0, len(devices), _BATCH):
+            bar.advance(devices[start].name, start / len(devices))
+            found += in_parallel(predict, devices[start : start + _BATCH], _FEWEST)
+    return found
+
+
+def _predicted_device(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> tuple[Predicted, ...]:
     limits = limits_of(device, quick=quick)
-    with ProgressBar(f"predicting {device.name}"):
-        return tuple(p for w in workloads for p in predict_with_deviations(device, w, limits))
+    return tuple(p for w in workloads for p in predict_with_deviations(device, w, limits))
 
 
 def _beside(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import copysign, log1p
@@ -39,6 +39,15 @@ _LEAST_WIDTH = 1e-9  # of an interval of ln(speed)
 _FEWEST_IN_STATE = 2  # runs before and after a change that is reported, or in which only sweeps differ
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
 """What the runs of a group have in common. The length separates the two names, which may contain any text."""
+_RUNS = f"""
+SELECT * REPLACE (coalesce(pci_address, '') AS pci_address, CAST(cores AS VARCHAR) AS cores, coalesce(
+        temperature_c, TRY_CAST(regexp_extract(temperature, '^(\\d{{1,3}}) °C', 1) AS DOUBLE)) AS temperature_c),
+    {_KEY} AS peers,
+    dense_rank() OVER (PARTITION BY {_KEY} ORDER BY node, coalesce(pci_address, '')) - 1 AS member,
+    dense_rank() OVER (PARTITION BY {_KEY} ORDER BY date_trunc('day', created_at)) - 1 AS day
+FROM runs ORDER BY created_at, run
+"""  # noqa: S608 - no input
+"""All runs, with indices of their device and of their day within the model. Older stores have temperatures as text."""
 _OWN = f"""
 SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
@@ -91,19 +100,12 @@ Layers = Mapping[str, float]
 """Effects on ln(speed) by layer."""
 Sweeps = Sequence[tuple[Part, float]]
 """Parts of sweeps with the effects on them."""
+Basis = Literal["peers", "prediction", "earlier runs"]
+"""What a device or model is compared with."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A key figure of the last run of a device.
-
-    Attributes:
-        name: of the key figure.
-        unit: of all values.
-        measured: value of the device.
-        predicted: from the specification, if it was.
-        usual: median over the devices of the model.
-    """
+class Figure(NamedTuple):
+    """A key figure of the last run of a device; *usual* is the median over the devices of the model."""
 
     name: str
     unit: str
@@ -125,8 +127,7 @@ class Figure:
         return other / self.measured if self.unit == "s" else self.measured / other
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A device of a fleet.
 
     Attributes:
@@ -143,116 +144,15 @@ class Member:
     device: str
     pci_address: str
     label: str
-    figures: tuple[Figure, ...] = field(default=(), compare=False)
+    figures: tuple[Figure, ...]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """What differs, and why; effects are on ln(speed).
-
-    Attributes:
-        peers: key of the group.
-        layers: effect on each layer.
-        sweeps: effects on parts of sweeps, at least one.
-        reasons: recorded conditions that differ.
-    """
-
-    peers: str
-    layers: Layers
-    sweeps: Sweeps
-    reasons: tuple[Reason, ...]
-
-    @property
-    def largest(self) -> tuple[Part, float]:
-        """The most affected part of a sweep."""
-        return max(self.sweeps, key=lambda pair: abs(pair[1]))
-
-    @property
-    def of_sweeps(self) -> bool:
-        """Whether sweeps are affected, but no layer as a whole."""
-        return abs(_worst(self.layers)) < _SHARED * abs(self.largest[1])
-
-    @property
-    def effect(self) -> float:
-        """Effect on the most affected layer, or on a sweep if it alone is affected."""
-        return self.largest[1] if self.of_sweeps else _worst(self.layers)
-
-    @property
-    def touched(self) -> set[str]:
-        """Layers that are affected as a whole, or in a sweep."""
-        worst = _worst(self.layers)
-        return {*affected(self.layers), *(part.layer for part, own in self.sweeps if _shares(own, worst))}
-
-
-@dataclass(frozen=True)
-class Outlier(Difference):
-    """A device that differs significantly.
-
-    Attributes:
-        member: the device.
-        devices: those of the model whose median it differs from; 0: it differs from its prediction.
-        since: start of the first run in its present state, if there are earlier ones.
-        recorded: whether conditions of its last run are recorded.
-    """
-
-    member: Member
-    devices: int
-    since: datetime | None
-    recorded: bool
-
-    @property
-    def slower(self) -> bool:
-        """Whether it is slower, not faster."""
-        return self.effect < 0
-
-
-@dataclass(frozen=True)
-class Change(Difference):
-    """A change of speed at a time.
-
-    Attributes:
-        title: of the group.
-        member: the device, which has too few peers; ``None``: most devices of the group changed together.
-        first: start of the first run after it.
-        last: start of the last run of the period; ``None``: it lasts.
-        devices: of the group.
-        changed: those that changed; ``None``: none was measured both before and after.
-    """
-
-    title: str
-    member: Member | None
-    first: datetime
-    last: datetime | None = None
-    devices: int = 1
-    changed: int | None = 1
-
-
-@dataclass(frozen=True)
-class ModelDifference:
-    """A layer in which the median device of a model lies outside the interval of the prediction.
-
-    Attributes:
-        title: of the model.
-        devices: their number.
-        layer: which.
-        effect: on ln(speed).
-        end: end of the prediction's 95 % interval.
-    """
-
-    title: str
-    devices: int
-    layer: str
-    effect: float
-    end: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Peers:
     """The devices of a model, measured in the same way.
 
     Attributes:
         number: its index among the models.
-        key: what its runs have in common.
         title: unique: name of the device, with its entry, compute units or kind of run if there are several.
         model: id of the entry.
         quick: whether the runs were quick.
@@ -267,7 +167,6 @@ class Peers:
     """
 
     number: int
-    key: str
     title: str
     model: str
     quick: bool
@@ -281,14 +180,9 @@ class Peers:
     layers: Mapping[str, Floats]
 
     @property
-    def compared(self) -> bool:
-        """Whether there are enough devices to compare them with one another."""
-        return len(self.members) >= FEWEST_PEERS
-
-    @property
-    def basis(self) -> Literal["peers", "prediction"]:
-        """What its devices are compared with."""
-        return "peers" if self.compared else "prediction"
+    def basis(self) -> Basis:
+        """What its devices are compared with: one another, if there are enough."""
+        return "peers" if len(self.members) >= FEWEST_PEERS else "prediction"
 
     @cached_property
     def last(self) -> "pd.DataFrame":
@@ -307,6 +201,66 @@ class Peers:
         first: datetime = self.runs["created_at"][own & self.effects.present].iloc[0].to_pydatetime()
         return first
 
+    def known(self, values: Floats) -> Sweeps:
+        """Return the parts of sweeps that have one of *values* (parts,), with the value, the largest first."""
+        found = [(part, float(value)) for part, value in zip(self.parts, values, strict=True) if not np.isnan(value)]
+        return sorted(found, key=lambda pair: -abs(pair[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """What differs from its *basis*, and why; effects are on ln(speed).
+
+    Attributes:
+        peers: the model.
+        member: the device; ``None``: the model as a whole.
+        basis: what it is compared with.
+        layers: effect on each layer.
+        sweeps: effects on parts of sweeps, the largest first; none of a model that differs from its prediction.
+        reasons: recorded conditions that differ.
+        since: start of the first run in the present state, or after the change; ``None``: there are no earlier ones.
+        until: start of the last run of the period; ``None``: it lasts.
+        changed: how many devices of the model changed; ``None``: none was measured both before and after.
+        end: end of the prediction's 95 % interval, of a model.
+    """
+
+    peers: Peers
+    member: Member | None
+    basis: Basis
+    layers: Layers
+    sweeps: Sweeps
+    reasons: tuple[Reason, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    changed: int | None = None
+    end: float = 0.0
+
+    @property
+    def of_sweeps(self) -> bool:
+        """Whether sweeps are affected, but no layer as a whole."""
+        return bool(self.sweeps) and abs(_worst(self.layers)) < _SHARED * abs(self.sweeps[0][1])
+
+    @property
+    def effect(self) -> float:
+        """Effect on the most affected layer, or on a sweep if it alone is affected."""
+        return self.sweeps[0][1] if self.of_sweeps else _worst(self.layers)
+
+    @property
+    def slower(self) -> bool:
+        """Whether it is slower, not faster."""
+        return self.effect < 0
+
+    @property
+    def touched(self) -> set[str]:
+        """Layers that are affected as a whole, or in a sweep."""
+        worst = _worst(self.layers)
+        return {*affected(self.layers), *(part.layer for part, own in self.sweeps if _shares(own, worst))}
+
+    @property
+    def recorded(self) -> bool:
+        """Whether conditions of the device's last run are recorded."""
+        return self.member is not None and bool(self.peers.last["driver"].iloc[self.member.number])
+
 
 @dataclass(frozen=True)
 class Fleet:
@@ -314,20 +268,20 @@ class Fleet:
 
     Attributes:
         peers: devices by model.
-        outliers: the most affected first; slower ones before faster ones.
+        outliers: devices that differ significantly; the most affected first, slower ones before faster ones.
         changes: of whole models, then of devices that have too few peers.
-        models: those that differ from their prediction as a whole.
+        models: those that differ from their prediction as a whole, by layer.
         minimum_effect: relative difference below which none is significant.
     """
 
     peers: tuple[Peers, ...]
-    outliers: tuple[Outlier, ...]
-    changes: tuple[Change, ...]
-    models: tuple[ModelDifference, ...] = ()
+    outliers: tuple[Difference, ...]
+    changes: tuple[Difference, ...]
+    models: tuple[Difference, ...] = ()
     minimum_effect: float = MINIMUM_EFFECT
 
     @property
-    def slower(self) -> tuple[Outlier, ...]:
+    def slower(self) -> tuple[Difference, ...]:
         """Outliers that are slower."""
         return tuple(each for each in self.outliers if each.slower)
 
@@ -349,7 +303,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
         InputError: the store contains no run with predictions, or a file cannot be read.
     """
     with store.connect() as connection:
-        runs = connection.execute(f"SELECT *, {_KEY} AS peers FROM runs ORDER BY created_at, run").df()  # noqa: S608 - no input
+        runs = connection.execute(_RUNS).df()
         connection.execute(_POINTS)
         parts = connection.execute(_PARTS).df()
         values = connection.execute(_VALUES).df()
@@ -357,7 +311,7 @@ def analyse(store: Store, minimum_effect: float = MINIMUM_EFFECT) -> Fleet:
     every = tuple(_groups(runs, parts, values, figures))
     if not every:
         raise InputError(f"{store.folder}: contains no run with predictions; add reports that gpureport measured")
-    compared, single = ([each for each in every if each.compared is few] for few in (True, False))
+    compared, single = ([each for each in every if (each.basis == "peers") is few] for few in (True, False))
     flags = significant_parts([each.effects for each in compared], minimum_effect)
     found = [
         *(outlier for each, own in zip(compared, flags, strict=True) for outlier in _against_peers(each, own)),
@@ -381,32 +335,24 @@ def _groups(
     values: "pd.DataFrame",
     figures: Mapping[tuple[str, str, str], Sequence[Figure]],
 ) -> Iterator[Peers]:
-    import pandas as pd
-
     texts = [name for name, column in TABLES["runs"].items() if column.kind == "text"]
-    known = runs[texts].astype(object).where(runs[texts].notna(), None)  # missing texts may be NaN
-    known["pci_address"] = known["pci_address"].fillna("")
-    degrees = pd.to_numeric(known["temperature"].astype("string").str.extract(r"^(\d{1,3}) °C")[0])  # of older stores
-    celsius = runs["temperature_c"].fillna(degrees.astype(float))
-    runs = runs.assign(**known, cores=runs["cores"].astype("Int64"), temperature_c=celsius)
+    runs[texts] = runs[texts].astype(object).where(runs[texts].notna(), None)  # missing texts may be NaN
     several = runs.groupby("device")[["model", "compute_units", "quick"]].nunique().gt(1)
     values_of = dict(iter(values.groupby("peers")))
     for number, (key, own) in enumerate((k, own) for k, own in runs.groupby("peers") if k in values_of):
         own_parts, first = parts[parts["peers"] == key], own.iloc[0]
-        place = np.asarray(own.groupby(["node", "pci_address"]).ngroup(), np.intp)
-        day = np.asarray(own["created_at"].dt.normalize().factorize()[0], np.intp)
+        member, day = (np.asarray(own[name], np.intp) for name in ("member", "day"))
         table = values_of[key].pivot(index="number", columns="part", values="deviation")
         matrix = table.reindex(index=own.index, columns=own_parts["part"]).to_numpy(float)
         named = tuple(Part(*pair) for pair in zip(own_parts["sweep"], own_parts["layer"], strict=True))
-        found = effects(matrix, place, day, named, own_parts["noise"].to_numpy(float))
+        found = effects(matrix, member, day, named, own_parts["noise"].to_numpy(float))
         yield Peers(
             number=number,
-            key=str(key),
             title=_title(first, several.loc[first["device"]]),
             model=str(first["model"]),
             quick=bool(first["quick"]),
             members=tuple(_members(own, figures)),
-            runs=own.assign(member=place, day=day).reset_index(drop=True),
+            runs=own.reset_index(drop=True),
             parts=named,
             values=matrix,
             predicted=own_parts["centre"].to_numpy(float),
@@ -428,9 +374,9 @@ def _title(first: "pd.Series", several: "pd.Series") -> str:
 
 def _members(runs: "pd.DataFrame", figures: Mapping[tuple[str, str, str], Sequence[Figure]]) -> Iterator[Member]:
     """Yield the devices of *runs*, sorted by node and address."""
-    key, device = runs["peers"].iloc[0], str(runs["device"].iloc[0])
-    places = sorted(set(zip(runs["node"], runs["pci_address"], strict=True)))
-    devices = Counter(node for node, _ in places)
+    first = runs.drop_duplicates("member").sort_values("member")
+    places = list(zip(first["node"], first["pci_address"], strict=True))
+    devices, key, device = Counter(node for node, _ in places), runs["peers"].iloc[0], str(runs["device"].iloc[0])
     for number, (node, address) in enumerate(places):
         label = node if devices[node] == 1 else f"{node} {address}"
         yield Member(number, node, device, address, label, tuple(figures.get((key, node, address), ())))
@@ -450,98 +396,88 @@ def _shares(effect: float, worst: float) -> bool:
     return effect * worst > 0 and abs(effect) >= _SHARED * abs(worst)
 
 
-def _against_peers(peers: Peers, flags: Flags) -> Iterator[Outlier]:
+def _against_peers(peers: Peers, flags: Flags) -> Iterator[Difference]:
     """Yield the devices with significant effects on a layer, or in several runs on sweeps."""
     for member in (member for member in peers.members if flags[member.number].any()):
         layers = {name: float(own[member.number]) for name, own in peers.layers.items()}
         layers = {name: effect for name, effect in layers.items() if not np.isnan(effect)}
-        values = np.where(flags[member.number], peers.effects.devices[member.number], np.nan)
-        outlier = _outlier(peers, member, layers, _known(peers, values), len(peers.members))
-        alone = len({part.sweep for part, _ in outlier.sweeps}) == 1 or outlier.of_sweeps
+        sweeps = peers.known(np.where(flags[member.number], peers.effects.devices[member.number], np.nan))
+        outlier = _outlier(Difference(peers, member, "peers", layers, sweeps), member)
+        alone = len({part.sweep for part, _ in sweeps}) == 1 or outlier.of_sweeps
         if not alone or (peers.effects.present & peers.of(member)).sum() >= _FEWEST_IN_STATE:
             yield outlier
 
 
-class _Deviation(NamedTuple):
-    """The difference of a device from its prediction in a layer, with the half-width of the prediction's interval."""
-
-    peers: Peers
-    member: Member
-    layer: str
-    effect: float
-    width: float
-    sweeps: Sweeps
-
-
-def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterator[Outlier]:
+def _against_prediction(every: Sequence[Peers], minimum_effect: float) -> Iterator[Difference]:
     """Yield the devices with a layer that differs significantly from its prediction.
 
     The false discovery rate among all layers of all these devices is limited.
     """
-    found = [each for peers in every for each in _deviations(peers)]
-    effect, width = np.array([(each.effect, max(each.width, _LEAST_WIDTH)) for each in found]).reshape(-1, 2).T
+    found = [((peers, member), each) for peers in every for member in peers.members for each in _layers(peers, member)]
+    effect, width = np.array([(each.effect, max(each.width, _LEAST_WIDTH)) for _, each in found]).reshape(-1, 2).T
     flags = significant(adjusted(p_values(effect, width / NORMAL_95)), effect, minimum_effect)
-    by_device = grouped(((e.peers.key, e.member), (e, flag)) for e, flag in zip(found, flags, strict=True))
-    for own in by_device.values():
-        layers = {each.layer: each.effect if flag else 0.0 for each, flag in own}
-        sweeps = [part for each, flag in own if flag for part in each.sweeps]
+    by_device = grouped((device, (each, flag)) for (device, each), flag in zip(found, flags, strict=True))
+    for (peers, member), own in by_device.items():
+        sweeps = [part for each, flag in own if flag for part in peers.known(each.values)]
         if sweeps:
-            yield _outlier(own[0][0].peers, own[0][0].member, layers, sweeps, devices=0)
+            layers = {each.layer: each.effect if flag else 0.0 for each, flag in own}
+            sweeps.sort(key=lambda pair: -abs(pair[1]))
+            yield _outlier(Difference(peers, member, "prediction", layers, sweeps), member)
 
 
-def _deviations(peers: Peers) -> Iterator[_Deviation]:
-    """Yield the layers with enough parts of each device, in its present state."""
-    for member in peers.members:
-        own = peers.predicted + nanmedian(peers.values[peers.effects.present & peers.of(member)])
-        for layer in layers_of(peers.parts):
-            chosen = ~np.isnan(own) & [part.layer == layer for part in peers.parts]
-            if chosen.sum() >= FEWEST_PEERS:
-                effect, width = float(np.median(own[chosen])), float(np.median(peers.widths[chosen]))
-                yield _Deviation(peers, member, layer, effect, width, _known(peers, np.where(chosen, own, np.nan)))
+class _Layer(NamedTuple):
+    """A layer of a device or model: its median effect relative to the prediction, and that of each part (parts,).
+
+    *width* is the half-width of the prediction's interval.
+    """
+
+    layer: str
+    effect: float
+    width: float
+    values: Floats
 
 
-def _outlier(peers: Peers, member: Member, layers: Layers, sweeps: Sweeps, devices: int) -> Outlier:
+def _layers(peers: Peers, member: Member | None = None) -> Iterator[_Layer]:
+    """Yield the layers with enough parts: of a device in its present state, or of the median device."""
+    own = peers.predicted
+    if member:
+        own = own + nanmedian(peers.values[peers.effects.present & peers.of(member)])
+    for layer in layers_of(peers.parts):
+        chosen = ~np.isnan(own) & [part.layer == layer for part in peers.parts]
+        if chosen.sum() >= FEWEST_PEERS:
+            effect, width = float(np.median(own[chosen])), float(np.median(peers.widths[chosen]))
+            yield _Layer(layer, effect, width, np.where(chosen, own, np.nan))
+
+
+def _outlier(difference: Difference, member: Member) -> Difference:
+    """Return the difference of a device with its start and its reasons."""
+    peers = difference.peers
     runs, since = peers.runs[peers.of(member)], peers.since(member)
     others = peers.last[peers.last["member"] != member.number].head(_MOST_PEERS)
     earlier = runs["uuid"][runs["created_at"] < since] if since else runs["uuid"].head(0)
-    difference = Difference(peers.key, layers, sweeps, ())
     why = (*replaced(runs["uuid"].iloc[-1], earlier), *reasons(difference.effect, runs.tail(1), others))
-    return Outlier(
-        peers=peers.key,
-        layers=layers,
-        sweeps=sorted(sweeps, key=lambda pair: -abs(pair[1])),
-        reasons=why,
-        member=member,
-        devices=devices,
-        since=since,
-        recorded=bool(runs["driver"].iloc[-1]),
-    )
+    return replace(difference, reasons=why, since=since)
 
 
-def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Change]:
+def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
     """Yield the changes of most devices at the same time; the end of a short one is part of its fact."""
     shifts, period_of_run = peers.effects.shifts, peers.effects.period[peers.runs["day"]]
     for period in range(1, len(shifts)):
         effects = shifts[period] - shifts[period - 1]
         returned = period > 1 and np.abs(shifts[period] - shifts[period - 2]).max() < _SHARED * np.abs(effects).max()
-        difference = _difference(peers, effects)
-        if returned or not effects.any() or abs(difference.effect) < log1p(minimum_effect):
+        change = _change(peers, None, effects)
+        if returned or not effects.any() or abs(change.effect) < log1p(minimum_effect):
             continue
         now, before = (period_of_run == period), (period_of_run == period - 1)
         shares = _shares_of_devices(peers, effects, now, before)
         changed = sum(share >= _SHARED for share in shares)
         if not shares or 2 * changed > len(shares):
             starts = peers.runs["created_at"][now]
-            yield Change(
-                peers=peers.key,
-                layers=difference.layers,
-                sweeps=difference.sweeps,
-                reasons=tuple(reasons(difference.effect, peers.runs[now], peers.runs[before])),
-                title=peers.title,
-                member=None,
-                first=starts.iloc[0].to_pydatetime(),
-                last=None if now[-1] else starts.iloc[-1].to_pydatetime(),
-                devices=len(peers.members),
+            yield replace(
+                change,
+                reasons=tuple(reasons(change.effect, peers.runs[now], peers.runs[before])),
+                since=starts.iloc[0].to_pydatetime(),
+                until=None if now[-1] else starts.iloc[-1].to_pydatetime(),
                 changed=changed if shares else None,
             )
 
@@ -562,39 +498,31 @@ def _shares_of_devices(peers: Peers, effects: Floats, now: Flags, before: Flags)
     return [float(np.nanmedian(each[most] / effects[most])) for each in found if not np.isnan(each[most]).all()]
 
 
-def _changes_of_devices(peers: Peers, minimum_effect: float) -> Iterator[Change]:
+def _changes_of_devices(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
     """Yield the devices whose present state differs from earlier runs, with at least two runs of each."""
     for member in peers.members:
         own, present, since = peers.of(member), peers.effects.present, peers.since(member)
         now, before = own & present, own & ~present
         if since is None or min(now.sum(), before.sum()) < _FEWEST_IN_STATE:
             continue
-        difference = _difference(peers, nanmedian(peers.values[now]) - nanmedian(peers.values[before]))
-        if difference.sweeps and abs(difference.effect) >= log1p(minimum_effect):
+        change = _change(peers, member, nanmedian(peers.values[now]) - nanmedian(peers.values[before]))
+        if change.sweeps and abs(change.effect) >= log1p(minimum_effect):
             runs = peers.runs[own]
             last, earlier = runs.tail(1), runs[runs["created_at"] < since]
-            why = (*replaced(last["uuid"].iloc[0], earlier["uuid"]), *reasons(difference.effect, last, earlier))
-            layers, sweeps = difference.layers, difference.sweeps
-            yield Change(peers.key, layers, sweeps, why, title=peers.title, member=member, first=since)
+            why = (*replaced(last["uuid"].iloc[0], earlier["uuid"]), *reasons(change.effect, last, earlier))
+            yield replace(change, reasons=why, since=since)
 
 
-def _difference(peers: Peers, values: Floats) -> Difference:
-    """Return the effects on parts of sweeps, *values* (parts,), and their medians over the parts of each layer."""
-    known = _known(peers, values)
+def _change(peers: Peers, member: Member | None, values: Floats) -> Difference:
+    """Return the effects of a change on parts of sweeps, *values* (parts,), and their medians by layer."""
+    known = peers.known(values)
     by_layer = grouped((part.layer, value) for part, value in known)
     layers = {layer: float(np.median(by_layer[layer])) for layer in layers_of([part for part, _ in known])}
-    return Difference(peers.key, layers, known, ())
+    return Difference(peers, member, "earlier runs", layers, known)
 
 
-def _known(peers: Peers, values: Floats) -> Sweeps:
-    """Return the parts of sweeps that have one of *values* (parts,), with the value."""
-    return [(part, float(value)) for part, value in zip(peers.parts, values, strict=True) if not np.isnan(value)]
-
-
-def _of_model(peers: Peers, minimum_effect: float) -> Iterator[ModelDifference]:
+def _of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
     """Yield the layers in which the median device lies outside the interval of the prediction."""
-    for layer in layers_of(peers.parts):
-        chosen = [part.layer == layer for part in peers.parts]
-        found, width = float(np.median(peers.predicted[chosen])), float(np.median(peers.widths[chosen]))
-        if sum(chosen) >= FEWEST_PEERS and abs(found) > max(width, log1p(minimum_effect)):
-            yield ModelDifference(peers.title, len(peers.members), layer, found, copysign(width, found))
+    for layer, effect, width, _ in _layers(peers):
+        if abs(effect) > max(width, log1p(minimum_effect)):
+            yield Difference(peers, None, "prediction", {layer: effect}, (), end=copysign(width, effect))

@@ -12,16 +12,16 @@ from gpureport.text import printable
 def prometheus(fleet: Fleet) -> str:
     """Return gauges in the format that the textfile collector of Prometheus' node exporter reads."""
     speed, outlier, figure = [], [], []
-    slow = {(o.peers, o.member) for o in fleet.slower}
+    slow = {(o.peers.number, o.member) for o in fleet.slower}
     for peers in sorted(fleet.peers, key=lambda each: each.runs["created_at"].max()):
         kind = "quick" if peers.quick else "complete"
         for device in peers.members:
             labels = {"node": device.node, "device": device.device, "pci_address": device.pci_address, "run": kind}
-            outlier.append((labels, float((peers.key, device) in slow)))
+            outlier.append((labels, float((peers.number, device) in slow)))
             speed += [
                 ({**labels, "layer": layer}, exp(values[device.number]))
                 for layer, values in peers.layers.items()
-                if peers.compared and not isnan(values[device.number])
+                if peers.basis == "peers" and not isnan(values[device.number])
             ]
             figure += [({**labels, "name": f.name, "unit": f.unit}, f.measured) for f in device.figures]
     gauges = (
@@ -49,18 +49,18 @@ def junit(fleet: Fleet) -> str:
 
     A suite is a model, a case is a device. A significantly slower device fails, with its sweeps as text.
     """
-    slow = {(o.peers, o.member): o for o in fleet.slower}
+    slow = {(o.peers.number, o.member): o for o in fleet.slower}
     root = ET.Element("testsuites", _totals("gpureport", sum(len(peers.members) for peers in fleet.peers), len(slow)))
     for peers in fleet.peers:
         title = printable(peers.title)
         suite = ET.SubElement(
-            root, "testsuite", _totals(title, len(peers.members), sum(k == peers.key for k, _ in slow))
+            root, "testsuite", _totals(title, len(peers.members), sum(k == peers.number for k, _ in slow))
         )
         suite.set("timestamp", f"{peers.runs['created_at'].max():%Y-%m-%dT%H:%M:%S}")
         for member in peers.members:
             names = {"classname": title.replace(".", "_"), "name": printable(member.label)}  # dots separate packages
             case = ET.SubElement(suite, "testcase", names)
-            if outlier := slow.get((peers.key, member)):
+            if outlier := slow.get((peers.number, member)):
                 failure = ET.SubElement(case, "failure", message=printable(sentence(outlier)), type="slower")
                 sweeps = (f"{part.sweep} ({part.layer}): {as_percent(effect)}" for part, effect in outlier.sweeps)
                 failure.text = "\n".join(map(printable, sweeps))

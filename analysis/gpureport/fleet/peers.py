@@ -237,8 +237,11 @@ def _groups(device: Indices, day: Indices) -> Indices:
 
 def _cells(values: Floats, period: Indices, device: Indices) -> tuple[Floats, Indices, Indices]:
     """Return the median of each device in each period (cells, parts), and their periods and devices (cells,)."""
-    (periods, devices), cell = np.unique(np.stack([period, device]), axis=1, return_inverse=True)
-    return _medians(values, cell.ravel()), periods, devices
+    import pandas as pd
+
+    cells = pd.DataFrame(values).groupby([period, device]).median()
+    periods, devices = (cells.index.get_level_values(level).to_numpy(np.intp) for level in (0, 1))
+    return cells.to_numpy(), periods, devices
 
 
 def _shifts(values: Floats, device: Indices, period: Indices, assumed: Floats) -> Floats:
@@ -341,15 +344,14 @@ def _medians(values: Floats, group: Indices) -> Floats:
     """Return the median of each group of rows, without NaN (groups, columns)."""
     import pandas as pd
 
-    found = pd.DataFrame(values).groupby(group).median()
-    return found.reindex(range(int(group.max()) + 1)).to_numpy()
+    return pd.DataFrame(values).groupby(group).median().to_numpy()
 
 
 def _counts(values: Floats, group: Indices) -> Floats:
     """Return how many rows of each group have a value (groups, columns)."""
-    found = np.zeros((int(group.max()) + 1, values.shape[1]))
-    np.add.at(found, group, ~np.isnan(values))
-    return found
+    import pandas as pd
+
+    return pd.DataFrame(values).groupby(group).count().to_numpy(float)
 
 
 def _members(group: Indices) -> list[Indices]:

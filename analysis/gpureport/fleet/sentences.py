@@ -2,7 +2,7 @@
 
 from math import expm1
 
-from gpureport.fleet.analysis import Change, Fleet, Layers, ModelDifference, Outlier, affected
+from gpureport.fleet.analysis import Difference, Fleet, Layers, affected
 from gpureport.fleet.causes import LOAD
 from gpureport.records.ceilings import Kind
 from gpureport.report.text.sentences import paragraphs, precise_percent, text
@@ -15,23 +15,20 @@ _OF_HOST = (Kind.LAUNCH, Kind.LINK)
 
 def conclusion(fleet: Fleet) -> str:
     """Return the main result in a sentence."""
-    bases = dict.fromkeys(each.basis for each in sorted(fleet.peers, key=lambda p: not p.compared))
-    return text("conclusion", FILE, fleet=fleet, bases=list(bases))
+    return text("conclusion", FILE, fleet=fleet, bases=sorted({each.basis for each in fleet.peers}))
 
 
 def reservations(fleet: Fleet) -> tuple[str, ...]:
     """Return sentences about the limits of the result."""
-    small = {each.key for each in fleet.peers if each.compared and len(each.members) < MANY}
-    few = any(outlier.peers in small for outlier in fleet.outliers)
+    few = any(each.basis == "peers" and len(each.peers.members) < MANY for each in fleet.outliers)
     loads = [load for each in fleet.peers for load in each.last["others_utilisation"]]
     loaded = sum(load >= LOAD for load in loads)
     return paragraphs("reservations", FILE, few=few, many=MANY, loaded=loaded, known=len(loads))
 
 
-def sentence(fact: Outlier | Change | ModelDifference) -> str:
+def sentence(difference: Difference) -> str:
     """Write what differs: how much, where, why and since when."""
-    block = "outlier" if isinstance(fact, Outlier) else "change" if isinstance(fact, Change) else "model"
-    return text(block, FILE, it=fact, parts_of=parts_of)
+    return text("difference", FILE, it=difference, parts_of=parts_of)
 
 
 def parts_of(layers: Layers) -> list[str]:

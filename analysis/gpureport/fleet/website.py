@@ -5,7 +5,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -16,7 +15,7 @@ import numpy as np
 
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
-from gpureport.fleet.analysis import Figure, Fleet, Member, Outlier, Peers
+from gpureport.fleet.analysis import Difference, Figure, Fleet, Member, Peers
 from gpureport.fleet.figures import MOST_LINES, Strip, Trend, percents, strip_figure, trend_figure
 from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.sentences import as_percent, conclusion, reservations, sentence
@@ -44,16 +43,6 @@ _MOST_ROWS = 40  # of a heat map
 _MOST_MODELS = 2  # that the PDF draws
 _MOST_COMPARED = 2000  # devices to choose from
 _PAGE = re.compile(r"(model-\d+|device-\d+-\d+)\.html")
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table whose rows begin with a link, empty for none."""
-
-    columns: tuple[str, ...]
-    linked: tuple[tuple[str, tuple[str, ...]], ...]
-    numeric: frozenset[str] = frozenset()
-    links: bool = True
 
 
 def write_website(fleet: Fleet, folder: Path, *, with_pdf: bool = True, paper: Paper = "a4") -> list[Path]:
@@ -90,7 +79,7 @@ def content(fleet: Fleet) -> Content:
         "changes": [sentence(fact) for facts in (fleet.changes, fleet.models) for fact in facts[:_MOST_CHANGES]],
         "bases": {each.basis for each in fleet.peers},
         "heat": [*(picture for peers in drawn for picture in _heat(fleet, peers)), *_predicted_heat(fleet)],
-        "strips": [_strips(fleet, peers) for peers in drawn if peers.compared],
+        "strips": [_strips(fleet, peers) for peers in drawn if peers.basis == "peers"],
         "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
         "models": [(_page_of(each), f"{each.title}: {counted(len(each.members), 'device')}") for each in fleet.peers],
         "devices": _devices(fleet, fleet.peers),
@@ -99,19 +88,19 @@ def content(fleet: Fleet) -> Content:
 
 def _drawn(fleet: Fleet) -> list[Peers]:
     """Return the models to draw: those with most outliers, then with most devices."""
-    outliers = Counter(outlier.peers for outlier in fleet.outliers)
-    return sorted(fleet.peers, key=lambda each: (-outliers[each.key], -len(each.members)))[:_MOST_MODELS]
+    outliers = Counter(outlier.peers.number for outlier in fleet.outliers)
+    return sorted(fleet.peers, key=lambda each: (-outliers[each.number], -len(each.members)))[:_MOST_MODELS]
 
 
-def _odd(fleet: Fleet, peers: Peers) -> dict[int, Outlier]:
+def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
     """Return the outliers of a model by the number of the device, the most affected first."""
-    return {outlier.member.number: outlier for outlier in fleet.outliers if outlier.peers == peers.key}
+    return {each.member.number: each for each in fleet.outliers if each.member and each.peers is peers}
 
 
 def _heat(fleet: Fleet, peers: Peers) -> Iterator[Picture]:
     """Draw devices by key figures."""
     cells = {m.number: {each.name: each.ratio for each in m.figures} for m in peers.members if m.figures}
-    if not peers.compared or not cells:
+    if peers.basis != "peers" or not cells:
         return
     odd = _odd(fleet, peers)
     rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
@@ -133,7 +122,7 @@ def _predicted_heat(fleet: Fleet) -> Iterator[Picture]:
     rows = [
         HeatRow(member.label, counted(int(peers.of(member).sum()), "run"), (cells,), heading=peers.title)
         for peers in fleet.peers
-        if not peers.compared
+        if peers.basis != "peers"
         for member in peers.members
         if (cells := {each.name: each.predicted_ratio for each in member.figures if each.predicted_ratio})
     ][:_MOST_ROWS]
@@ -171,20 +160,20 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[Member] = ()) -> Itera
     yield Picture(partial(trend_figure, trends), caption)
 
 
-def _devices(fleet: Fleet, models: Iterable[Peers]) -> Listing:
+def _devices(fleet: Fleet, models: Iterable[Peers]) -> Table:
     """List the devices of models."""
-    rows = []
+    rows, links = [], []
     for peers in models:
         odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
         for member, last in zip(peers.members, peers.last["created_at"], strict=True):
             outlier = odd.get(member.number)
-            normal = "like its peers" if peers.compared else "as predicted"
+            normal = "like its peers" if peers.basis == "peers" else "as predicted"
             state = f"outlier, {'slower' if outlier.slower else 'faster'}" if outlier else normal
             effect = as_percent(outlier.effect) if outlier else ""
-            cells = (member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}")
-            rows.append((_page_of(peers, member), cells))
+            rows.append((member.label, peers.title, state, effect, str(counts[member.number]), f"{last:%Y-%m-%d}"))
+            links.append(_page_of(peers, member))
     columns = ("device", "model", "state", "difference", "runs", "last run")
-    return Listing(columns, tuple(rows), frozenset({"difference", "runs"}))
+    return Table(columns, tuple(rows), frozenset({"difference", "runs"}), links=tuple(links))
 
 
 def _page_of(peers: Peers, member: Member | None = None) -> str:
@@ -214,12 +203,12 @@ def _model(fleet: Fleet, peers: Peers) -> Content:
     sentences = list(map(sentence, _odd(fleet, peers).values())) or [normal]
     first, *others = peers.members
     figures = _model_figures(peers) if others else _device_figures(first.figures, compared=False)
-    sentences += [sentence(each) for each in fleet.changes if each.peers == peers.key]
+    sentences += [sentence(each) for each in fleet.changes if each.peers is peers]
     return _page(
         peers.title,
         f"{peers.model}: {counted(len(peers.members), 'device')}, {counted(len(peers.runs), 'run')}.",
         sentences=sentences[:_MOST_SENTENCES],
-        pictures=[_strips(fleet, peers)] if peers.compared else [],
+        pictures=[_strips(fleet, peers)] if peers.basis == "peers" else [],
         tables=[("Key figures", figures), ("Devices", _devices(fleet, [peers]))],
     )
 
@@ -239,10 +228,10 @@ def _model_figures(peers: Peers) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 
-def _device(fleet: Fleet, peers: Peers, member: Member, outlier: Outlier | None, folder: Path) -> Content:
-    basis = counted(len(peers.members) - 1, "peer") if peers.compared else "its prediction"
+def _device(fleet: Fleet, peers: Peers, member: Member, outlier: Difference | None, folder: Path) -> Content:
+    basis = counted(len(peers.members) - 1, "peer") if peers.basis == "peers" else "its prediction"
     first = sentence(outlier) if outlier else f"No significant difference from {basis}."
-    changes = [sentence(each) for each in fleet.changes if (each.peers, each.member) == (peers.key, member)]
+    changes = [sentence(each) for each in fleet.changes if each.peers is peers and each.member == member]
     runs = peers.runs[peers.of(member)]
     return _page(
         member.label,
@@ -255,9 +244,9 @@ def _device(fleet: Fleet, peers: Peers, member: Member, outlier: Outlier | None,
 
 
 def _device_tables(
-    peers: Peers, member: Member, outlier: Outlier | None, runs: Listing
-) -> Iterator[tuple[str, Table | Listing]]:
-    if peers.compared:
+    peers: Peers, member: Member, outlier: Difference | None, runs: Table
+) -> Iterator[tuple[str, Table]]:
+    if peers.basis == "peers":
         effects = ((name, values[member.number]) for name, values in peers.layers.items())
         rows = tuple((name, as_percent(effect)) for name, effect in effects if not np.isnan(effect))
         columns = ("layer", "speed relative to peers")
@@ -266,7 +255,7 @@ def _device_tables(
         sweeps = tuple((part.sweep, part.layer, as_percent(effect)) for part, effect in outlier.sweeps)
         yield "Significant sweeps", Table(("sweep", "layer", "difference"), sweeps, frozenset({"difference"}))
     if member.figures:
-        yield "Key figures", _device_figures(member.figures, compared=peers.compared)
+        yield "Key figures", _device_figures(member.figures, compared=peers.basis == "peers")
     yield "Runs", runs
 
 
@@ -284,15 +273,16 @@ def _device_figures(figures: Sequence[Figure], *, compared: bool) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 
-def _runs(runs: "pd.DataFrame", folder: Path) -> Listing:
+def _runs(runs: "pd.DataFrame", folder: Path) -> Table:
     """List the runs of a device, with links to the HTML reports next to their report.json."""
-    rows = []
+    rows, links = [], []
     for run in runs.to_dict("records"):
         clock = format_frequency(run["clock_hz"]) if run["clock_hz"] > 0 else ""
         driver, limits, report = (run[name] or "" for name in ("driver", "throttle_reasons", "report"))
-        cells = (f"{run['created_at']:%Y-%m-%d %H:%M}", driver, clock, limits, report)
-        rows.append((_report_link(report, folder), cells))
-    return Listing(("start", "driver", "clock", "limited by", "report"), tuple(rows), frozenset({"clock"}))
+        rows.append((f"{run['created_at']:%Y-%m-%d %H:%M}", driver, clock, limits, report))
+        links.append(_report_link(report, folder))
+    columns = ("start", "driver", "clock", "limited by", "report")
+    return Table(columns, tuple(rows), frozenset({"clock"}), links=tuple(links))
 
 
 def _report_link(report: str, folder: Path) -> str:

@@ -25,12 +25,16 @@ LONG_PART = 18
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of text; the columns *numeric* are right-aligned. Texts of *short* characters are not broken."""
+    """Columns and rows of text; the columns *numeric* are right-aligned. Texts of *short* characters are not broken.
+
+    *links* are the addresses that rows begin with, empty for none; without any, no row has one.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
     short: int = _SHORT
+    links: tuple[str, ...] = ()
 
     @cached_property
     def narrow(self) -> frozenset[str]:
