@@ -165,6 +165,8 @@ class MachineFigure(Record):
     value: Compact
     ci_low: Compact | None = None
     ci_high: Compact | None = None
+    listed: Compact | None = None
+    """Peak that the vendor lists."""
     unit: str
     basis: Literal["measured", "predicted", "specification"]
 

@@ -22,7 +22,7 @@ from gpureport.compare.summary import (
 from gpureport.files import remove_files, write_file
 from gpureport.glossary import terms
 from gpureport.report import Paper
-from gpureport.report.comparison.sentences import PLACES, sentences, title, work_name
+from gpureport.report.comparison.sentences import FILE, PLACES, sentences, title, work_name
 from gpureport.report.comparison.tables import (
     PER_WATT,
     by_rank,
@@ -57,6 +57,7 @@ from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.speeds import SpeedRow, speed_figure, spread_figure
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
 from gpureport.text import N90
@@ -123,6 +124,7 @@ def content(comparison: Comparison) -> Content:
         "outliers": None if few else outliers_table(comparison),
         "deviating_sweeps": None if few else deviating_sweeps_table(comparison),
         "figures": figures_table(comparison.figures, names if few else [m.name for m in by_rank(comparison)]),
+        "figures_caption": text("figures", FILE),
         "per_watt": per_watt_table(comparison),
         "per_watt_caption": PER_WATT,
         "refused": tuple(contest for contest in comparison.contests if contest.refused),

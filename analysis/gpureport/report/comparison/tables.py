@@ -61,6 +61,7 @@ PER_WATT = (
     "the listed rate divided by the listed power limit of the board; a kernel rarely draws all of it."
 )
 """The caption of its table."""
+_CLEARLY = 1.25  # factor between listed peak and value from which both are shown
 _MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
 
 
@@ -106,11 +107,14 @@ def figures_table(figures: Iterable[MachineFigure], names: Iterable[str]) -> Tab
 
 
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
+    """Write a figure, with the vendor's peak if that is clearly higher."""
     if figure is None:
         return UNKNOWN
     style: Style = "measured" if figure.basis == "measured" else "predicted"
     text = format_interval(figure.value, figure.ci_low, figure.ci_high, figure.unit, style)
-    return f"{text} predicted" if is_measured and figure.basis == "predicted" else text
+    basis = " predicted" if is_measured and figure.basis == "predicted" else ""
+    higher = figure.listed and figure.listed > _CLEARLY * figure.value
+    return f"{text}{basis}{f' / {format_value(figure.listed, figure.unit)} listed' if higher else ''}"
 
 
 def machine_table(comparison: Comparison) -> Table:

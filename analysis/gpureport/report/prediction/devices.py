@@ -12,6 +12,7 @@ from gpureport.glossary import terms
 from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
 from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
+from gpureport.report.comparison.sentences import FILE
 from gpureport.report.figures.charts import machine_charts
 from gpureport.report.figures.machines import MOST_PANELS, machine_figure
 from gpureport.report.figures.picture import Picture
@@ -33,6 +34,7 @@ from gpureport.report.prediction.side_by_side import (
     stretch_table,
 )
 from gpureport.report.render import readable_time, write_filled
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import workload_table
 from gpureport.report.text.words import family_title
 from gpureport.text import N90, shorten
@@ -58,6 +60,7 @@ def write_devices(
         "version": __version__,
         "sides": [(side, facts_of(side.device)) for side in sides],
         "key_figures": key_table(sides),
+        "figures_caption": text("figures", FILE),
         "ceilings": ceilings_table(sides),
         "features": features_table(sides),
         "chapters": [_chapter(first, other) for other in others],

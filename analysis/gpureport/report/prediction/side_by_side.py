@@ -13,6 +13,7 @@ from gpureport.predict.contrast import SAME, Contrast, PredictedRatio, RatioPoin
 from gpureport.predict.outlook import best_point, is_shown, outlooks
 from gpureport.records.ceilings import KIND_TEXTS, Kind, ceiling_label, ceiling_text, kind_of
 from gpureport.records.prediction import Prediction
+from gpureport.report.comparison.sentences import FILE
 from gpureport.report.comparison.tables import figures_table
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction.forecast import ceiling_name, cliffs_and_n90, joined, value_of
@@ -126,7 +127,7 @@ def conclusion(first: DevicePredictions, other: DeviceComparison, found: Sequenc
     equal = [effect for effect in found if effect.unchanged > len(effect.kernels) / 2]
     return text(
         "conclusion",
-        "comparison_sentences.j2",
+        FILE,
         first=first.device.name,
         other=other.predicted.device.name,
         changed=_most_important([effect for effect in found if effect not in equal]),
