@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+TEMPLATE = "terminal_sentences.j2"
 _UNLIMITED = 100_000
 
 
@@ -40,6 +41,14 @@ def print_line(line: str) -> None:
 def print_text(text: str, style: str | None = None) -> None:
     """Print text on standard output, wrapped between words."""
     out().print(printable(text), style=style)
+
+
+def print_sentences(block: str, **facts: object) -> None:
+    """Print the paragraphs that a macro of ``templates/terminal_sentences.j2`` writes about *facts*."""
+    from gpureport.report.text.sentences import paragraphs
+
+    for paragraph in paragraphs(block, TEMPLATE, **facts):
+        print_text(paragraph)
 
 
 def note(sentence: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CheckOptions, DevicesOptions, DraftOptions
-from gpureport.cli.console import ProgressBar, note, out, print_json, print_line, print_text
+from gpureport.cli.console import ProgressBar, note, out, print_json, print_line, print_sentences, print_text
 from gpureport.cli.options import note_override, open_database, writing
 from gpureport.cli.tables import print_table
 from gpureport.data import data_dir, own_device_dirs
@@ -51,7 +51,7 @@ def _list_present(options: DevicesOptions, database: Database) -> int:
     columns = ("index", "device", "platform", "driver", "runs kernels", "entry")
     print_table("OpenCL devices of this machine", columns, [each.row() for each in listed], right=(0,))
     if any(each.match.entry_id is None for each in listed):
-        print_text("entry: of the database. For a device without one, gpureport drafts it from the driver's queries.")
+        print_sentences("devices_legend")
     working = {each.present.kind for each in listed if each.problem is None}
     for each in listed:
         for remark in each.remarks(working):

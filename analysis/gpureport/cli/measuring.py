@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from gpureport import __version__
 from gpureport.cli.app import KernelOptions, MeasureOptions, RunOptions
-from gpureport.cli.console import ProgressBar, note, print_written
+from gpureport.cli.console import TEMPLATE, ProgressBar, note, print_written
 from gpureport.cli.options import (
     chosen,
     described,
@@ -55,18 +55,17 @@ from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.kernels import answers
 from gpureport.report.run.unexpected import fitting, remaining_error
-from gpureport.report.text.sentences import paragraphs
+from gpureport.report.text.sentences import paragraphs, text
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import Device, PresentDevice
-from gpureport.text import N90, counted, sentence
+from gpureport.text import N90, sentence
 from gpureport.units import format_interval, format_ratio, format_time, format_value, off_by, short_unit
 from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
 _SWEEP_S = {"cpu": (6.5, 4.0), "gpu": (0.8, 0.6), "accelerator": (0.8, 0.6)}
 """Usual duration of a sweep of a full and of a quick run, seconds, without documents: in ``reports/``, on an H100."""
-_LONG_S = 100
 _OCLGRIND = {
     "OCLGRIND_CHECK_API": "1",
     "OCLGRIND_DATA_RACES": "1",
@@ -276,11 +275,8 @@ def _announcement(plan: Plan, path: Path) -> str:
     device, limits = plan.match.device, plan.settings.limits
     sweeps = sum(len(each.sweeps(device, limits)) for each in plan.workloads)
     seconds = sweeps * _SWEEP_S[device.kind][limits.quick]
-    time = f"{max(10, round(seconds, -1)):.0f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} minutes"
-    if not plan.workloads:
-        return f"Reading power while kernels run takes about 10 s. Measurements are saved in {path}."
-    what = f"{counted(len(plan.workloads), 'workload')} in {counted(sweeps, 'sweep')}"
-    return f"Predicting and measuring {what} takes about {time}. Measurements are saved in {path}."
+    what = text("announcement", TEMPLATE, workloads=len(plan.workloads), sweeps=sweeps, seconds=seconds)
+    return f"{what} Measurements are saved in {path}."
 
 
 def _summarise(report: Report, path: Path) -> None:

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
-from gpureport.cli.console import ProgressBar, note, print_json, print_line, print_text
+from gpureport.cli.console import ProgressBar, note, print_json, print_line, print_sentences, print_text
 from gpureport.cli.options import described, note_doubts, note_override, open_database, selected, slug, writing
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
@@ -41,14 +41,6 @@ _FEW_FACTS = 5
 _SENSITIVITIES = "What the predictions depend on"
 _LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 _MOST_CHANGES = 8
-_LISTINGS = {
-    "plain": "",
-    "hidden threads": "The virtual machine hides whether its processors are hardware threads that share cores.",
-    "default caches": "The listed cache sizes are defaults of the hypervisor; those of the core type are used.",
-    "hidden cores": "Each processor is listed as a socket; two of them are assumed to share a core.",
-    "whole threads": "Processors are listed as hardware threads, but each is assumed to have a core of its own.",
-    "model of the hypervisor": "The name of the processor is that of a model of the hypervisor.",
-}
 _BATCH = 8  # predictions between two steps of the progress
 _FEWEST = 3  # predictions in other processes, which take a second to start
 
@@ -234,7 +226,7 @@ def _print_summary(report: Report) -> None:
     title = f"Specification predictions: best of each workload ({N90})"
     print_document_table(title, outlook_table(report.predictions), optional=["occupancy"])
     print_document_table(_SENSITIVITIES, sensitivity_table(report), most=_FEW_FACTS)
-    print_text("--all lists every feature of every sweep. `gpureport glossary TERM` explains terms and bottlenecks.")
+    print_sentences("prediction_legend")
 
 
 def _print_everything(report: Report) -> None:
@@ -347,18 +339,15 @@ def print_advice(advice: Sequence[Advice]) -> None:
 
 def _print_processor(forecast: "ProcessorForecast") -> None:
     facts, place = forecast.facts, forecast.topology
-    machine = f"{facts.hypervisor} virtual machine" if facts.hypervisor else "no hypervisor listed"
-    counts = ((float(place.processors), "processor"), (float(place.cores), "core"), (float(place.sockets), "socket"))
-    processors, cores, sockets = (f"{number:g} {noun}{'' if number == 1 else 's'}" for number, noun in counts)
     print_text(legible(facts.name) or "Unnamed processor", style="bold")
-    print_text(
-        f"{forecast.architecture_name}{'' if forecast.known else ' (unknown type of core; typical values)'}. "
-        f"{processors}, {cores}, {sockets}; {legible(machine)}."
+    print_sentences(
+        "processor",
+        name=forecast.architecture_name,
+        known=forecast.known,
+        place=place,
+        hypervisor=legible(facts.hypervisor),
+        usable=format_interval(*forecast.usable_l3_bytes, "B"),
     )
-    if remark := _LISTINGS[place.listing]:
-        print_text(remark)
-    usable = format_interval(*forecast.usable_l3_bytes, "B")
-    print_text(f"One thread can use about {usable} of an L3 of {format_bytes(float(place.l3_bytes))}.")
     print_text("")
     sizes = [format_bytes(float(size)) for size in forecast.working_sets_bytes]
     cells = [format_interval(*each, "s") for each in _intervals(forecast.latency)]

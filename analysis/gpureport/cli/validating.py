@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.console import ProgressBar, note, print_text
+from gpureport.cli.console import ProgressBar, note, print_line, print_sentences
 from gpureport.cli.options import described, open_all, open_database, selected, writing
 from gpureport.cli.tables import Row, print_table
 from gpureport.errors import GpuReportError, InputError
@@ -171,10 +171,7 @@ def _print_first_day(found: Sequence[Residual]) -> None:
     times = [c for c in found if c.what == "times"]
     _print_aggregates("Times by architecture", "architecture", times, lambda c: c.curve.architecture, _day)
     _print_aggregates("Errors of all GPUs", "feature", found, _feature_row, _day)
-    print_text(
-        "first day: what a device of a new architecture gets before anything is measured on it. Documented values of "
-        "the architecture stay. The predecessor's values replace all others. now: with all values."
-    )
+    print_sentences("first_day_legend")
     _print_legend()
 
 
@@ -207,17 +204,8 @@ def _plain(residual: Residual) -> dict[str, object]:
 
 
 def _print_legend(*, origin: bool = False) -> None:
-    print_text(
-        "n: number of values. unmatched: features predicted but not observed (or of another plateau) + observed but "
-        "not predicted. median, MAPE, 90 %: median, mean and 90th percentile of the error. predicted / observed: the "
-        "median of this ratio. inside: share of observed values within the 95 % interval of the prediction."
-    )
-    if origin:
-        print_text(
-            "constants: whether the database and the model contain constants that were fitted to such a device (seen), "
-            "only to other devices of its architecture (unseen device), or to neither (unseen architecture)."
-        )
-    print_text("")
+    print_sentences("aggregates_legend", origin=origin)
+    print_line("")
 
 
 def _print_aggregates(
@@ -325,7 +313,7 @@ def _print_targets(results: Iterable[TargetResult]) -> None:
         columns = ("compared", "n", "unmatched", "error", "limit", "result")
         print_table(f"Accuracy targets, {kind} predictions", columns, rows, right=(1, 2, 3, 4))
     if by_kind:
-        print_text("An unmatched feature counts as an infinite error. An error in brackets is that of the others.")
+        print_sentences("targets_legend")
 
 
 def _target(result: TargetResult) -> Row:
