@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gpureport.spec import reported
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
-from gpureport.spec.models import CORE_TYPE, CoreType, PresentDevice, StreamType
+from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
 from gpureport.spec.resolve import Value, assumed, queried
 from gpureport.spec.values import Provenance
 
@@ -287,14 +287,13 @@ def core_values(host: HostCore, clock_hz: float, processors: int) -> dict[str, V
     serves: about one more access of the L3 (assumed; chains of loads on both machines of reports/pocl-xeon-* agree).
     """
     core, place = host.core, host.topology
-    source = f"{CORE_TYPE} {host.architecture}"
     highest = core.load_to_use_cycles / core.l1_latency_s
     clock = max(clock_hz, highest if core.all_core_boost else sqrt(clock_hz * highest))
     threads = float(place.cores) * float(place.core_share) / max(1, processors)
     share, streamed = host.usable_l3, min(MOST_STREAMED, STREAMED * host.usable_l3) * _middle_of_cliff(host)
 
     def derived(value: object, note: str) -> Value:
-        return Value(value, Provenance(kind="derived", source=source, note=note))
+        return Value(value, Provenance(kind="derived", source=core_source(host.architecture), note=note))
 
     launch_s = LAUNCH_TRANSFERS * core.l3_latency_s * processors**LAUNCH_EXPONENT
     walk_s = core.l3_latency_s if host.hypervisor else 0.0

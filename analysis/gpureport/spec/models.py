@@ -534,8 +534,9 @@ def listed(record: type[Record]) -> Mapping[str, tuple[str, Listed]]:
     }
 
 
-CORE_TYPE = "core type"
-"""The source of values that follow from the type of core begins so; the architecture's id follows."""
+def core_source(architecture: str) -> str:
+    """Return the source of values that follow from the type of core of an architecture."""
+    return f"core type {architecture}"
 
 
 class Device(Record):
@@ -590,7 +591,7 @@ class Device(Record):
     def is_typical(self) -> bool:
         """Whether the values are what machines with this type of core usually reach, so that they are no limits."""
         origin = self.provenance.get("memory.bandwidth")
-        return bool(origin and origin.source.startswith(CORE_TYPE))
+        return bool(origin and origin.source == core_source(self.architecture.id))
 
     @property
     def host_link(self) -> Link:

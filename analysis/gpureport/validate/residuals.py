@@ -14,7 +14,7 @@ from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
-from gpureport.spec.models import CORE_TYPE, Cache, Device, Memory, listed
+from gpureport.spec.models import Cache, Device, Memory, core_source, listed
 from gpureport.spec.values import CONSTANTS
 
 What = Literal[
@@ -268,5 +268,5 @@ def independence(device: Device, database: Database) -> Independence:
         return "seen"
     known = {database.entries[entry].file.architecture for entry in sources if entry in database.entries}
     # The values of a type of core come from other machines with such cores.
-    has_core_type = any(origin.source == f"{CORE_TYPE} {name}" for origin in device.provenance.values())
+    has_core_type = any(origin.source == core_source(name) for origin in device.provenance.values())
     return "unseen device" if has_core_type or name in known else "unseen architecture"
