@@ -202,7 +202,7 @@ def test_a_terminal_shows_progress_and_takes_it_away(report: Path) -> None:
 def test_narrow_terminals_cut_the_label_and_not_the_time() -> None:
     bar = ProgressBar("a label that is longer than the terminal is wide")
     console = Console(width=40, file=StringIO())
-    console.print(bar.bar)
+    console.print(bar)
     (line,) = console.file.getvalue().rstrip("\n").split("\n")  # type: ignore[attr-defined]
     assert "0:00:00 a label" in line
     assert line.rstrip().endswith("…")

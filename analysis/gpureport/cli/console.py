@@ -5,8 +5,6 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -68,15 +66,13 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\xa0" else "\N{REPLACEMENT CHARACTER}" for c in spaced)
 
 
-class ProgressBar:
+class ProgressBar(Progress):
     """A context manager that shows the current task and its progress on standard error."""
 
     def __init__(self, label: str, *, lines: bool = False) -> None:
         """Start with a *label*; without a terminal print nothing, or with *lines* a line per workload."""
         shown = sys.stderr.isatty()
-        self._lines = lines and not shown
-        self._workload = ""
-        self.bar = Progress(
+        super().__init__(
             SpinnerColumn(),
             BarColumn(bar_width=16),
             TimeElapsedColumn(),
@@ -86,23 +82,13 @@ class ProgressBar:
             disable=not shown,
             transient=True,
         )
-        self._task = self.bar.add_task(label, total=None)
+        self._one_line_each, self._workload = lines and not shown, ""
+        self._current = self.add_task(label, total=None)
 
-    def __enter__(self) -> Self:
-        """Show the bar."""
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Remove the bar."""
-        self.bar.stop()
-
-    def advance(self, label: str, done: float) -> None:
+    def advance(self, label: str, done: float) -> None:  # type: ignore[override]
         """Show the current task, and the completed share (0 to 1)."""
-        self.bar.update(self._task, description=label, total=100, completed=round(100 * done))
+        self.update(self._current, description=label, total=100, completed=round(100 * done))
         workload = label.partition(":")[0]
-        if self._lines and workload != self._workload:
+        if self._one_line_each and workload != self._workload:
             self._workload = workload
             note(f"{workload} …")
