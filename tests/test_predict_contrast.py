@@ -6,7 +6,7 @@ from math import exp, log
 
 import pytest
 
-from gpureport.predict import Predicted, limits_of, predict, predict_with_deviations
+from gpureport.predict import Predicted, limits_of, predict, predict_sweeps
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
@@ -27,7 +27,9 @@ from tests.toy import TOY
 
 def _all(device: Device, *names: str) -> tuple[Predicted, ...]:
     limits = limits_of(device, quick=True)
-    return tuple(p for workload in select(names) for p in predict_with_deviations(device, workload, limits))
+    return tuple(
+        p for workload in select(names) for p in predict_sweeps(device, workload, workload.sweeps(device, limits))
+    )
 
 
 def _faster_memory(factor: float) -> Device:

@@ -13,7 +13,7 @@ from gpureport.cli.console import ProgressBar, note, print_json, print_line, pri
 from gpureport.cli.options import described, note_doubts, note_override, open_database, selected, slug, writing
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
-from gpureport.predict import Predicted, limits_of, predict_with_deviations
+from gpureport.predict import Predicted, limits_of, predict_sweeps
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import INTERVAL, capacity_difference, contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
@@ -145,7 +145,7 @@ def _predicted(
 
 def _predicted_device(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> tuple[Predicted, ...]:
     limits = limits_of(device, quick=quick)
-    return tuple(p for w in workloads for p in predict_with_deviations(device, w, limits))
+    return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
 
 
 def _beside(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpureport.predict.model import point_time
+from gpureport.predict.model import execution_kind, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.model import Demand
@@ -122,7 +122,7 @@ def measured_microbenchmarks(point: PointModel) -> Sequence[PointModel]:
 
 @_assumes("each thread of the processor gets half of a core and of its caches")
 def shared_cores(point: PointModel) -> Sequence[PointModel]:
-    if not point.device.is_cpu:
+    if not execution_kind(point.device).has_neighbours:
         return ()
     first = point.device.caches[0].name if point.device.caches else ""
     architecture = point.device.architecture

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from gpureport.observe import features_of_points
 from gpureport.predict.arithmetic import arithmetic
 from gpureport.predict.features import with_level_names
-from gpureport.predict.model import point_time
+from gpureport.predict.model import execution_kind, point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.predict.uncertainty.intervals import with_intervals
 from gpureport.predict.uncertainty.propagation import Tape, relative_deviations
-from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL_CPU, Fact, sensitivities, spread, uncertain
+from gpureport.predict.uncertainty.sensitivity import Fact, sensitivities, spread, uncertain
 from gpureport.records.curves import Basis, SweepKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.models import Device
@@ -28,7 +28,6 @@ __all__ = [
     "predict",
     "predict_sweep",
     "predict_sweeps",
-    "predict_with_deviations",
 ]
 
 
@@ -65,15 +64,8 @@ def predict(
 
     Without *intervals* this takes a third of the time, but gives neither intervals nor arithmetic.
     """
-    predicted = predict_with_deviations(device, workload, limits, kind, intervals=intervals)
+    predicted = predict_sweeps(device, workload, workload.sweeps(device, limits), kind, intervals=intervals)
     return tuple(each.prediction for each in predicted)
-
-
-def predict_with_deviations(
-    device: Device, workload: Workload, limits: Limits, kind: Basis = "specification", *, intervals: bool = True
-) -> tuple[Predicted, ...]:
-    """Predict as :func:`predict`; return with each prediction what its intervals are made of."""
-    return predict_sweeps(device, workload, workload.sweeps(device, limits), kind, intervals=intervals)
 
 
 def predict_sweeps(
@@ -84,7 +76,7 @@ def predict_sweeps(
     *,
     intervals: bool = True,
 ) -> tuple[Predicted, ...]:
-    """Predict *sweeps* of a workload as :func:`predict_with_deviations` does."""
+    """Predict *sweeps* of a workload as :func:`predict` does; return the deviations behind intervals, too."""
     sweeps = [sweep for sweep in sweeps if sweep.points]  # a small memory may allow no point
     traced = uncertain(device) if intervals and sweeps else (device, (), Tape())
     predicted = [_predicted(traced, workload, sweep, kind, (), intervals=intervals) for sweep in sweeps]
@@ -122,7 +114,7 @@ def _predicted(
 ) -> Predicted:
     device, facts, tape = traced
     points, occupancies, deviations = [], [], []
-    other = SIGMA_MODEL_CPU if device.is_cpu else 0.0
+    other = execution_kind(device).sigma
     for parameters, resources in zip_longest(sweep.points, compiled):
         tape.rewind()
         answer = point_time(*model_inputs(device, workload, sweep, parameters, resources))

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
 from gpureport.predict.gpu import overlap_exponent
+from gpureport.spec.uncertainty import MAD_TO_SIGMA
 from gpureport.spec.values import constant
 
 EMERALD_RAPIDS = ("architectures/emerald_rapids",)
@@ -66,6 +67,10 @@ GATHER_SLOWDOWN = constant(
 class CpuExecution(Execution):
     """One dispatch on the cores of a CPU."""
 
+    sigma: ClassVar[float] = 0.18 * MAD_TO_SIGMA
+    """Half of the calibrated times are within 18 % of their predictions (``gpureport validate --times
+    reports/pocl-*``). This includes what compilers make of a kernel."""
+    has_neighbours: ClassVar[bool] = True
     fills_every_level: ClassVar[bool] = True
 
     # How code becomes lanes

@@ -69,7 +69,12 @@ class Execution(ABC):
     demand: Demand
     resident: Occupancy
 
-    fills_every_level: ClassVar[bool]
+    sigma: ClassVar[float] = 0.0
+    """Standard deviation of the model beyond that of GPUs."""
+    has_neighbours: ClassVar[bool] = False
+    """Whether other programs, also of other virtual machines, use the same cores and caches: measured values then apply
+    to other kernels only in part, and programs find a part of each cache."""
+    fills_every_level: ClassVar[bool] = False
     """Whether a line that a store fetches from memory passes through every cache."""
 
     @property

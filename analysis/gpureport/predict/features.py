@@ -5,6 +5,7 @@ from math import log
 from statistics import mode
 
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
+from gpureport.predict.model import execution_kind
 from gpureport.predict.residency import with_conflicts
 from gpureport.records.curves import Axis, CurveFeature, Level
 from gpureport.records.prediction import PredictedPoint
@@ -98,7 +99,8 @@ def _end_of_span_near(size_bytes: float, device: Device, points: Sequence[Predic
 
 def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level | None:
     ends = {
-        Level(name=cache.name): cache.capacity_bytes * (_usable(cache, of_latency=of_latency) if device.is_cpu else 1.0)
+        Level(name=cache.name): cache.capacity_bytes
+        * (_usable(cache, of_latency=of_latency) if execution_kind(device).has_neighbours else 1.0)
         for cache in device.caches
         # Local memory may take any part of a unified cache.
         if cache.unified_with_local_memory or size_bytes >= cache.capacity_bytes * min(t.onset for t in _ranges(cache))
@@ -112,7 +114,7 @@ def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level
 
 
 def _usable(cache: Cache, *, of_latency: bool) -> float:
-    """Return the part of a CPU's cache that programs find: other programs, also of other machines, use the rest."""
+    """Return the part of a cache that programs find where other programs use the rest."""
     return (cache.latency_transition if of_latency else cache.bandwidth_transition).midpoint
 
 

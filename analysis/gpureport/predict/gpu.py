@@ -23,7 +23,6 @@
 
 from collections.abc import Mapping
 from math import ceil, inf
-from typing import ClassVar
 
 from gpureport.predict import traffic
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
@@ -95,8 +94,6 @@ def overlap_exponent(groups: int, of_many: float = LATENCY_EXPONENT) -> float:
 
 class GpuExecution(Execution):
     """One dispatch on a GPU."""
-
-    fills_every_level: ClassVar[bool] = False
 
     @property
     def schedulers(self) -> int:

@@ -63,10 +63,14 @@ class PointTime:
     memory_bytes: float
 
 
+def execution_kind(device: Device) -> type[Execution]:
+    """Return the kind of execution on *device*."""
+    return CpuExecution if device.is_cpu else GpuExecution
+
+
 def execution(device: Device, demand: Demand, resources: Resources) -> Execution:
     """Return how *device* executes a kernel with *demand* and *resources*."""
-    kind = CpuExecution if device.is_cpu else GpuExecution
-    return kind(device, demand, occupancy(device.architecture, demand.work_group, resources))
+    return execution_kind(device)(device, demand, occupancy(device.architecture, demand.work_group, resources))
 
 
 def point_time(device: Device, demand: Demand, resources: Resources) -> PointTime:

@@ -14,6 +14,7 @@ from typing import Literal
 from gpureport.matching import FURTHEST, FeatureMatch, match_features
 from gpureport.predict.cpu import EMERALD_RAPIDS
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
+from gpureport.predict.model import execution_kind
 from gpureport.predict.uncertainty.sensitivity import figures, specified_deviation, visit_facts, with_figures
 from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
@@ -136,7 +137,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
                 device = with_figures(device, values)
                 device = device.model_copy(update={"provenance": {**device.provenance, **measured}})
                 noises |= dict.fromkeys(values, noise(observation))
-    return combined(specified, device, noises) if specified.is_cpu else device
+    return combined(specified, device, noises) if execution_kind(specified).has_neighbours else device
 
 
 def _launch(_: Device, sweep: _ObservedSweep, path: str) -> Iterator[_Value]:
@@ -195,12 +196,12 @@ def _cache_bandwidths(_: Device, sweep: _ObservedSweep, scope: Scope) -> Iterato
     calibrate the bandwidth of the shared cache, if all threads take part. ``memory/read`` follows and replaces this
     value if its curve has a cliff.
     """
-    is_cpu = sweep.specified.is_cpu
-    if is_cpu and sweep.is_flat:
+    shared = execution_kind(sweep.specified).has_neighbours
+    if shared and sweep.is_flat:
         return
     for cache in sweep.specified.caches:
         own, path, level = cache.scope == scope, f"caches.{cache.name}", Level(name=cache.name)
-        if level in sweep.ratios and (own or (is_cpu and cache.scope == "device" and sweep.has_all_units)):
+        if level in sweep.ratios and (own or (shared and cache.scope == "device" and sweep.has_all_units)):
             yield f"{path}.bandwidth", sweep.listed[f"{path}.bandwidth"] * sweep.ratios[level]
         if own and (transition := _transition(cache, cache.transition_of_cyclic_sweeps, sweep.matches)):
             yield f"{path}.{'cyclic' if cache.cyclic_transition else 'bandwidth'}_transition", transition

@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from gpureport.observe.statistics import Floats
+from gpureport.predict.model import execution_kind
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.curves import Record
@@ -36,10 +37,6 @@ SIGMA_MODEL = 0.043 * MAD_TO_SIGMA
 """Standard deviation of the model itself. Half of the published times are within 4.3 % of their predictions
 (``gpureport validate --times reports/published``: NVIDIA GPUs 2.8 %, AMD 5.2 %, Intel 9.2 %). This includes uncertain
 facts. Most of these devices have caches that the same authors measured."""
-SIGMA_MODEL_CPU = 0.18 * MAD_TO_SIGMA
-"""Standard deviation of the model of OpenCL on CPUs, beyond ``SIGMA_MODEL``: half of the calibrated times are within
-18 % of their predictions (``gpureport validate --times reports/pocl-*``). This includes what compilers make of a
-kernel."""
 SIGMA_BY_SOURCE = {"queried": 0.01, "spec": 0.02, "measured": 0.1, "derived": 0.15, "assumed": SIGMA_ASSUMED}
 """Standard deviations of values without a published spread of their own, by kind of source. Data sheets and databases
 differ by 2 % (H200's memory: 4.8 and 4.89 TB/s). Measured or derived figures belong to another device of the
@@ -66,11 +63,12 @@ class Fact:
 def fact(device: Device, path: str) -> Fact:
     """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
     origin, spread_of = device.provenance.get(path), declared(path)
-    if device.is_cpu:
+    shared = execution_kind(device).has_neighbours
+    if shared:
         spread_of = spread_of.on_cpus.get(path.split(".")[-2:][0], spread_of.on_cpus.get("", spread_of))
     kind = origin.kind if origin else "assumed"
     if origin and origin.here:
-        least = SIGMA_MEASURED_HERE_CPU if device.is_cpu else 0.0
+        least = SIGMA_MEASURED_HERE_CPU if shared else 0.0
         return Fact(path, "here", max(spread_of.here, least), spread_of.centre)
     known = spread_of.assumed if kind == "assumed" else spread_of.published or SIGMA_BY_SOURCE[kind]
     known = max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known
