@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict.cpu_memory import (
+    KERNELS,
     OPERATIONS,
     SPREADS,
     Operation,
+    Socket,
     bandwidth_bytes_per_s,
     bandwidth_curve,
     latency_curve,
     latency_s,
     random_hits,
+    stream_curve,
     streamed_hits,
 )
-from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
 from gpureport.spec.cores import LINE_BYTES, SHARES, Topology, usable_l3
 from gpureport.spec.models import CoreType, StreamType
 from tests.builders import altered

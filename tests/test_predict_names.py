@@ -10,16 +10,16 @@ import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
+from gpureport.predict.contrast import ContrastPoint as _ContrastPoint
 from gpureport.predict.contrast import (
-    ComparedCurve,
     PredictedRatio,
     RatioPoint,
-    SharedFacts,
     capacity_difference,
+    interpolated,
     is_shared,
+    ratio_point,
     stretches_of,
 )
-from gpureport.predict.contrast import ContrastPoint as _ContrastPoint
 from gpureport.predict.features import with_level_names
 from gpureport.predict.occupancy import Resources, too_many_registers
 from gpureport.predict.outlook import outlooks
@@ -203,13 +203,10 @@ def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_tha
 
 
 def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
-    line = ComparedCurve(
-        x=np.log([1.0, 4.0, 64.0]),
-        points=(
-            _ContrastPoint(1.0, "1", 1.0, np.array([0.0, 1.0]), "a"),
-            _ContrastPoint(4.0, "4", 2.0, np.array([0.2, 1.0]), "b"),
-            _ContrastPoint(64.0, "64", 5.0, np.array([0.4, 3.0]), "c"),
-        ),
+    line = (
+        _ContrastPoint(1.0, "1", 1.0, np.array([0.0, 1.0]), "a"),
+        _ContrastPoint(4.0, "4", 2.0, np.array([0.2, 1.0]), "b"),
+        _ContrastPoint(64.0, "64", 5.0, np.array([0.4, 3.0]), "c"),
     )
 
     for size, rate, moved, near in [
@@ -220,21 +217,20 @@ def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
         (0.1, 1.0, (0.0, 1.0), 0),
         (1e3, 5.0, (0.4, 3.0), 2),
     ]:
-        found = line.at(log(size))
+        found = interpolated(line, log(size))
         assert found.x == pytest.approx(size)
         assert found.rate == pytest.approx(rate, abs=0.04)
         assert found.deviations == pytest.approx(moved, abs=0.04)
-        assert (found.label, found.bottleneck) == (line.points[near].label, line.points[near].bottleneck)
-    single = ComparedCurve(np.log([4.0]), (_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a"),))
-    assert (single.at(log(9.0)).rate, single.at(log(9.0)).label) == (2.0, "4")
+        assert (found.label, found.bottleneck) == (line[near].label, line[near].bottleneck)
+    single = interpolated([_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a")], log(9.0))
+    assert (single.rate, single.label) == (2.0, "4")
 
 
 def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None:
     """The first's second fact is the other's first; times move, so that a slower first raises the ratio alike."""
-    joint = SharedFacts(first=[1], other=[0])
     first = _ContrastPoint(4.0, "4", 1.0, np.array([0.3, 0.2]), "a")
     other = _ContrastPoint(4.0, "four", 2.0, np.array([0.5, 0.4, 0.1]), "b")
-    point = joint.ratio_point(first, other)
+    point = ratio_point(([1], [0]), first, other)
     ratio = point.ratio
 
     assert (point.x, point.label, point.first_bottleneck, point.other_bottleneck) == (4.0, "4", "a", "b")

@@ -100,32 +100,25 @@ def _point(predicted: Predicted, index: int) -> ContrastPoint:
     return ContrastPoint(point.point.x, point.point.label, rate, predicted.relative[index], bottleneck_of(point))
 
 
-@dataclass(frozen=True)
-class ComparedCurve:
-    """The first point of each size of one device's curve, by increasing x = ln(size)."""
+def curve_of(predicted: Predicted) -> tuple[ContrastPoint, ...]:
+    """Return the first point of each size of a predicted sweep, by increasing size."""
+    _, first = np.unique([point.point.x for point in predicted.prediction.points], return_index=True)
+    return tuple(_point(predicted, int(index)) for index in first)
 
-    x: Floats
-    points: tuple[ContrastPoint, ...]
 
-    @classmethod
-    def of(cls, predicted: Predicted) -> "ComparedCurve":
-        """Select the points of a predicted sweep."""
-        x, first = np.unique([point.point.x for point in predicted.prediction.points], return_index=True)
-        return cls(np.log(x), tuple(_point(predicted, int(index)) for index in first))
-
-    def at(self, x: float) -> ContrastPoint:
-        """Return the nearest point, with rate and deviations at *x* by linear interpolation."""
-        index = int(np.clip(np.searchsorted(self.x, x), 1, len(self.x) - 1)) if len(self.x) > 1 else 0
-        left, right = self.points[max(index - 1, 0)], self.points[index]
-        start = self.x[max(index - 1, 0)]
-        span = self.x[index] - start
-        share = float(np.clip((x - start) / span, 0.0, 1.0)) if span > 0 else 0.0
-        return replace(
-            right if share > 0.5 else left,
-            x=exp(x),
-            rate=(1 - share) * left.rate + share * right.rate,
-            deviations=(1 - share) * left.deviations + share * right.deviations,
-        )
+def interpolated(curve: Sequence[ContrastPoint], x: float) -> ContrastPoint:
+    """Return the nearest point of a curve, with rate and deviations at *x* = ln(size) by linear interpolation."""
+    sizes = np.log([point.x for point in curve])
+    index = int(np.clip(np.searchsorted(sizes, x), 1, len(sizes) - 1)) if len(sizes) > 1 else 0
+    before = max(index - 1, 0)
+    left, right, span = curve[before], curve[index], sizes[index] - sizes[before]
+    share = float(np.clip((x - sizes[before]) / span, 0.0, 1.0)) if span > 0 else 0.0
+    return replace(
+        right if share > 0.5 else left,
+        x=exp(x),
+        rate=(1 - share) * left.rate + share * right.rate,
+        deviations=(1 - share) * left.deviations + share * right.deviations,
+    )
 
 
 def contrasts(
@@ -167,15 +160,14 @@ def _is_comparable(devices: tuple[Device, Device], pair: tuple[Predicted, Predic
 
 
 def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted) -> Contrast | None:
-    prediction = first.prediction
-    shared = SharedFacts.of(devices, first.facts, other.facts)
+    prediction, shared = first.prediction, shared_facts(devices, first.facts, other.facts)
     cases = prediction.axis.quantity == "case"
-    pairs = _cases(first, other) if cases else _sizes(ComparedCurve.of(first), ComparedCurve.of(other))
-    points = tuple(shared.ratio_point(*pair) for pair in pairs)
+    pairs = _cases(first, other) if cases else _sizes(curve_of(first), curve_of(other))
+    points = tuple(ratio_point(shared, *pair) for pair in pairs)
     if not points:
         return None
     best_points = (_point(each, each.prediction.points.index(best_point(each.prediction))) for each in (first, other))
-    best = shared.ratio_point(*best_points)
+    best = ratio_point(shared, *best_points)
     return Contrast(
         key=prediction.key,
         metric=prediction.metric,
@@ -188,12 +180,14 @@ def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted
     )
 
 
-def _sizes(first: ComparedCurve, other: ComparedCurve) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
+def _sizes(
+    first: Sequence[ContrastPoint], other: Sequence[ContrastPoint]
+) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
     """Yield points at every size of either curve within the range of both."""
-    low, high = max(first.x[0], other.x[0]), min(first.x[-1], other.x[-1])
-    sizes = np.unique(np.round(np.concatenate([first.x, other.x]), 6))
+    low, high = log(max(first[0].x, other[0].x)), log(min(first[-1].x, other[-1].x))
+    sizes = np.unique(np.round(np.log([point.x for point in (*first, *other)]), 6))
     for x in sizes[(sizes >= low - 1e-6) & (sizes <= high + 1e-6)].tolist():
-        yield first.at(x), other.at(x)
+        yield interpolated(first, x), interpolated(other, x)
 
 
 def _cases(first: Predicted, other: Predicted) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
@@ -230,34 +224,30 @@ def _stretch(part: Sequence[RatioPoint]) -> Stretch:
     )
 
 
-@dataclass(frozen=True)
-class SharedFacts:
-    """The facts that two devices share: their columns in the deviations of both."""
+Columns = tuple[list[int], list[int]]
+"""Columns of the facts that two devices share, in the deviations of both."""
 
-    first: Sequence[int]
-    other: Sequence[int]
 
-    @classmethod
-    def of(cls, devices: tuple[Device, Device], first: Sequence[Fact], other: Sequence[Fact]) -> "SharedFacts":
-        """Find the facts that both devices take from one architecture."""
-        mine = {fact.path: i for i, fact in enumerate(first) if is_shared(devices, fact.path)}
-        theirs = {fact.path: i for i, fact in enumerate(other)}
-        both = [path for path in mine if path in theirs]
-        return cls([mine[path] for path in both], [theirs[path] for path in both])
+def shared_facts(devices: tuple[Device, Device], first: Sequence[Fact], other: Sequence[Fact]) -> Columns:
+    """Return the facts that both devices take from one architecture."""
+    theirs = {fact.path: i for i, fact in enumerate(other)}
+    both = {i: theirs[f.path] for i, f in enumerate(first) if f.path in theirs and is_shared(devices, f.path)}
+    return list(both), list(both.values())
 
-    def ratio_point(self, first: ContrastPoint, other: ContrastPoint) -> RatioPoint:
-        """Return the ratio of two rates."""
-        shared = first.deviations[self.first] - other.deviations[self.other]
-        own = [np.delete(first.deviations, self.first), np.delete(other.deviations, self.other)]
-        variance = float(shared @ shared) + sum(float(each @ each) for each in own) + 2.0 * SIGMA_MODEL**2
-        value, factor = exp(other.rate - first.rate), exp(NORMAL_95 * sqrt(variance))
-        return RatioPoint(
-            x=first.x,
-            label=first.label,
-            ratio=PredictedRatio(value=value, ci_low=value / factor, ci_high=value * factor),
-            first_bottleneck=first.bottleneck,
-            other_bottleneck=other.bottleneck,
-        )
+
+def ratio_point(shared: Columns, first: ContrastPoint, other: ContrastPoint) -> RatioPoint:
+    """Return the ratio of two rates."""
+    difference = first.deviations[shared[0]] - other.deviations[shared[1]]
+    own = [np.delete(point.deviations, columns) for point, columns in zip((first, other), shared, strict=True)]
+    variance = float(difference @ difference) + sum(float(each @ each) for each in own) + 2.0 * SIGMA_MODEL**2
+    value, factor = exp(other.rate - first.rate), exp(NORMAL_95 * sqrt(variance))
+    return RatioPoint(
+        x=first.x,
+        label=first.label,
+        ratio=PredictedRatio(value=value, ci_low=value / factor, ci_high=value * factor),
+        first_bottleneck=first.bottleneck,
+        other_bottleneck=other.bottleneck,
+    )
 
 
 def is_shared(devices: tuple[Device, Device], path: str) -> bool:

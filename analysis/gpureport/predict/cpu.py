@@ -11,7 +11,8 @@ wait for their latency::
 """
 
 from collections.abc import Mapping
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from math import ceil, log
 from typing import ClassVar
 
@@ -25,43 +26,55 @@ EMERALD_RAPIDS = ("architectures/emerald_rapids",)
 2 and 16 such cores, under the same names; the kept runs replaced some of them. Nothing was fitted to the Zen 4 of
 ``reports/pocl-epyc-*`` and ``reports/pocl-5-epyc-*``."""
 
-WAKING_SHARE_OF_LAUNCH = constant(
-    0.65, "empty kernels on 16 cores: 70 us instead of 43 (a first quick run)", measured_on=EMERALD_RAPIDS
+
+@dataclass(frozen=True)
+class CpuRuntime:
+    """What a runtime's compiler makes of kernels, and how its threads start.
+
+    Attributes:
+        waking_share_of_launch: time that it takes to wake all threads / time of the launch of one work-group.
+        groups_per_thread_awake: work-groups for each thread from which on all threads are awake.
+        fetch_share_of_launch: time that all threads wait for one of them to fetch its next work-groups / time of the
+            launch of one work-group.
+        waking_delay_s: time from a dispatch until the other threads work on it: the operating system wakes them.
+        masked_loop_slowdown: time of a loop of vectors with masks / time to issue its instructions.
+        masked_code_slowdown: time of code with masks, which runs both sides of every condition / time without
+            conditions.
+        scalar_code_slowdown: time of code without vectors / time to issue its instructions.
+        gather_slowdown: time of a lane of a gather or scatter / time of a scalar access.
+    """
+
+    waking_share_of_launch: float
+    groups_per_thread_awake: float
+    fetch_share_of_launch: float
+    waking_delay_s: float
+    masked_loop_slowdown: float
+    masked_code_slowdown: float
+    scalar_code_slowdown: float
+    gather_slowdown: float
+
+
+_fitted = partial(constant, measured_on=EMERALD_RAPIDS)
+POCL = CpuRuntime(
+    waking_share_of_launch=_fitted(0.65, "empty kernels on 16 cores: 70 us instead of 43 (a first quick run)"),
+    groups_per_thread_awake=_fitted(4.0, "the same run"),
+    fetch_share_of_launch=_fitted(
+        0.0094, "empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run)"
+    ),
+    waking_delay_s=_fitted(25e-6, "memory/copy and memory/write on two cores (reports/pocl-xeon-2-cores)"),
+    masked_loop_slowdown=_fitted(
+        2.2,
+        "Game of Life, four bytes per cell, two cores: 2.7 of six instructions per cycle (reports/pocl-xeon-2-cores)",
+    ),
+    masked_code_slowdown=_fitted(1.8, "Game of Life on two cores (reports/pocl-xeon-2-cores)"),
+    scalar_code_slowdown=_fitted(
+        1.3,
+        "Game of Life without vectors: between 1.5 on 16 and 1.1 on 2 cores (reports/pocl-xeon-16-cores, "
+        "pocl-xeon-2-cores; the code of PoCL 3, on 2 cores, has fewer instructions than the counted code of PoCL 5)",
+    ),
+    gather_slowdown=_fitted(3.0, "transposes with strided local memory (reports/pocl-xeon-2-cores)"),
 )
-"""Time that it takes to wake all threads / time of the launch of one work-group."""
-GROUPS_PER_THREAD_AWAKE = constant(4, "the same run", measured_on=EMERALD_RAPIDS)
-"""Work-groups for each thread from which on all threads are awake."""
-FETCH_SHARE_OF_LAUNCH = constant(
-    0.0094,
-    "empty kernels of 64 to 4,096 work-groups on 16 cores: 63 to 94 us (the same run)",
-    measured_on=EMERALD_RAPIDS,
-)
-"""Time that all threads wait for one of them to fetch its next work-groups / time of the launch of one work-group."""
-WAKING_DELAY_S = constant(
-    25e-6, "memory/copy and memory/write on two cores (reports/pocl-xeon-2-cores)", measured_on=EMERALD_RAPIDS
-)
-"""Time from a dispatch until the other threads work on it: the operating system wakes them."""
-MASKED_LOOP_SLOWDOWN = constant(
-    2.2,
-    "Game of Life with four bytes per cell on two cores: 2.7 instructions per cycle of six (reports/pocl-xeon-2-cores)",
-    measured_on=EMERALD_RAPIDS,
-)
-"""Time of a loop of vectors with masks / time to issue its instructions."""
-MASKED_CODE_SLOWDOWN = constant(
-    1.8, "Game of Life on two cores (reports/pocl-xeon-2-cores)", measured_on=EMERALD_RAPIDS
-)
-"""Time of code with masks, which runs both sides of every condition / time without conditions."""
-SCALAR_CODE_SLOWDOWN = constant(
-    1.3,
-    "Game of Life without vectors: between 1.5 on 16 and 1.1 on 2 cores (reports/pocl-xeon-16-cores, "
-    "pocl-xeon-2-cores; the code of PoCL 3, on 2 cores, has fewer instructions than the counted code of PoCL 5)",
-    measured_on=EMERALD_RAPIDS,
-)
-"""Time of code without vectors / time to issue its instructions: 4.6 of six per cycle."""
-GATHER_SLOWDOWN = constant(
-    3.0, "transposes with strided local memory (reports/pocl-xeon-2-cores)", measured_on=EMERALD_RAPIDS
-)
-"""Time of a lane of a gather or scatter / time of a scalar access."""
+"""PoCL, with LLVM's vectoriser."""
 
 
 class CpuExecution(Execution):
@@ -72,6 +85,8 @@ class CpuExecution(Execution):
     reports/pocl-*``). This includes what compilers make of a kernel."""
     has_neighbours: ClassVar[bool] = True
     fills_every_level: ClassVar[bool] = True
+    runtime: ClassVar[CpuRuntime] = POCL
+    """That of every device: constants of other runtimes are not known."""
 
     # How code becomes lanes
 
@@ -99,7 +114,7 @@ class CpuExecution(Execution):
             if architecture.masked_lanes == 1 or not demand.maskable:
                 return 1.0
             vector = min(architecture.masked_lanes, wave) * 4 / demand.lane_bytes
-            return max(1.0, min(vector, float(demand.work_group[0])) / MASKED_CODE_SLOWDOWN)
+            return max(1.0, min(vector, float(demand.work_group[0])) / self.runtime.masked_code_slowdown)
         return wave
 
     @property
@@ -138,7 +153,7 @@ class CpuExecution(Execution):
             return None
         stored = sum(stream.elements * stream.record_bytes for stream in demand.streams if stream.write)
         lanes = demand.instructions_per_stored_byte * stored * self._idle_factor * wave
-        return MASKED_LOOP_SLOWDOWN * lanes / self.device.rate_per_s("instruction")
+        return self.runtime.masked_loop_slowdown * lanes / self.device.rate_per_s("instruction")
 
     @property
     def scalar_time_s(self) -> float | None:
@@ -149,7 +164,7 @@ class CpuExecution(Execution):
         if not self.demand.scalar_instructions or self.lanes > 1:
             return None
         slots = self.demand.scalar_instructions * self.architecture.wave_size
-        return SCALAR_CODE_SLOWDOWN * slots / self.device.rate_per_s("instruction")
+        return self.runtime.scalar_code_slowdown * slots / self.device.rate_per_s("instruction")
 
     def class_factors(self, vectors: Mapping[str, float]) -> dict[str, float]:
         """Return the factor of the time of each class, relative to whole vectors of independent accesses.
@@ -160,7 +175,7 @@ class CpuExecution(Execution):
         """
         names = self.demand.operations.keys() - {"barrier", "shuffle", "ballot"}
         scalar = self.architecture.wave_size / self.lanes * self.padding
-        gathered = GATHER_SLOWDOWN if self.lanes > 1 else 1.0
+        gathered = self.runtime.gather_slowdown if self.lanes > 1 else 1.0
         passes = {name: factor * gathered if factor > 1 else 1.0 for name, factor in vectors.items()}
         return {name: max(scalar, passes.get(name, 1.0)) for name in names}
 
@@ -195,13 +210,13 @@ class CpuExecution(Execution):
         an equal part of the groups that are left, so that the number of fetches grows with the logarithm of the groups.
         All threads use the same lock.
         """
-        launch_s, threads, groups = self.device.launch.batched_s, self.device.compute_units, self.demand.groups
-        awake = GROUPS_PER_THREAD_AWAKE * threads
+        runtime, launch_s = self.runtime, self.device.launch.batched_s
+        threads, groups = self.device.compute_units, self.demand.groups
+        awake = runtime.groups_per_thread_awake * threads
         share = min(1.0, (groups - 1) / awake)
         fetches = threads * log(max(1.0, groups / awake))
         others = min(threads, ceil(groups)) - 1
         # The delay is as uncertain as the launch, whose relative uncertainty this factor of 1 has.
-        late_s = max(0.0, WAKING_DELAY_S * (launch_s / float(launch_s) if launch_s else 1.0) - launch_s)
-        return (WAKING_SHARE_OF_LAUNCH * share + FETCH_SHARE_OF_LAUNCH * fetches) * launch_s + others * min(
-            work_s, late_s / (others + 1)
-        )
+        late_s = max(0.0, runtime.waking_delay_s * (launch_s / float(launch_s) if launch_s else 1.0) - launch_s)
+        alone_s = others * min(work_s, late_s / (others + 1))
+        return (runtime.waking_share_of_launch * share + runtime.fetch_share_of_launch * fetches) * launch_s + alone_s

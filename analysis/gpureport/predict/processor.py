@@ -7,8 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpureport.observe.statistics import Floats
-from gpureport.predict.cpu_memory import OPERATIONS, SPREADS, Curve, Operation, bandwidth_curve, latency_curve
-from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
+from gpureport.predict.cpu_memory import (
+    KERNELS,
+    OPERATIONS,
+    SPREADS,
+    Curve,
+    Operation,
+    Socket,
+    bandwidth_curve,
+    latency_curve,
+    stream_curve,
+)
 from gpureport.spec.cores import Topology, core_of_machine, generic_name, topology, usable_l3
 from gpureport.spec.database import Database
 from gpureport.spec.host import ProcessorFacts

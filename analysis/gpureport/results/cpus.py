@@ -10,8 +10,7 @@ import numpy as np
 from gpureport.data import data_dir
 from gpureport.inputs import read_table
 from gpureport.observe.statistics import Floats
-from gpureport.predict.cpu_memory import OPERATIONS, Curve, Operation
-from gpureport.predict.cpu_streams import KERNELS, Socket, stream_curve
+from gpureport.predict.cpu_memory import KERNELS, OPERATIONS, Curve, Operation, Socket, stream_curve
 from gpureport.spec.host import ProcessorFacts, processor_facts
 from gpureport.spec.models import CoreType, StreamType
 

@@ -604,7 +604,7 @@ class Device(Record):
         line_s = streams.memory_line_s if streams else 3e-9
         # A core reads a line, fetches the line that it overwrites, and writes that back.
         # A runtime for CPUs wakes a thread for the copy, and that wakes the waiting host: 25 us each, as for kernels of
-        # PoCL on a Xeon (predict.cpu.WAKING_DELAY_S); assumed, chosen after a Zen 4 had needed 51 to 60 us.
+        # PoCL on a Xeon (predict.cpu.POCL.waking_delay_s); assumed, chosen after a Zen 4 had needed 51 to 60 us.
         return Link(kind="shared", call_s=50e-6, host_copy_bytes_per_s=min(64 / (3 * line_s), 20e9))
 
     @property
