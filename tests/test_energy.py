@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpureport.compare.figures import per_watt
 from gpureport.findings.key_figures import key_figures
-from gpureport.findings.whole_device import MEASURED, OF_LIMIT, per_watt, predicted_energy_j
+from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.measure import energy as measuring
 from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.backends.pci import hwmon
@@ -127,12 +128,12 @@ def _energy(power_w: float = 350.0) -> Energy:
 
 def test_measured_power_comes_before_the_limit_of_the_board() -> None:
     device = load_database().device("nvidia/h200_sxm")
-    found = {each.name: each for each in per_watt(device, _energy())}
-    assert found["memory read"].basis == MEASURED
+    found = {each.name: each for each in per_watt(device, _energy(), "")}
+    assert found["memory read"].basis == "measured power"
     assert found["memory read"].value == pytest.approx(3e12 / 350)
-    assert found["fp32 FMA"].basis == OF_LIMIT
+    assert found["fp32 FMA"].basis == "board limit"
     assert found["fp32 FMA"].value == pytest.approx(2 * device.rate_per_s("fp32") / 700)
-    assert per_watt(device.model_copy(update={"board_power_w": None}), None) == ()
+    assert list(per_watt(device.model_copy(update={"board_power_w": None}), None, "")) == []
 
 
 def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:

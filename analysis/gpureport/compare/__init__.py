@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import Comparison, Machine, MachineCurve, MachinePower
+from gpureport.compare.records import Comparison, Machine, MachineCurve
 from gpureport.compare.results import contests
 from gpureport.compare.runs import Run, excerpt, same_device
 from gpureport.errors import InputError
@@ -71,11 +71,6 @@ def compare(
         overall=tested.overall,
         between_runs=tested.between_runs,
         minimum_effect=minimum_effect,
-        per_watt=tuple(
-            MachinePower(machine=name, load=each.name, value=each.value, unit=each.unit, basis=each.basis)
-            for name, run in first.items()
-            for each in run.per_watt
-        ),
         figures=tuple(each.model_copy(update={"machine": name}) for name, run in first.items() for each in run.figures),
         families={family: title for run in first.values() for family, title in run.families.items()},
         curves=tuple(_common_curves(first)) if len(first) <= FEW else (),

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from gpureport.compare.records import MachineFigure
 from gpureport.findings.key_figures import key_figures
-from gpureport.predict.ceilings import as_counted, ceilings
+from gpureport.predict.ceilings import as_counted, ceilings, listed_rates
+from gpureport.records.measurement import Energy
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
 
@@ -38,3 +39,19 @@ def figures(device: Device, machine: str, report: Report | None = None) -> Itera
     for name, listed, unit in (("memory", device.memory.size_bytes, "B"), ("board power", device.board_power_w, "W")):
         if listed:
             yield MachineFigure(machine=machine, name=name, value=listed, unit=unit, basis="specification")
+    yield from per_watt(device, report.energy if report else None, machine)
+
+
+def per_watt(device: Device, energy: Energy | None, machine: str) -> Iterator[MachineFigure]:
+    """Yield the performance per watt of memory reads and multiply-adds.
+
+    With measured power where it is known, otherwise of the listed rates and the listed power limit of the board.
+    """
+    rates, limit_w = listed_rates(device), device.board_power_w
+    for name, unit in (("memory read", "B/s/W"), ("fp32 FMA", "FLOP/s/W")):
+        load = energy.load(name) if energy else None
+        if load and load.rate and load.power_w:
+            value = load.rate / load.power_w
+            yield MachineFigure(machine=machine, name=name, value=value, unit=unit, basis="measured power")
+        elif limit_w:
+            yield MachineFigure(machine=machine, name=name, value=rates[name] / limit_w, unit=unit, basis="board limit")

@@ -144,21 +144,8 @@ class Difference(Record):
         return abs(log(self.speed.value))
 
 
-class MachinePower(Record):
-    """Performance per watt of one machine."""
-
-    machine: str
-    load: str
-    """``memory read`` or ``fp32 FMA``."""
-    value: Compact
-    unit: str
-    """``B/s/W`` or ``FLOP/s/W``."""
-    basis: str
-    """``measured power``, or ``board limit``: the listed rate / the listed power limit of the board."""
-
-
 class MachineFigure(Record):
-    """A figure that buyers compare."""
+    """A figure that buyers compare, or a performance per watt."""
 
     machine: str
     name: str
@@ -168,7 +155,13 @@ class MachineFigure(Record):
     listed: Compact | None = None
     """Peak that the vendor lists."""
     unit: str
-    basis: Literal["measured", "predicted", "specification"]
+    basis: Literal["measured", "predicted", "specification", "measured power", "board limit"]
+    """Of performance per watt, the power: measured, or the listed limit of the board, which a kernel rarely draws."""
+
+    @property
+    def is_per_watt(self) -> bool:
+        """Whether it is a performance per watt."""
+        return self.unit.endswith("/W")
 
 
 class CurvePoint(NamedTuple):
@@ -216,8 +209,6 @@ class Comparison(Record):
     """Typical relative standard deviation of a sweep between runs of one machine."""
     minimum_effect: Rough = 0.0
     """Relative difference below which none is significant."""
-    per_watt: tuple[MachinePower, ...] = ()
-    """In the order of the machines; none for machines without a known power."""
     figures: tuple[MachineFigure, ...] = ()
     """In the order of the machines."""
     families: Table[Name, Name] = Field(default_factory=dict)

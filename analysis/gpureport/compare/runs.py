@@ -12,7 +12,6 @@ from gpureport.compare.conditions import facts, origin
 from gpureport.compare.figures import figures
 from gpureport.compare.records import CurvePoint, Landmark, MachineCurve, MachineFigure
 from gpureport.compare.results import BestPoints, best_points
-from gpureport.findings.whole_device import PerWatt, per_watt
 from gpureport.observe.statistics import Floats, medians, sampling_noise
 from gpureport.records.curves import ObservedPoint
 from gpureport.records.finding import Finding
@@ -76,8 +75,7 @@ class Run:
         landmarks: cliffs and tapers, without the name of a machine, as the curves.
         samples: by sweep.
         curves: over sizes: as observed, or as predicted if nothing was observed.
-        per_watt: performance per watt.
-        figures: what buyers compare, without the name of a machine.
+        figures: what buyers compare, and performance per watt; without the name of a machine.
         families: titles of the families of users' kernels, by identifier.
     """
 
@@ -91,7 +89,6 @@ class Run:
     landmarks: tuple[Landmark, ...]
     samples: Mapping[str, SweepSamples]
     curves: tuple[MachineCurve, ...] = ()
-    per_watt: tuple[PerWatt, ...] = ()
     figures: tuple[MachineFigure, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
 
@@ -112,7 +109,6 @@ def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
         landmarks=tuple(_landmarks(kept)),
         samples=samples_by_sweep(kept.measurements),
         curves=tuple(_curves(kept)),
-        per_watt=per_watt(report.device, report.energy),
         figures=tuple(figures(report.device, "", report)),
         families=described_families(report.workloads.values()),
     )

@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import median
 
 from gpureport.observe.statistics import Estimate
-from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, listed_rates, most_energy_j
+from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, most_energy_j
 from gpureport.predict.occupancy import Resources, compiled_resources, occupancy, units_per_group
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.curves import Observation
@@ -19,8 +19,6 @@ WORKLOAD, LATENCY = "residency/work_groups", "memory/latency"
 """The workloads that count resident work-groups, and that show the usable part of a CPU's last cache."""
 _BEYOND = 2.0
 """Working sets up to this multiple of the private caches say nothing about the last one."""
-MEASURED, OF_LIMIT = "measured power", "board limit"
-"""The power that a performance per watt refers to."""
 
 
 def link_under_load(report: Report) -> Link | None:
@@ -51,39 +49,6 @@ def peer_rate(report: Report) -> float | None:
     """Return the rate of copies to or from a second device; ``None`` if they were not measured."""
     rates = (f.observed for f in report.findings if f.key.workload == "transfer/devices" and f.position == "plateau")
     return max(filter(None, rates), default=None)
-
-
-@dataclass(frozen=True)
-class PerWatt:
-    """Performance per watt.
-
-    Attributes:
-        name: of the load: ``memory read``.
-        value: units of work per second and watt.
-        unit: of the value: ``B/s/W``.
-        basis: :data:`MEASURED` or :data:`OF_LIMIT`.
-    """
-
-    name: str
-    value: float
-    unit: str
-    basis: str
-
-
-def per_watt(device: Device, energy: Energy | None) -> tuple[PerWatt, ...]:
-    """Return the performance per watt of memory reads and multiply-adds.
-
-    With measured power where it is known, otherwise of the listed rates and the listed power limit of the board.
-    """
-    found = []
-    rates = listed_rates(device)
-    for name, unit in (("memory read", "B"), ("fp32 FMA", "FLOP")):
-        load = energy.load(name) if energy else None
-        if load and load.rate and load.power_w:
-            found.append(PerWatt(name, load.rate / load.power_w, f"{unit}/s/W", MEASURED))
-        elif device.board_power_w:
-            found.append(PerWatt(name, rates[name] / device.board_power_w, f"{unit}/s/W", OF_LIMIT))
-    return tuple(found)
 
 
 def predicted_energy_j(device: Device, name: str) -> Estimate | None:

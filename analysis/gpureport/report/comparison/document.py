@@ -24,7 +24,6 @@ from gpureport.glossary import terms
 from gpureport.report import Paper
 from gpureport.report.comparison.sentences import FILE, PLACES, sentences, title, work_name
 from gpureport.report.comparison.tables import (
-    PER_WATT,
     by_rank,
     condition_table,
     deviating_sweeps_table,
@@ -35,7 +34,6 @@ from gpureport.report.comparison.tables import (
     machine_table,
     marked,
     outliers_table,
-    per_watt_table,
     place_of,
     short_regime,
     standings_tables,
@@ -104,6 +102,7 @@ def content(comparison: Comparison) -> Content:
     pages = list(landmark_pages(comparison.landmarks, names))
     drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_IN_PANELS else []
     spreads = _spread_machines(comparison)
+    ranked_names = names if few else [machine.name for machine in by_rank(comparison)]
     return {
         "comparison": comparison,
         "title": title(comparison),
@@ -123,10 +122,10 @@ def content(comparison: Comparison) -> Content:
         "differences_left": differences_left(comparison),
         "outliers": None if few else outliers_table(comparison),
         "deviating_sweeps": None if few else deviating_sweeps_table(comparison),
-        "figures": figures_table(comparison.figures, names if few else [m.name for m in by_rank(comparison)]),
+        "figures": figures_table((each for each in comparison.figures if not each.is_per_watt), ranked_names),
         "figures_caption": text("figures", FILE),
-        "per_watt": per_watt_table(comparison),
-        "per_watt_caption": PER_WATT,
+        "per_watt": figures_table((each for each in comparison.figures if each.is_per_watt), ranked_names, "power"),
+        "per_watt_caption": text("per_watt", FILE),
         "refused": tuple(contest for contest in comparison.contests if contest.refused),
         "standings": standings_tables(comparison) if few else leaders_tables(comparison),
         "few": few,

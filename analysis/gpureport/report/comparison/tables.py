@@ -56,11 +56,6 @@ _NAME = 24  # characters of a name in other columns
 _SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
 _GROUPS = {**dict.fromkeys(APPLIED, "apps"), "memory": "memory"}
 """By family, the heading of its mean speed."""
-PER_WATT = (
-    "Measured power: rate and power of the same kernel, which ran back to back for half a second or more. Board limit: "
-    "the listed rate divided by the listed power limit of the board; a kernel rarely draws all of it."
-)
-"""The caption of its table."""
 _CLEARLY = 1.25  # factor between listed peak and value from which both are shown
 _MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
 
@@ -94,16 +89,20 @@ def short_names(names: Sequence[str], most: int) -> dict[str, str]:
     return {name: text if unique[text] == 1 else name for name, text in cut.items()}
 
 
-def figures_table(figures: Iterable[MachineFigure], names: Iterable[str]) -> Table:
-    """List what buyers compare, a row for each of *names*; of measured machines, predicted values are marked."""
+def figures_table(figures: Iterable[MachineFigure], names: Iterable[str], basis: str = "") -> Table:
+    """List what buyers compare, a row for each of *names* with any; those predicted of measured ones are marked.
+
+    *basis* heads a column with the bases of the figures.
+    """
     by_machine = grouped((each.machine, each) for each in figures)
-    columns = dict.fromkeys(each.name for found in by_machine.values() for each in found)
+    columns = list(dict.fromkeys(each.name for found in by_machine.values() for each in found))
     rows = []
-    for name in names:
-        found = {each.name: each for each in by_machine.get(name, ())}
+    for name in (name for name in names if name in by_machine):
+        found = {each.name: each for each in by_machine[name]}
         is_measured = any(each.basis == "measured" for each in found.values())
-        rows.append((name, *(_figure(found.get(column), is_measured=is_measured) for column in columns)))
-    return Table(("machine", *columns), tuple(rows), frozenset(columns))
+        bases = (", ".join(dict.fromkeys(each.basis for each in found.values())),) if basis else ()
+        rows.append((name, *(_figure(found.get(column), is_measured=is_measured) for column in columns), *bases))
+    return Table(("machine", *columns, *filter(None, [basis])), tuple(rows), frozenset(columns))
 
 
 def _figure(figure: MachineFigure | None, *, is_measured: bool) -> str:
@@ -192,13 +191,13 @@ def _range(mean: MeanRatio | None) -> str:
 
 
 def _works_of_many(comparison: Comparison) -> Table:
-    rows = []
+    rows, short = [], short_names(comparison.names, _NAME)
     for work in works(comparison):
         found = {name: mean_speed(work.contests, name) for name in comparison.names}
         enough = min(SEVERAL, len({contest.workload for contest in work.contests}))
         ratios = {name: mean.ratio.value for name, mean in found.items() if mean and len(mean.kernels) >= enough}
         if len(ratios) > 1:
-            rows.append((work_name(work), short_regime(work.regime), *_ends(work, ratios)))
+            rows.append((work_name(work), short_regime(work.regime), *_ends(work, ratios, short)))
     return Table(("work", "data in", *_END_COLUMNS), tuple(rows), _END_NUMBERS)
 
 
@@ -213,12 +212,12 @@ _END_COLUMNS = (
 _END_NUMBERS = frozenset({"fastest", "fastest ratio", "slowest", "slowest ratio"})
 
 
-def _ends(work: Work, ratios: Mapping[str, float]) -> Iterator[str]:
+def _ends(work: Work, ratios: Mapping[str, float], short: Mapping[str, str]) -> Iterator[str]:
     """Yield name, best value and ratio of the fastest and of the slowest machine."""
     for pick in (max, min):
         name = pick(ratios, key=lambda each: ratios[each])
         best = best_of(work.contests, name)
-        yield shorten(name, _NAME)
+        yield short[name]
         yield format_value(best.value if best else None, abbreviated(work.unit))
         yield format_ratio(ratios[name])
 
@@ -280,14 +279,12 @@ def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RA
 
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """List the fastest and the slowest machine for each workload of the baseline, one table for each family."""
-    tables = []
+    """List the fastest and the slowest machine for each workload of several machines, one table for each family."""
+    tables, short = [], short_names(comparison.names, _NAME)
     for family, contests in families(comparison).items():
-        having = [c for c in contests if any(s.to_baseline for s in c.standings)]
-        rows = tuple(
-            (row.contests[0].variant, place_of(row), *_ends(row, means(row.contests, "speed")))
-            for row in rows_of(having)
-        )
+        speeds = ((row, means(row.contests, "speed")) for row in rows_of(contests))
+        several = [(row, found) for row, found in speeds if len(found) > 1]
+        rows = tuple((row.contests[0].variant, place_of(row), *_ends(row, found, short)) for row, found in several)
         columns = (family_title(family, comparison.families), "data in", *_END_COLUMNS)
         tables += [Table(columns, rows, _END_NUMBERS)] if rows else []
     return tuple(tables)
@@ -354,16 +351,3 @@ def deviating_sweeps_table(comparison: Comparison) -> Table:
         rows.append((sweep, str(len(found)), *ends))
     columns = ("sweep", "machines", "slowest", "slowest machine", "fastest", "fastest machine")
     return Table(columns, tuple(rows), frozenset({"machines", "slowest", "fastest"}))
-
-
-def per_watt_table(comparison: Comparison) -> Table:
-    """List the performance per watt of all machines with a known power."""
-    found = {(each.machine, each.load): each for each in comparison.per_watt}
-    loads = dict.fromkeys(load for _, load in found)
-    names = dict.fromkeys(machine for machine, _ in found)
-    rows = []
-    for name in names:
-        cells = [found.get((name, load)) for load in loads]
-        bases = ", ".join(dict.fromkeys(each.basis for each in cells if each))
-        rows.append((name, *(format_value(each.value, each.unit) if each else UNKNOWN for each in cells), bases))
-    return Table(("machine", *loads, "power"), tuple(rows), frozenset(loads))

@@ -170,8 +170,8 @@ def _kernel_names(kernels: Sequence[str]) -> str:
 
 def key_table(sides: Sequence[DevicePredictions]) -> Table:
     """List what buyers compare, a row for each device."""
-    letters = [side.letter for side in sides]
-    return figures_table((each for side in sides for each in figures(side.device, side.letter)), letters)
+    found = (each for side in sides for each in figures(side.device, side.letter) if not each.is_per_watt)
+    return figures_table(found, [side.letter for side in sides])
 
 
 def ceilings_table(sides: Sequence[DevicePredictions]) -> Table:
