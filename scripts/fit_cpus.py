@@ -21,12 +21,18 @@ from gpureport.files import write_file
 from gpureport.observe.statistics import Floats
 from gpureport.predict.cpu_memory import OPERATIONS, bandwidth_bytes_per_s, latency_s
 from gpureport.records.curves import Record
-from gpureport.results.cpus import BareMachine, CloudMachine, bare_machines, cloud_machines, stream_prediction
 from gpureport.spec.cores import Topology, core_type_name, generic_name, topology
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import CoreType, StreamType, listed
 from gpureport.spec.values import Strict
-from gpureport.validate.tables import GENERIC
+from gpureport.validate.tables import (
+    GENERIC,
+    BareMachine,
+    CloudMachine,
+    bare_machines,
+    cloud_machines,
+    stream_prediction,
+)
 
 LATENCIES = {
     "l1_latency_s": 1.4e-9,

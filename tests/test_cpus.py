@@ -9,10 +9,9 @@ import pytest
 
 from gpureport.cli import main
 from gpureport.errors import InputError
-from gpureport.results.cpus import MACHINES
 from gpureport.spec.database import load_database
 from gpureport.validate.residuals import Residual
-from gpureport.validate.tables import BARE, CLOUD, cpu_residuals, table_folders
+from gpureport.validate.tables import BARE, CLOUD, MACHINES, cpu_residuals, table_folders
 from gpureport.validate.targets import TARGETS, judge, summarise
 from tests.test_spec_lscpu import TEXT
 

@@ -8,9 +8,9 @@ import pytest
 
 import fit_cpus as script
 from gpureport.predict.cpu_memory import OPERATIONS, bandwidth_bytes_per_s, latency_s
-from gpureport.results.cpus import CloudMachine
 from gpureport.spec.cores import topology
 from gpureport.spec.host import ListedCache, ProcessorFacts
+from gpureport.validate.tables import CloudMachine
 from tests.test_predict_cpu_memory import CORE
 
 SIZES = 2.0 ** np.arange(14, 30)
