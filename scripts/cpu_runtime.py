@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gpureport.errors import DeviceError, InputError
 from gpureport.measure.backends.runtimes import RuntimeDevice, installed_runtimes
 from gpureport.measure.presence import find_devices, in_order, kernel_problems, named
-from gpureport.text import legible
+from gpureport.text import shorten
 
 _LONGEST_REASON = 400
 
@@ -21,14 +21,14 @@ def answer(kinds: Sequence[str]) -> tuple[bool, str]:
     try:
         presence = find_devices()
     except DeviceError as error:
-        return False, legible(str(error), _LONGEST_REASON)
+        return False, shorten(str(error), _LONGEST_REASON)
     devices = _of_kinds(presence.candidates, kinds)
     problems = kernel_problems(devices)
     if None in problems:
         return True, named(devices[problems.index(None)].device)
     reasons = [f"{named(each.device)} runs no kernels: {why}" for each, why in zip(devices, problems, strict=True)]
     reasons = [*reasons, *presence.failures] or ["no OpenCL runtime for the CPU is installed"]
-    return False, "; ".join(legible(reason, _LONGEST_REASON) for reason in reasons)
+    return False, "; ".join(shorten(reason, _LONGEST_REASON) for reason in reasons)
 
 
 def _of_kinds(candidates: Sequence[RuntimeDevice], kinds: Sequence[str]) -> list[RuntimeDevice]:

@@ -40,7 +40,7 @@ def test_the_part_ends_halfway_up_the_rise(cpu: Device) -> None:
     loads = _observed(LATENCY, {size: factor * cycle_s for size, factor in rise.items()})
     found = usable_part(cpu, [loads])
 
-    assert (found.low_bytes, found.size_bytes, found.high_bytes) == pytest.approx(
+    assert (found.low, found.value, found.high) == pytest.approx(
         (sqrt(6 * 8) * MIB, sqrt(8 * 12) * MIB, sqrt(16 * 24) * MIB)
     )
 
@@ -50,7 +50,7 @@ def test_one_slow_point_does_not_end_the_part(cpu: Device) -> None:
     values = {4: 1.0, 6: 9.0, 8: 1.0, 12: 1.0, 16: 1.0, 24: 16.0, 256: 16.0}
     found = usable_part(cpu, [_observed(LATENCY, {size: factor * cycle_s for size, factor in values.items()})])
 
-    assert 8 * MIB < found.size_bytes <= 16 * MIB
+    assert 8 * MIB < found.value <= 16 * MIB
 
 
 def test_a_curve_without_memory_or_without_the_cache_says_nothing(cpu: Device) -> None:

@@ -87,11 +87,6 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def shorten(text: str, most: int = 28) -> str:
-    """Cut *text* to *most* characters, with blanks for unprintable ones."""
-    return shortened(printable(text), most)
-
-
-def legible(text: str, most: int = 200) -> str:
-    """Return a foreign name without control characters and repeated blanks, cut to *most* characters."""
+def shorten(text: str, most: int = 200) -> str:
+    """Return a foreign text without control characters and repeated blanks, cut to *most* characters."""
     return shortened(" ".join(printable(text).split()), most)

@@ -180,6 +180,9 @@ UNKNOWN = "—"
 RATIO = "ratio"
 """The unit of ratios: no prefix, and three digits even where the last ones are zeros."""
 
+COUNT = "count"
+"""The unit of counts, which are powers of two where they can."""
+
 Style = Literal["ends", "estimate", "measured", "predicted", "half-width", "factor"]
 """How an interval is written.
 
@@ -223,6 +226,8 @@ format_frequency = partial(format_value, unit="Hz")
 """Write hertz as kHz, MHz or GHz."""
 format_ratio = partial(format_value, unit=RATIO)
 """Write a ratio."""
+format_count = partial(format_value, unit=COUNT)
+"""Write a count: exact powers of two from 2^10 on as such, others with k, M, G or T."""
 
 
 def format_interval(
@@ -303,26 +308,20 @@ def _symmetric(factor: float) -> str:
     return f"±\xa0{100 * (factor - 1):.0f}\xa0%" if factor < 1.5 else f"(factor\xa0{factor:.2g})"
 
 
-def format_range(values: Iterable[V], write: Callable[[V], str] = str) -> str:
-    """Write the least and the greatest of *values*: ``3 to 9``; just one text if both are equal, ``—`` for none."""
+def format_range(values: Iterable[V], write: Callable[[V], str] | str = str, joint: str = " to ") -> str:
+    """Write the least and the greatest of *values* with a function or in a unit: ``3 to 9``, ``216 to 392 KiB``.
+
+    Just one text if both are equal; ``—`` for none.
+    """
     known = sorted(values)
-    return " to ".join(dict.fromkeys(map(write, (known[0], known[-1])))) if known else UNKNOWN
-
-
-def format_pair(first: float, last: float, unit: str, joint: str = " to ") -> str:
-    """Write two values, with their unit once if both have the same; just one if both are equal: ``216 to 392 KiB``."""
-    (number, label), (other, common) = (_number_and_unit(value, unit) for value in (first, last))
-    end = f"{other} {common}".rstrip()
-    if (number, label) == (other, common):
-        return end
-    return f"{number if label == common else f'{number} {label}'.rstrip()}{joint}{end}"
-
-
-def format_count(value: float | None) -> str:
-    """Write a count: exact powers of two from 2^10 on as such, others with k, M, G or T."""
-    if value is not None and value >= 1024 and math.log2(value).is_integer():
-        return f"2^{int(math.log2(value))}"
-    return format_value(value, "")
+    if not known:
+        return UNKNOWN
+    if callable(write):
+        return joint.join(dict.fromkeys(map(write, (known[0], known[-1]))))
+    (number, label), (_, common) = (_number_and_unit(value, write) for value in (known[0], known[-1]))
+    least = number if label == common and write else f"{number} {label}".rstrip()  # not "2 to 3 k"
+    most = format_value(known[-1], write)
+    return most if format_value(known[0], write) == most else f"{least}{joint}{most}"
 
 
 def format_percent(share: float, spec: str = ".0f") -> str:
@@ -377,6 +376,10 @@ def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float
 
 def _number_and_unit(value: float, unit: str) -> tuple[str, str]:
     """Write with three significant digits; integers in full, tiny values with an exponent."""
+    if unit == COUNT:
+        if value >= 1024 and math.log2(value).is_integer():
+            return f"2^{int(math.log2(value))}", ""
+        unit = ""
     scale, label = scale_of(value, unit)
     value /= scale
     exponent = math.floor(math.log10(abs(float(f"{value:.2e}")))) if value else 0

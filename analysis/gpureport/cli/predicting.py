@@ -29,7 +29,7 @@ from gpureport.report.run.trust import sensitivity_table
 from gpureport.report.text.words import feature_text
 from gpureport.results.opening import prediction_report
 from gpureport.spec.models import Device
-from gpureport.text import N90, legible
+from gpureport.text import N90, shorten
 from gpureport.units import format_bytes, format_interval, format_percent, format_ratio, short_unit
 
 if TYPE_CHECKING:
@@ -339,13 +339,13 @@ def print_advice(advice: Sequence[Advice]) -> None:
 
 def _print_processor(forecast: "ProcessorForecast") -> None:
     facts, place = forecast.facts, forecast.topology
-    print_text(legible(facts.name) or "Unnamed processor", style="bold")
+    print_text(shorten(facts.name) or "Unnamed processor", style="bold")
     print_sentences(
         "processor",
         name=forecast.architecture_name,
         known=forecast.known,
         place=place,
-        hypervisor=legible(facts.hypervisor),
+        hypervisor=shorten(facts.hypervisor),
         usable=format_interval(*forecast.usable_l3_bytes, "B"),
     )
     print_text("")

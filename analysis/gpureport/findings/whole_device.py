@@ -114,23 +114,10 @@ def _resources(measurement: Measurement, point: MeasuredPoint) -> Resources:
     return Resources(compiled.registers, max(used, compiled.local_memory_bytes), compiled=True)
 
 
-@dataclass(frozen=True)
-class UsablePart:
-    """The part of the last cache that one thread finds.
+def usable_part(device: Device, observations: Iterable[Observation]) -> Estimate | None:
+    """Return the bytes of a CPU's last cache that dependent loads find; ``None`` if their latency does not show it.
 
-    Attributes:
-        size_bytes: where the latency has risen by half of its whole rise.
-        low_bytes: where it has risen by a quarter.
-        high_bytes: where it has risen by three quarters.
-    """
-
-    size_bytes: float
-    low_bytes: float
-    high_bytes: float
-
-
-def usable_part(device: Device, observations: Iterable[Observation]) -> UsablePart | None:
-    """Return the part of a CPU's last cache that dependent loads find; ``None`` if their latency does not show it.
+    The latency has risen by half of its whole rise at the value, by a quarter and three quarters at the ends.
 
     The latency rises from that of the cache to that of memory, both on a logarithmic scale. Where other programs use a
     part of the cache, it rises gradually, which the interval shows.
@@ -147,7 +134,7 @@ def usable_part(device: Device, observations: Iterable[Observation]) -> UsablePa
         return None
     fastest = min(inside[0], device.cycles(last.latency_cycles))
     low, middle, high = (_crossing(points, fastest * (memory / fastest) ** share) for share in (0.25, 0.5, 0.75))
-    return UsablePart(middle, low, high) if middle >= _BEYOND * private else None
+    return Estimate(middle, low, high) if middle >= _BEYOND * private else None
 
 
 def _crossing(points: Sequence[tuple[float, float]], value: float) -> float:

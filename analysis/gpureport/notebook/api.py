@@ -1,6 +1,7 @@
 """The functions of ``import gpureport``: predict a device, load a report, compare machines."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ from gpureport.results.opening import (
 )
 from gpureport.spec.database import Database, load_database
 from gpureport.workloads import select
-from gpureport.workloads.model import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,12 +82,23 @@ def compare(
     """
     if isinstance(machines, str):
         raise InputError(f"machines: {machines!r} is a single name; give a list of two or more machines")
-    named = dict(machines) if isinstance(machines, Mapping) else _named(_each(machines))
+    if isinstance(machines, Mapping):
+        named = {name: _parts(machine) for name, machine in machines.items()}
+    else:
+        given = [_parts(each) for m in machines for each in (sources_of(str(m)) if isinstance(m, str | Path) else [m])]
+        named = dict(zip(unique_names(_name(parts[0]) for parts in given), given, strict=True))
     chosen, database = select(_several(workloads)), own_database()
     only = {workload.name for workload in chosen} if workloads else set[str]()
-    refuse_repeated((run for each in named.values() for file in _files(each) for run in runs_of(file)), database)
-    runs = {name: tuple(_runs(machine, database, chosen, only)) for name, machine in named.items()}
-    sources = {name: ",".join(_files(machine)) for name, machine in named.items()}
+    files = {name: [each for each in parts if isinstance(each, str)] for name, parts in named.items()}
+    refuse_repeated((run for own in files.values() for file in own for run in runs_of(file)), database)
+    runs: dict[str, tuple[ReducedRun, ...]] = {}
+    for name, parts in named.items():
+        opened = (
+            open_machine(part, database, chosen, only) if isinstance(part, str) else [excerpt(part.report, only)]
+            for part in parts
+        )
+        runs[name] = tuple(chain.from_iterable(opened))
+    sources = {name: ",".join(own) for name, own in files.items()}
     return ComparisonFrames(compare_runs(runs, matching_name(baseline, runs), sources, minimum_effect))
 
 
@@ -111,38 +122,17 @@ def _several(names: str | Collection[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _each(machines: Iterable[Machine]) -> list[Machine]:
-    return [each for m in machines for each in (sources_of(str(m)) if isinstance(m, str | Path) else [m])]
+def _parts(machine: Machine) -> list[str | ReportFrames]:
+    """Return the runs of a machine: files and devices as text, or reports in memory."""
+    if isinstance(machine, str | Path | ReportFrames):
+        return [machine if isinstance(machine, ReportFrames) else str(machine)]
+    return [part for run in machine for part in _parts(run)]
 
 
-def _named(machines: list[Machine]) -> dict[str, Machine]:
-    return dict(zip(unique_names(map(_name, machines)), machines, strict=True))
-
-
-def _name(machine: Machine) -> str:
-    if isinstance(machine, ReportFrames):
-        return machine.device
-    if isinstance(machine, str | Path):
-        return short_name(Path(machine)) if Path(machine).exists() else str(machine)
-    return _name(machine[0])
-
-
-def _files(machine: Machine) -> list[str]:
-    if isinstance(machine, ReportFrames):
-        return []
-    return [str(machine)] if isinstance(machine, str | Path) else [file for run in machine for file in _files(run)]
-
-
-def _runs(
-    machine: Machine, database: Database, workloads: Sequence[Workload], only: Collection[str]
-) -> Iterator[ReducedRun]:
-    if isinstance(machine, ReportFrames):
-        yield excerpt(machine.report, only)
-    elif isinstance(machine, str | Path):
-        yield from open_machine(str(machine), database, workloads, only)
-    else:
-        for run in machine:
-            yield from _runs(run, database, workloads, only)
+def _name(part: str | ReportFrames) -> str:
+    if isinstance(part, ReportFrames):
+        return part.device
+    return short_name(Path(part)) if Path(part).exists() else part
 
 
 def own_database() -> Database:

@@ -2,33 +2,27 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from gpureport.records.prediction import LATENCY_OF, cache_of
+from gpureport.records.quantities import Labelled
 
 
-class Kind(StrEnum):
+class Kind(Labelled):
     """What limits a point, from the compute units outwards; the values are those of the column ``layer`` of a store."""
 
-    COMPUTE = "clock"
-    LOCAL = "local memory"
-    LATENCY = "latency"
-    CACHE = "cache"
-    MEMORY = "memory"
-    LAUNCH = "launch"
-    LINK = "link"
+    text: str
+
+    COMPUTE = "clock", "instruction rate"
+    LOCAL = "local memory", "local memory"
+    LATENCY = "latency", "latency"
+    CACHE = "cache", "cache bandwidth"
+    MEMORY = "memory", "memory bandwidth"
+    LAUNCH = "launch", "launch cost"
+    LINK = "link", "transfers to and from the host"
 
 
-KIND_TEXTS: dict[str, str] = {
-    Kind.COMPUTE: "instruction rate",
-    Kind.LOCAL: "local memory",
-    Kind.LATENCY: "latency",
-    Kind.CACHE: "cache bandwidth",
-    Kind.MEMORY: "memory bandwidth",
-    Kind.LAUNCH: "launch cost",
-    Kind.LINK: "transfers to and from the host",
-}
+KIND_TEXTS: Mapping[str, str] = {kind: kind.text for kind in Kind}
 
 
 @dataclass(frozen=True)

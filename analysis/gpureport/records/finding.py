@@ -1,7 +1,6 @@
 """Comparison of prediction and observation: verdicts, explanations, evidence from compiled code."""
 
-from enum import StrEnum
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import Field
 
@@ -11,6 +10,7 @@ from gpureport.records.quantities import (
     CompactLogarithm,
     CompactPositive,
     CompactShare,
+    Labelled,
     Name,
     Table,
     Whole,
@@ -24,7 +24,7 @@ UNCERTAIN = 2.0
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 
 
-class Verdict(StrEnum):
+class Verdict(Labelled):
     """Result of a comparison, the most severe last. Each row has all that code and documents know of a verdict.
 
     Attributes:
@@ -66,13 +66,6 @@ class Verdict(StrEnum):
         (f"value and prediction differ by more than a factor of {AGREEMENT}, and their 95 % intervals do not overlap."),
     )
     ERROR = "error", "✗", "off", "off", "a result is wrong, or faster than a limit of the database entry."
-
-    def __new__(cls, label: str, mark: str, outcome: Outcome, style: str, definition: str) -> Self:
-        """Make a row of the table; its value is the label."""
-        verdict = str.__new__(cls, label)
-        verdict._value_, verdict.mark, verdict.outcome = label, mark, outcome
-        verdict.style, verdict.definition = style, definition
-        return verdict
 
     @property
     def as_predicted(self) -> bool:

@@ -1,7 +1,6 @@
 """Predictions of sweeps."""
 
-from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -13,6 +12,7 @@ from gpureport.records.quantities import (
     CompactPositive,
     CompactSigned,
     Count,
+    Labelled,
     Many,
     MomentIfKnown,
     Name,
@@ -24,7 +24,7 @@ from gpureport.records.quantities import (
 from gpureport.records.tables import Rows
 
 
-class Limiter(StrEnum):
+class Limiter(Labelled):
     """Resource that limits the residency of work-groups, and its short name in tables; empty: the usual limit."""
 
     short: str
@@ -36,12 +36,6 @@ class Limiter(StrEnum):
     LOCAL_MEMORY = "local memory", "local"
     WORK_GROUP_SIZE = "work-group size", "too large"
     """No work-group fits."""
-
-    def __new__(cls, label: str, short: str) -> Self:
-        """Make a row of the table; its value is the label."""
-        limiter = str.__new__(cls, label)
-        limiter._value_, limiter.short = label, short
-        return limiter
 
 
 class Occupancy(Record):

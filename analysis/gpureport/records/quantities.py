@@ -7,9 +7,10 @@ device or run, and within them no computation overflows.
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
+from enum import StrEnum
 from math import log
 from re import match
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic.fields import FieldInfo
@@ -32,6 +33,18 @@ BOUNDS: dict[Dimension, tuple[float, float]] = {
 _LEAST, _MOST = 1e-60, 1e60
 """Minimum and maximum of computed quantities."""
 _MOST_WHOLE = 2**64
+
+
+class Labelled(StrEnum):
+    """A table of identifiers: the value of a row, then its other columns, in the order of their annotations."""
+
+    def __new__(cls, label: str, *columns: object) -> Self:
+        """Make a row."""
+        row = str.__new__(cls, label)
+        row._value_ = label
+        for name, column in zip(cls.__annotations__, columns, strict=True):
+            setattr(row, name, column)
+        return row
 
 
 K = TypeVar("K")

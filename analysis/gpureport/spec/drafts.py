@@ -22,7 +22,7 @@ from gpureport.spec.models import Cache, Device, PresentDevice, without_register
 from gpureport.spec.reported import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, Leaf, Strict
-from gpureport.text import legible, printable
+from gpureport.text import printable, shorten
 from gpureport.units import EXAMPLES
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def draft_device(database: "Database", present: PresentDevice) -> Device:
 
 def named(text: str) -> str:
     """Return a driver's name for something as text for a file: not empty, not too long, legible."""
-    return legible(text.strip()[:_MOST_CHARACTERS]) or "unnamed"
+    return shorten(text.strip()[:_MOST_CHARACTERS]) or "unnamed"
 
 
 def first_day(database: "Database", architecture: str) -> "Database":

@@ -12,7 +12,7 @@ from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
 from gpureport.spec.reported import agreement, keys, mig_slice, pci_id, product, same, target, vendor
 from gpureport.spec.resolve import Value, queried
 from gpureport.spec.values import Provenance
-from gpureport.text import legible
+from gpureport.text import shorten
 from gpureport.units import format_bytes, format_frequency
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     if present.is_cpu:
         entry_id = f"cpu/{database.host.family}"
         how = (
-            f"{legible(present.name) or 'This device'} is a CPU: predictions use the entry {entry_id} with sizes from "
+            f"{shorten(present.name) or 'This device'} is a CPU: predictions use the entry {entry_id} with sizes from "
             "the operating system."
         )
         return _any_cpu(database, present, entry_id, how)
     device = draft_device(database, present)
-    name, own = legible(present.name) or "this device", legible(pci_id(present) or "unknown", 20)
+    name, own = shorten(present.name) or "this device", shorten(pci_id(present) or "unknown", 20)
     how = (
         f"No entry matches {name} (PCI id {own}, {present.compute_units} compute units). Drafted from its queries "
         f"and the architecture {device.architecture.name}."
@@ -63,8 +63,8 @@ def _found(database: "Database", present: PresentDevice) -> Iterable[tuple["Entr
                 fitting = [e for e in pool if _named(e, what, key) and _fits(database, e, present, what, exact=exact)]
                 if len(best := _nearest(database, fitting, present)) == 1:
                     other = _unlisted_id(best[0], present)
-                    doubt = f" That entry does not list the PCI id {legible(other, 20)}." if other else ""
-                    yield best[0], f"The {what} {legible(key)} matches {best[0].id}.{doubt}"
+                    doubt = f" That entry does not list the PCI id {shorten(other, 20)}." if other else ""
+                    yield best[0], f"The {what} {shorten(key)} matches {best[0].id}.{doubt}"
 
 
 def _named(entry: "Entry", what: str, key: str) -> bool:

@@ -237,7 +237,7 @@ def condition_table(comparison: Comparison) -> Table:
 
 def sharing(condition: Condition) -> str:
     """List the values of a condition with the machines that share each, or with their number."""
-    machines = grouped((value, shorten(name)) for name, value in condition.values.items())
+    machines = grouped((value, shorten(name, 28)) for name, value in condition.values.items())
     return "; ".join(
         f"{shorten(value, 80)}: {listed(names) if len(names) <= _MOST_NAMED else f'{len(names)} machines'}"
         for value, names in machines.items()

@@ -43,7 +43,7 @@ from gpureport.report.figures.theme import (
 )
 from gpureport.report.grouping import grouped
 from gpureport.spec.models import Cache, Device
-from gpureport.units import format_bytes, format_pair, format_percent, format_value
+from gpureport.units import format_bytes, format_percent, format_range, format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -246,7 +246,7 @@ def _cliffs(record: Observation | Prediction) -> list[FeatureMark]:
         own = [each for each in record.features if each.feature == "cliff" and each.level == middle.level]
         texts, onset = [format_value(middle.value, middle.unit)], onsets.get(middle.level)
         if onset:
-            texts.insert(0, format_pair(onset, middle.value, middle.unit, joint=", "))
+            texts.insert(0, format_range((onset, middle.value), middle.unit, joint=", "))
         marks = feature_marks(own, drawable(record.points))
         found += [replace(mark, texts=tuple(texts)) for mark in marks]
     return found

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpureport.findings.whole_device import UsablePart, usable_part
+from gpureport.findings.whole_device import usable_part
 from gpureport.observe.features import IDLE, work_per_item
+from gpureport.observe.statistics import Estimate
 from gpureport.predict.calibration.further import cache_details
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import AGREEMENT, Finding
@@ -90,10 +91,10 @@ def read_cliffs(report: Report, found: Sequence[CurveRecords]) -> list[ReadCliff
     return [cliff for cache in caches if (cliff := _read_cliff(cache, found, units, measured=measured))]
 
 
-def usable_cache(report: Report) -> UsablePart | None:
+def usable_cache(report: Report) -> Estimate | None:
     """Return how much of a CPU's last cache one thread can use, if that is little."""
     found = usable_part(report.device, report.observations)
-    return found if found and found.size_bytes < _MOST * report.device.caches[-1].capacity_bytes else None
+    return found if found and found.value < _MOST * report.device.caches[-1].capacity_bytes else None
 
 
 def _read_cliff(cache: Cache, found: Sequence[CurveRecords], units: int, *, measured: bool) -> ReadCliff | None:

@@ -10,7 +10,7 @@ from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import TIMES, with_names
-from gpureport.units import UNKNOWN, format_bytes, format_pair, format_range
+from gpureport.units import UNKNOWN, format_bytes, format_range
 
 _WARNING = re.compile(r"\b(warning|error|remark)\b", re.IGNORECASE)
 _ROUTINE = re.compile(
@@ -69,7 +69,7 @@ def _known(values: Iterable[N | None]) -> list[N]:
 
 def _bytes(values: Iterable[float | None]) -> str:
     known = _known(values)
-    return format_pair(min(known), max(known), "B") if known else UNKNOWN
+    return format_range(known, "B")
 
 
 def _accesses(by_width: Mapping[int, int]) -> str:

@@ -20,7 +20,7 @@ from gpureport.report.run.published import matching_statements
 from gpureport.report.run.work import amount_of_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.spec.models import Device
-from gpureport.units import UNKNOWN, format_interval, format_pair, interval_parts
+from gpureport.units import UNKNOWN, format_interval, format_range, interval_parts
 from gpureport.workloads.matrix import FORMATS, UNITS
 
 _OWN = 2  # the most kernels of the user with sentences
@@ -207,7 +207,7 @@ def others_text(figure: KeyFigure) -> str:
 
 def _pair(values: Iterable[float], unit: str) -> str:
     values = sorted(values)
-    return format_pair(values[0], values[-1], unit)
+    return format_range(values, unit)
 
 
 def decisions(

@@ -1,7 +1,6 @@
 """Observed values compared with predictions, in words that state only differences that their intervals show."""
 
 from collections.abc import Iterable
-from functools import partial
 from math import sqrt
 
 from gpureport.findings.verdicts import grade
@@ -72,7 +71,7 @@ def _spread(finding: Finding) -> float:
 
 def known_range(values: Iterable[float | None], unit: str = "") -> str:
     """Write the least and the greatest of the known *values*."""
-    return format_range([value for value in values if value], partial(format_value, unit=unit))
+    return format_range([value for value in values if value], unit)
 
 
 def largest_deviation(mains: Iterable[Finding]) -> str:
