@@ -10,7 +10,6 @@ from pathlib import Path
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
-from gpureport.inputs import FileError, read_yaml
 from gpureport.spec.cores import host_values
 from gpureport.spec.database import (
     Database,
@@ -99,14 +98,11 @@ def check_file(path: Path, database: Database | None = None) -> list[Problem]:
 
 def _read(path: Path) -> Checked:
     """Read a file; elsewhere than in a folder ``architectures``, only an architecture has occupancy rules."""
-    try:
-        data = read_yaml(path).data
-    except FileError:
-        data = None
-    has_rules = isinstance(data, dict) and "occupancy" in data and "architecture" not in data
-    if is_architecture(path) or has_rules:
+    if is_architecture(path):
         return read_file(path, ArchitectureFile)
-    return read_file(path, DeviceFile)
+    document = read_file(path, DeviceFile)
+    has_rules = ("occupancy",) in document.lines and ("architecture",) not in document.lines
+    return read_file(path, ArchitectureFile) if has_rules else document
 
 
 def _check(document: Checked, database: Database | None, reported: set[Path]) -> list[Problem]:
