@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.cli.app import CompareOptions
 from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
-from gpureport.cli.options import described, name_and_source, open_all, open_database, selected, writing
+from gpureport.cli.options import described, in_batches, name_and_source, open_all, open_database, selected, writing
 from gpureport.cli.rendering import written
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from gpureport.spec.models import Device
 
 _REGRESSION = 3  # exit code
-_BATCH = 8  # predictions between two steps of the progress
-_FEWEST = 3  # predictions in other processes, which take a second to start
 _MOST_COLUMNS = 8
 """Columns that fit a terminal; for more machines the documents contain a map."""
 
@@ -53,7 +51,6 @@ def compare_machines(options: CompareOptions) -> int:
 
 def _compared(options: CompareOptions) -> "Comparison":
     from gpureport.compare import compare
-    from gpureport.report.processes import in_parallel
 
     database = open_database(options.entries)
     workloads = (*selected(options.workloads, quick=False), *described(options.kernels))
@@ -75,11 +72,8 @@ def _compared(options: CompareOptions) -> "Comparison":
             opened_runs[number] = open_all(
                 named[number], lambda each: open_machine(each[1], database, workloads, names)
             )
-        for start in range(0, len(devices), _BATCH):
-            batch = list(devices)[start : start + _BATCH]
-            bar.advance(options.machines[batch[0]], len(opened_runs) / len(named))
-            runs = in_parallel(predict, [devices[number] for number in batch], _FEWEST)
-            opened_runs |= {number: [(named[number][0], (run,))] for number, run in zip(batch, runs, strict=True)}
+    runs = in_batches("predicting", predict, list(devices.values()), lambda device: device.name)
+    opened_runs |= {number: [(named[number][0], (run,))] for number, run in zip(devices, runs, strict=True)}
     found = [run for number in range(len(named)) for run in opened_runs[number]]
     given = unique_names(name for (name, _), _ in found)
     shown = dict(zip(given, unique_names(_short(given, devices.values())), strict=True))

@@ -23,7 +23,7 @@ from gpureport.cli.app import (
     FleetRunOptions,
 )
 from gpureport.cli.console import ProgressBar, note, print_line, print_text, print_written
-from gpureport.cli.options import name_and_source, slug, writing
+from gpureport.cli.options import in_batches, name_and_source, slug, writing
 from gpureport.cli.tables import print_table
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
@@ -38,10 +38,8 @@ _PART_OF_NODE = re.compile(r"run-\d+$|\d+-")
 _MOST_ROWS = 1000
 _MOST_SENTENCES = 10
 _OUTLIER = 3  # exit code
-_BATCH = 64  # reports that are read together
-_FEWEST = 16  # reports that other processes read
 _READING = ("gpureport.fleet.reading", "gpureport.fleet.store", "pyarrow.parquet")
-"""Modules that these processes need."""
+"""Modules that processes which read reports need."""
 
 
 def refuse_no_command(_: FleetOptions) -> int:
@@ -65,20 +63,13 @@ def opened(folder: Path | None) -> "Store":
 
 def add_runs(options: FleetAddOptions) -> int:
     """Add the runs of reports and folders; return 1 if some were left out."""
-    from gpureport.report.processes import in_parallel
-
     store = opened(options.store)
     found = list(dict.fromkeys(each for path in options.paths for each in _reports(path, options.node)))
-    problems: list[str] = []
-    new: set[str] = set()
-    with ProgressBar("adding") as bar:
-        for start in range(0, len(found), _BATCH):
-            bar.advance(found[start][1], start / len(found))
-            for each in in_parallel(partial(_added, store), found[start : start + _BATCH], _FEWEST, _READING):
-                if isinstance(each, str):
-                    problems.append(each)
-                elif each[1]:
-                    new.add(each[0])
+    added = in_batches(
+        "adding", partial(_added, store), found, lambda each: each[1], size=64, fewest=16, modules=_READING
+    )
+    problems = [each for each in added if isinstance(each, str)]
+    new = {each[0] for each in added if not isinstance(each, str) and each[1]}
     if len(problems) == len(found):
         raise InputError(problems[0])
     for problem in problems:

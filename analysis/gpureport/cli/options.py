@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gpureport.cli.console import note
+from gpureport.cli.console import ProgressBar, note
 from gpureport.data import own_device_dirs
 from gpureport.errors import InputError
 from gpureport.files import InUseError, is_stream, reserved
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 File = TypeVar("File")
 Opened = TypeVar("Opened")
+A = TypeVar("A")
+R = TypeVar("R")
 
 
 def separated(names: Sequence[str]) -> tuple[str, ...]:
@@ -170,3 +172,26 @@ def open_all(files: Sequence[File], opened: Callable[[File], Opened]) -> list[tu
     for problem in problems:
         note(f"Left out: {problem}")
     return found
+
+
+def in_batches(
+    label: str,
+    work: Callable[[A], R],
+    items: Sequence[A],
+    name: Callable[[A], str],
+    size: int = 8,
+    fewest: int = 3,
+    **modules: tuple[str, ...],
+) -> list[R]:
+    """Return *work* of each of *items*, done as by ``in_parallel``; show the *name* of the next after *size* items.
+
+    The default of *fewest* is for predictions: a process takes a second to start.
+    """
+    from gpureport.report.processes import in_parallel
+
+    done: list[R] = []
+    with ProgressBar(label) as bar:
+        for start in range(0, len(items), size):
+            bar.advance(name(items[start]), start / len(items))
+            done += in_parallel(work, items[start : start + size], fewest, **modules)
+    return done

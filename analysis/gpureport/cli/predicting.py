@@ -9,8 +9,17 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from gpureport.cli.app import PredictOptions
-from gpureport.cli.console import ProgressBar, note, print_json, print_line, print_sentences, print_text
-from gpureport.cli.options import described, note_doubts, note_override, open_database, selected, slug, writing
+from gpureport.cli.console import note, print_json, print_line, print_sentences, print_text
+from gpureport.cli.options import (
+    described,
+    in_batches,
+    note_doubts,
+    note_override,
+    open_database,
+    selected,
+    slug,
+    writing,
+)
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_sweeps
@@ -41,8 +50,6 @@ _FEW_FACTS = 5
 _SENSITIVITIES = "What the predictions depend on"
 _LIMITS = "Limits of the hardware from the specification, with 95 % intervals"
 _MOST_CHANGES = 8
-_BATCH = 8  # predictions between two steps of the progress
-_FEWEST = 3  # predictions in other processes, which take a second to start
 
 
 def predict_devices(options: PredictOptions) -> int:
@@ -62,7 +69,8 @@ def predict_devices(options: PredictOptions) -> int:
     names = "-and-".join(slug(device.name) for device in devices)
     folder = options.output or Path("reports") / f"{names}-predicted-{datetime.now(UTC).date().isoformat()}"
     with writing(_files(folder) if options.pdf else (), force=options.force):
-        predicted = _predicted(devices, workloads, quick=options.quick)
+        predict = partial(_predicted, workloads=workloads, quick=options.quick)
+        predicted = in_batches("predicting", predict, devices, lambda device: device.name)
         families = described_families(map(workload_info, workloads))
         first, *others = [
             DevicePredictions(letter, device, tuple(each.prediction for each in own), families)
@@ -129,21 +137,7 @@ def _letters() -> Iterator[str]:
     return ("".join(letters) for count in (1, 2, 3) for letters in product(ascii_uppercase, repeat=count))
 
 
-def _predicted(
-    devices: Sequence[Device], workloads: "Sequence[Workload]", *, quick: bool
-) -> list[tuple[Predicted, ...]]:
-    from gpureport.report.processes import in_parallel
-
-    predict = partial(_predicted_device, workloads=workloads, quick=quick)
-    found: list[tuple[Predicted, ...]] = []
-    with ProgressBar("predicting") as bar:
-        for start in range(0, len(devices), _BATCH):
-            bar.advance(devices[start].name, start / len(devices))
-            found += in_parallel(predict, devices[start : start + _BATCH], _FEWEST)
-    return found
-
-
-def _predicted_device(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> tuple[Predicted, ...]:
+def _predicted(device: Device, workloads: "Sequence[Workload]", *, quick: bool) -> tuple[Predicted, ...]:
     limits = limits_of(device, quick=quick)
     return tuple(p for w in workloads for p in predict_sweeps(device, w, w.sweeps(device, limits)))
 
