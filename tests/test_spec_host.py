@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gpureport.spec.cores import host_values
+from gpureport.spec.cores import cpu_values, host_values
 from gpureport.spec.database import Database
 from gpureport.spec.host import HostCache, HostProcessor, read_host
-from tests.builders import on_processor
+from tests.builders import altered, on_processor
+from tests.fake_backend import PRESENT
 
 
 def _cache(root: Path, index: int, **files: str) -> None:
@@ -125,7 +126,8 @@ def test_capacities_are_those_of_a_compute_unit() -> None:
 
 def test_what_opencl_reports_wins_and_the_last_level_is_assumed_without_sysfs(tmp_path: Path) -> None:
     """A container may see fewer compute units than the host has processors."""
-    seen = host_values(HostProcessor("x", 16, 1 << 34, 3.5e9), compute_units=2, clock_hz=2.4e9)
+    present = altered(PRESENT, kind="cpu", compute_units=2, clock_hz=2.4e9)
+    seen = cpu_values(HostProcessor("x", 16, 1 << 34, 3.5e9), present)
     host = read_host(tmp_path / "nowhere", tmp_path / "neither")
     values = host_values(HostProcessor("x", 4, 1 << 30))
 

@@ -334,11 +334,8 @@ def with_core(values: Mapping[str, Value], host: HostCore | None) -> dict[str, V
 
 def cpu_values(host: HostProcessor, present: PresentDevice, core: HostCore | None = None) -> dict[str, Value]:
     """Return a CPU's values: sizes from the operating system, values that OpenCL reports, those of its type of core."""
-    clock = reported.clock_hz(present)
-    values = with_core(host_values(host, reported.compute_units(present), clock) | reported.limits(present), core)
-    if memory := reported.memory_bytes(present):
-        values["memory.size"] = queried(float(memory), "CL_DEVICE_GLOBAL_MEM_SIZE")
-    return values
+    values = host_values(host, reported.compute_units(present))
+    return with_core(values | reported.answers(present) | reported.limits(present), core)
 
 
 def _middle_of_cliff(host: HostCore) -> float:
@@ -408,19 +405,13 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
     return narrower | values
 
 
-def host_values(
-    host: HostProcessor, compute_units: int | None = None, clock_hz: float | None = None
-) -> dict[str, Value]:
-    """Return the values that the operating system reports, as the topmost layer of a CPU's values.
-
-    Number of compute units and clock are those that OpenCL reports, if there is a CPU device.
-    """
+def host_values(host: HostProcessor, compute_units: int | None = None) -> dict[str, Value]:
+    """Return the values that the operating system reports, of a CPU with the *compute_units* that OpenCL reports."""
     cores = compute_units or host.processors
     source = "CL_DEVICE_MAX_COMPUTE_UNITS" if compute_units else "operating system, usable processors"
     clock = assumed(3e9, "not reported by the operating system; typical processor")
-    if listed_hz := clock_hz or host.clock_hz:
-        query = "CL_DEVICE_MAX_CLOCK_FREQUENCY" if clock_hz else "operating system, processor frequency"
-        clock = queried(listed_hz, query)
+    if host.clock_hz:
+        clock = queried(host.clock_hz, "operating system, processor frequency")
     bandwidth = min(cores * 25e9, 200e9)
     values = {
         "compute_units": queried(cores, source),

@@ -67,22 +67,16 @@ def family(database: "Database", present: PresentDevice) -> str:
 def draft_values(present: PresentDevice, architecture: ArchitectureFile) -> dict[str, Value]:
     """Return reported values, and typical values in proportion to the compute units for the rest."""
     counted = _units(present, architecture)
-    units = counted.value
-    values = {
-        "compute_units": counted,
-        "clock": _reported(reported.clock_hz(present), "CL_DEVICE_MAX_CLOCK_FREQUENCY", 1e9),
-        "memory.size": _reported(reported.memory_bytes(present), "CL_DEVICE_GLOBAL_MEM_SIZE", 2.0**30),
-    }
+    units, unknown = counted.value, "the device reports no plausible value"
+    values = {"compute_units": counted, "clock": assumed(1e9, unknown), "memory.size": assumed(2.0**30, unknown)}
+    values |= reported.answers(present)
     typical = architecture.typical
     if typical.bandwidth is not None:
         note = f"{typical.bandwidth.value / 1e9:g} GB/s per compute unit for {units} compute units"
         values["memory.bandwidth"] = assumed(typical.bandwidth.value * units, note)
-    size = reported.device_cache_bytes(present)
     for level, leaf in typical.capacities.items():
         note = f"{leaf.value / 1024:g} KiB per compute unit for {units} compute units; OpenCL does not report {level}"
-        guess = assumed(leaf.value * units, note)
-        query = "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE"
-        values[f"caches.{level}.capacity"] = guess if size is None else queried(float(size), query)
+        values[f"caches.{level}.capacity"] = reported.device_cache(present) or assumed(leaf.value * units, note)
     wave_size = reported.wave_size(present)
     if wave_size is not None and not without_registers(wave_size, architecture.occupancy):
         values["wave_size"] = queried(wave_size, "sub-group, warp or wavefront size")
@@ -98,10 +92,6 @@ def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
     kind = "vector engines" if per_unit < 1 else "work-group processors"  # a part of a unit (Intel), or two (AMD)
     counted = f"{units} {kind}" if per_unit != 1 else ""
     return queried(max(1, round(units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
-
-
-def _reported(value: float | None, query: str, default: float) -> Value:
-    return assumed(default, "the device reports no plausible value") if value is None else queried(float(value), query)
 
 
 def draft_device(database: "Database", present: PresentDevice) -> Device:

@@ -235,10 +235,9 @@ def _shares(listed: Device, part: _Part) -> dict[str, Value]:
 
 def _memory(listed: Device, present: PresentDevice, *, whole: bool) -> _Found:
     """Replace the memory size if it differs by more than the tolerance, or is only assumed in the entry."""
-    there = reported.memory_bytes(present)
-    if there is None:
+    if (found := reported.answers(present).get("memory.size")) is None:
         return {}, f"The driver does not report the memory size; predictions use that of {listed.name}."
-    size = {"memory.size": queried(float(there), "CL_DEVICE_GLOBAL_MEM_SIZE")}
+    there, size = found.value, {"memory.size": found}
     if not whole or listed.provenance["memory.size"].kind == "assumed":
         return size, ""
     if abs(there / listed.memory.size_bytes - 1) <= reported.MEMORY_TOLERANCE:
@@ -272,10 +271,10 @@ def _link(listed: Device, present: PresentDevice) -> _Found:
 
 def _clock(listed: Device, present: PresentDevice) -> _Found:
     """Replace the clock if the driver reports another one reliably; otherwise only note a large difference."""
-    there = reported.clock_hz(present)
-    if there is None or present.is_cpu:
+    found = reported.answers(present).get("clock")
+    if found is None or present.is_cpu:
         return _NOTHING
-    value = {"clock": queried(there, "CL_DEVICE_MAX_CLOCK_FREQUENCY")}
+    there, value = found.value, {"clock": found}
     off = there / listed.clock_hz - 1
     listed_clock = format_frequency(listed.clock_hz)
     clocks = f"The device reports a clock of {format_frequency(there)}; {listed.name} has {listed_clock}"
@@ -292,12 +291,12 @@ def _clock(listed: Device, present: PresentDevice) -> _Found:
 
 def _cache(listed: Device, present: PresentDevice) -> _Found:
     """Replace the capacity of the last cache if the driver reports a very different one."""
-    there = reported.device_cache_bytes(present)
+    found = reported.device_cache(present)
     last = listed.caches[-1] if listed.caches else None
-    if there is None or last is None or last.scope != "device":
+    if found is None or last is None or last.scope != "device":
         return _NOTHING
     path = f"caches.{last.name}.capacity"
-    value = {path: queried(float(there), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE")}
+    there, value = found.value, {path: found}
     if listed.provenance[path].kind == "assumed":
         return value, ""
     if 1 / _CACHE_FACTOR <= there / last.capacity_bytes <= _CACHE_FACTOR:

@@ -154,16 +154,19 @@ def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
     return (usual,) if vendor(listed.vendor) == "intel" else (usual, listed.compute_units)
 
 
-def clock_hz(present: PresentDevice) -> float | None:
-    """Return the clock if it is plausible; ``None`` otherwise.
+def answers(present: PresentDevice) -> dict[str, Value]:
+    """Return clock and memory size, where they are plausible.
 
     Apple's driver reports 1000 MHz for every GPU. Mesa reports 400 MHz for every Intel GPU, 512 for NVIDIA and 300 for
     its software renderer. Qualcomm's and Arm's drivers report 1 or 5 MHz.
     """
-    of_apple = not present.is_cpu and vendor(present.vendor) == "apple"
-    if of_apple or (is_mesa(present) and vendor(present.vendor) != "amd"):
-        return None
-    return present.clock_hz if _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ else None
+    maker, values = vendor(present.vendor), dict[str, Value]()
+    fixed = maker != "amd" if is_mesa(present) else maker == "apple" and not present.is_cpu
+    if not fixed and _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ:
+        values["clock"] = queried(present.clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
+    if size := _up_to(_MOST_BYTES, present.global_memory_bytes):
+        values["memory.size"] = queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")
+    return values
 
 
 def reports_highest_clock(present: PresentDevice) -> bool:
@@ -174,19 +177,15 @@ def reports_highest_clock(present: PresentDevice) -> bool:
     return not present.is_cpu and present.platform.startswith(("NVIDIA CUDA", "Intel(R) OpenCL"))
 
 
-def device_cache_bytes(present: PresentDevice) -> int | None:
+def device_cache(present: PresentDevice) -> Value | None:
     """Return the size of the device-wide cache; ``None`` if the driver does not report it.
 
     Intel's driver reports it. NVIDIA's reports the sum of all L1 caches, AMD's the size of one
     (AdaptiveCpp/AdaptiveCpp#929) or the L2 of one die (ROCm/ROCm#4203).
     """
     own = not present.is_cpu and present.platform.startswith("Intel(R) OpenCL")
-    return _up_to(_MOST_BYTES, present.global_cache_bytes) if own else None
-
-
-def memory_bytes(present: PresentDevice) -> int | None:
-    """Return the memory size, if reported."""
-    return _up_to(_MOST_BYTES, present.global_memory_bytes)
+    size = _up_to(_MOST_BYTES, present.global_cache_bytes) if own else None
+    return queried(float(size), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE") if size else None
 
 
 def wave_size(present: PresentDevice) -> int | None:
