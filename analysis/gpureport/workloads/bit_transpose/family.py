@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpureport.records.curves import Axis, Metric, PointKey
+from gpureport.records.curves import Metric
 from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
 from gpureport.spec.values import constant
 from gpureport.units import format_bytes, format_count
@@ -66,6 +66,7 @@ class Transpose(Workload):
     """Rounds by shuffles, at most; in the others a work-item exchanges rows in its registers."""
     description_8x8: ClassVar[str] = ""
     """Replaces the description for 8 x 8."""
+    working_set_of = (2 * TILE_BYTES, "tiles")
 
     def __init__(self, size: Literal[32, 8] = 32) -> None:
         self.size = size
@@ -86,31 +87,23 @@ class Transpose(Workload):
         Tiles fill whole work-groups: idle lanes would take the same time.
         """
         saturating = _saturating_tiles(device, self.rows_per_item)
-        repeats = 33 if device.is_cpu else self.repeats  # a CPU has far fewer lanes
+        repeats = grid.chosen(device, cpu=33, gpu=self.repeats)  # a CPU has far fewer lanes
         shape = self.shape(min(self.usual_group, limits.max_work_group))
         least = prod(shape.values()) * self.rows_per_item // ROWS
         counts = grid.sizes(least, max(4 * least, saturating), grid.multiple(least))
-        load = Sweep(
-            "matrices",
-            Axis(quantity="work_items", label="work-items"),
-            tuple({"tiles": n, **shape, "repeats": repeats} for n in counts),
-            "number of matrices",
-            coarse=grid.coarse(limits),
-        )
+        loads = ({"tiles": n, **shape, "repeats": repeats} for n in counts)
+        load = grid.by_work_items("matrices", loads, "number of matrices", grid.coarse(limits))
         tiles = max(1 << round(np.log2(saturating / 2)), limits.max_work_group * self.rows_per_item // ROWS)
         points = ({"tiles": tiles, **each, "repeats": repeats} for each in self.shapes(device, limits))
         groups = grid.by_group_size(points, f"{format_count(tiles * self.matrices_per_tile)} matrices")
-        return (load, groups, self._memory(device, limits, shape, least)) if self.sweeps_memory else (load, groups)
-
-    def _memory(self, device: Device, limits: Limits, shape: Parameters, least: int) -> Sweep:
-        """Return the sweep over array sizes: up to 2^22 tiles; on a CPU or for a quick run up to 4 last caches."""
-        most = min(_MOST_TILES, limits.max_bytes / (2 * TILE_BYTES), limits.max_buffer_bytes / TILE_BYTES)
-        if grid.is_short(device, limits):
-            most = min(most, 4 * grid.last_cache_bytes(device) / (2 * TILE_BYTES))
+        if not self.sweeps_memory:
+            return load, groups
+        far = min(grid.reach(device, limits, "matrices") * grid.last_cache_bytes(device), limits.max_bytes)
+        most = min(_MOST_TILES, far / (2 * TILE_BYTES), limits.max_buffer_bytes / TILE_BYTES)
         counts = grid.sizes(min(_FEWEST_TILES, most / 4), most, grid.multiple(least))
         points = ({"tiles": n, **shape, "repeats": 1} for n in counts)
         title = "size of the arrays, one transposition a load"
-        return grid.by_working_set(points, limits, "once", "working set, both arrays", title)
+        return load, groups, grid.by_working_set(points, limits, "once", "working set, both arrays", title)
 
     def shape(self, items: int) -> dict[str, int]:
         return {"local": items}
@@ -122,11 +115,10 @@ class Transpose(Workload):
     def work_group(self, parameters: Parameters) -> tuple[int, ...]:
         return (parameters["local"],)
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
+    def x(self, parameters: Parameters, sweep: Sweep) -> float:
         """Work-groups are in the order of the sweep."""
-        key = super().point(parameters, sweep)
         by_group = sweep.axis.quantity == "work_group"
-        return key.model_copy(update={"x": float(sweep.points.index(parameters))}) if by_group else key
+        return sweep.points.index(parameters) if by_group else super().x(parameters, sweep)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         matrices = f"{format_count(parameters['tiles'] * self.matrices_per_tile)} matrices"
@@ -142,9 +134,6 @@ class Transpose(Workload):
     def work_items(self, parameters: Parameters) -> int:
         return parameters["tiles"] * ROWS // self.rows_per_item
 
-    def nbytes(self, parameters: Parameters) -> int:
-        return 2 * TILE_BYTES * parameters["tiles"]
-
     def operations(self, device: Device) -> Mapping[str, float]:
         """Return the operations of one work-item per transposition, by instruction class.
 
@@ -152,22 +141,29 @@ class Transpose(Workload):
         addresses are constant.
         """
         local, shuffles = self.local_rounds, self.rows_per_item * self.shuffled_rounds
-        integer = self.rows_per_item * _exchange(device) * self.rounds
+        integer = self.rows_per_item * self.exchange(device) * self.rounds
         return {**_used(2 * local, local, shuffles), "int32": integer, "instruction": integer + 3.0 * local + shuffles}
 
     def chain(self, device: Device) -> Mapping[str, float]:
         """Return the dependent operations of one transposition, by instruction class; rows are independent."""
         used = _used(self.local_rounds, self.local_rounds, self.shuffled_rounds)
-        return {**used, "int32": _exchange(device) * self.rounds}
+        return {**used, "int32": self.exchange(device) * self.rounds}
+
+    def exchange(self, device: Device) -> float:
+        """Return the integer operations of one row per round: a rotation and a selection of bits.
+
+        One instruction each on GPUs, three each with AVX2 (two shifts and an or; and, and-not, or).
+        """
+        return grid.chosen(device, cpu=6.0, gpu=2.0)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """All transpositions of all work-items; one load and one store of the array."""
         repeats, items = parameters["repeats"], self.work_items(parameters)
         rows = parameters["tiles"] * ROWS
-        # Accesses of a CPU's work-items do not coalesce.
-        isolated = device.is_cpu
-        accesses = 2.0 * self.rows_per_item / (1 if isolated else min(_ACCESS_BYTES // 4, self.rows_per_item))
-        lines = 1.0 if isolated else self.lines_per_access(parameters, device)
+        accesses, lines = 2.0 * self.rows_per_item, 1.0
+        if grid.coalesces(device):
+            accesses /= min(_ACCESS_BYTES // 4, self.rows_per_item)
+            lines = self.lines_per_access(parameters, device)
         sector = grid.last_sector_bytes(device)
         around = {"memory": accesses, "int32": 38.0, "int32_mul": 15.0, "instruction": 70.0}
         totals = {name: count * repeats * items for name, count in self.operations(device).items()}
@@ -244,14 +240,6 @@ def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
 def _used(local: float, barrier: float, shuffle: float) -> dict[str, float]:
     counts = {"local": local, "barrier": barrier, "shuffle": shuffle}
     return {name: float(count) for name, count in counts.items() if count}
-
-
-def _exchange(device: Device) -> float:
-    """Return the integer operations of one row per round: a rotation and a selection of bits.
-
-    One instruction each on GPUs, three each with AVX2 (two shifts and an or; and, and-not, or).
-    """
-    return 6.0 if device.is_cpu else 2.0
 
 
 def _saturating_tiles(device: Device, rows_per_item: int) -> int:

@@ -42,24 +42,21 @@ class LocalMemory(Transpose):
         return parameters["local"]
 
     def _half(self, parameters: Parameters) -> int:
-        return self.pitch(parameters)
+        return parameters.get("local_x", 1) * self.pitch(parameters)
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
-        """Add two halves of local memory and their bank conflicts."""
-        return replace(
-            super().demand(parameters, device),
-            local_memory_bytes=2 * 4 * self._half(parameters),
-            local_conflicts=self._conflicts(parameters, device),
-        )
+        """Add two halves of local memory and the bank conflicts of the first wave.
 
-    def _conflicts(self, parameters: Parameters, device: Device) -> float:
-        """Return the bank conflicts of the first wave; on a CPU its accesses, if they are not of adjacent words."""
-        group = self.work_group(parameters)
-        lanes, columns = range(min(device.architecture.wave_size, prod(group))), group[0] if len(group) > 1 else 1
+        On a CPU these are its accesses, if they are not of adjacent words.
+        """
+        items, columns = prod(self.work_group(parameters)), parameters.get("local_x", 1)
+        lanes = range(min(device.architecture.wave_size, items))
         words = [lane % columns * self.pitch(parameters) + lane // columns for lane in lanes]
-        if device.is_cpu:
-            return 1.0 if words == [*range(len(words))] else float(len(words))
-        return bank_conflicts(words, device.architecture.local_memory_banks)
+        conflicts = bank_conflicts(words, device.architecture.local_memory_banks)
+        if not grid.coalesces(device):
+            conflicts = 1.0 if words == [*range(len(words))] else float(len(words))
+        base, local_bytes = super().demand(parameters, device), 2 * 4 * self._half(parameters)
+        return replace(base, local_memory_bytes=local_bytes, local_conflicts=conflicts)
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         """The layout of local memory, and local memory."""
@@ -80,9 +77,6 @@ class Columns(LocalMemory):
 
     def pitch(self, parameters: Parameters) -> int:
         return parameters["local_y"]
-
-    def _half(self, parameters: Parameters) -> int:
-        return parameters["local_x"] * self.pitch(parameters)
 
     def shape(self, items: int) -> dict[str, int]:
         """32 rows, as published."""
@@ -165,9 +159,11 @@ class Registers(Transpose):
         Shift counts are constant. Compilers for GPUs turn left shifts, half of them, into multiplications.
         """
         rows = float(ROWS * self.rounds)
-        if device.is_cpu:
-            return {"int32": 5.0 * rows, "permute": 3.0 * ROWS, "instruction": 5.0 * rows + 3.0 * ROWS}
-        return {"int32": 1.5 * rows, "int32_mul": 0.5 * rows, "instruction": 2.0 * rows}
+        return grid.chosen(
+            device,
+            cpu={"int32": 5.0 * rows, "permute": 3.0 * ROWS, "instruction": 5.0 * rows + 3.0 * ROWS},
+            gpu={"int32": 1.5 * rows, "int32_mul": 0.5 * rows, "instruction": 2.0 * rows},
+        )
 
 
 class Shuffle(Exchanging, Transpose):
