@@ -13,8 +13,7 @@ from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
 from gpureport.workloads.game_of_life.board import Board, cells_of, generations, random_cells, stored_of
 from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, BytesWide
-from gpureport.workloads.game_of_life.interleaved import Interleaved
-from gpureport.workloads.game_of_life.packed import Packed
+from gpureport.workloads.game_of_life.packed import Interleaved, Packed
 from gpureport.workloads.game_of_life.words import (
     Words,
     WordsBlocks,

@@ -1,6 +1,5 @@
 """Kernels of users: an OpenCL C file and its YAML description become workloads."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from pydantic import ValidationError
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, is_there, read_text
 from gpureport.kernel_files.description import KernelFields, is_type, steps_of, variants_of
-from gpureport.kernel_files.formulas import FieldError
+from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.signature import Signature, signatures
-from gpureport.kernel_files.workload import KernelFileWorkload
+from gpureport.kernel_files.workload import KernelFileWorkload, family_of
 from gpureport.spec.reading import Document, mistakes, read_file
 from gpureport.text import quoted, suggestion
 from gpureport.workloads import all_workloads
@@ -111,13 +110,13 @@ def _workloads(
     arrays: Mapping[str, NDArray[np.generic]],
     document: Document[KernelFields] | None = None,
 ) -> Iterator[KernelFileWorkload]:
-    declared = _declared(fields, folder)
-    family = re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
+    declared, family = _declared(fields, folder), family_of(fields)
     if family in {other.family for other in all_workloads()}:
         raise FieldError("name", f"{family!r} is a family of gpureport; choose another name")
     for name, each in variants_of(fields).items():
         title = f"{fields.name}, {name.replace('_', ' ')}" if fields.variants else fields.name
-        yield KernelFileWorkload(each, family, name, title, folder, arrays, declared[each.kernel], document)
+        formulas = Formulas(each, arrays, document=document)
+        yield KernelFileWorkload(formulas, name, title, folder, declared[each.kernel])
 
 
 def _declared(fields: KernelFields, folder: Path) -> Mapping[str, Signature]:
@@ -161,16 +160,16 @@ def _check_kernel(
         names = ", ".join(each.name for each in signature.parameters)
         what = f"{len(fields.arguments)} are described, but {where} has {len(signature.parameters)}: {names}"
         raise FieldError(arguments, what)
-    for position, (argument, parameter) in enumerate(zip(fields.arguments, signature.parameters, strict=True)):
-        place = f"{arguments}.{position}"
-        if argument.name != parameter.name:
-            what = f"argument {position + 1} of {where} is {parameter.name!r}, not {argument.name!r}"
-            raise FieldError(f"{place}.name", what)
-        if argument.kind != parameter.kind:
-            needed = _FIELDS.get(parameter.kind, "another kernel")
-            raise FieldError(place, f"is a {parameter.kind} in {where}; give {needed}")
+    for i, (argument, parameter) in enumerate(zip(fields.arguments, signature.parameters, strict=True)):
+        name, kind = parameter.name, parameter.kind
+        if argument.name != name:
+            what = f"argument {i + 1} of {where} is {name!r}, not {argument.name!r}"
+            raise FieldError(f"{arguments}.{i}.name", what)
+        if argument.kind != kind:
+            needed = _FIELDS.get(kind, "another kernel")
+            raise FieldError(f"{arguments}.{i}", f"is a {kind} in {where}; give {needed}")
         if is_type(parameter.type) and argument.type != parameter.type:
-            raise FieldError(f"{place}.type", f"is {parameter.type} in {where}, not {argument.type}")
+            raise FieldError(f"{arguments}.{i}.type", f"is {parameter.type} in {where}, not {argument.type}")
 
 
 _FIELDS = {"buffer": "'elements'", "scalar": "'value'", "local": "'local'"}

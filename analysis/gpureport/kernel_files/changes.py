@@ -17,21 +17,16 @@ _TOGETHER = 4
 def changed_demands(
     formulas: Formulas, demand: Demand, device: Device, *, loops: bool
 ) -> Iterator[tuple[str, Formulas | Demand]]:
-    """Yield changes, each with the description or the demand that results.
+    """Yield changes of a point's *demand*, each with the description or the demand that results.
 
-    Args:
-        formulas: the description.
-        demand: of one point.
-        device: that runs it.
-        loops: whether the source contains a loop.
+    *loops*: whether the source contains a loop.
     """
     fields = formulas.fields
 
     def changed(updates: Mapping[str, Mapping[str, object]]) -> Formulas:
-        arguments = (each.model_copy(update=updates.get(each.name, {})) for each in fields.arguments)
-        return Formulas(
-            fields.model_copy(update={"arguments": tuple(arguments)}), formulas.arrays, document=formulas.document
-        )
+        arguments = tuple(each.model_copy(update=updates.get(each.name, {})) for each in fields.arguments)
+        updated = fields.model_copy(update={"arguments": arguments})
+        return Formulas(updated, formulas.arrays, document=formulas.document)
 
     together = {each.name: _stored_together(each) for each in fields.arguments if _is_record(each)}
     for argument in fields.arguments:
@@ -105,15 +100,6 @@ def _vectors(fields: KernelFields, demand: Demand) -> Iterator[tuple[str, Demand
         for s in demand.streams
     )
     registers = demand.registers + lanes * widest // 4 * len(streams)
+    wide = replace(demand, work_items=items, operations=operations, streams=streams, registers=registers)
     what = f"let each work-item load and store vectors of {lanes} elements"
-    yield (
-        what,
-        replace(
-            demand,
-            work_items=items,
-            idle_items=demand.idle_items // lanes,
-            operations=operations,
-            streams=streams,
-            registers=registers,
-        ),
-    )
+    yield what, replace(wide, idle_items=demand.idle_items // lanes)

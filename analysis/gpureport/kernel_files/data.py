@@ -25,12 +25,12 @@ def argument_value(
 ) -> Argument:
     """Return a kernel argument; *handles* are the names of buffers in the job."""
     if argument.local is not None:
-        elements = formulas.whole(formulas.place(argument, "local"), argument.local, parameters)
+        elements = formulas.whole(formulas.place(argument, "local"), parameters)
         return Local(max(1, elements) * argument.element_bytes)
     if argument.value is None:
         return handles.get(argument.buffer_name, argument.buffer_name)
     field = formulas.place(argument, "value")
-    value = formulas.number(field, argument.value, parameters)
+    value = formulas.number(field, parameters)
     lanes = _converted(np.full(argument.lanes, value), argument.dtype)
     if argument.dtype.kind != "f" and float(lanes[0]) != value:
         raise formulas.error(field, f"{value:g} is not a value of type {argument.type}")

@@ -90,16 +90,16 @@ def demand_of(
     """
     fields, traffic = formulas.fields, Traffic(formulas, parameters, device)
     local, items, wanted = formulas.local_size(parameters), prod(formulas.global_size(parameters)), prod(traffic.wanted)
-    operations = formulas.counts("operations", fields.operations, parameters)
+    operations = formulas.counts("operations", parameters)
     around = _INSTRUCTIONS * items + _ADDRESS_INSTRUCTIONS * traffic.accesses
     if not operations and (compiled := _compiled_operations(code, sum(traffic.loads))):
         operations, around = {name: count * wanted for name, count in compiled.items()}, 0.0
-    chain = {"int32": 8.0, **formulas.counts("chain", fields.chain, parameters)}
+    chain = {"int32": 8.0, **formulas.counts("chain", parameters)}
     if device.is_cpu:
         if _waits_in_turn(chain, device):
             chain = {name: count * prod(local) for name, count in chain.items()}
         chain["int32"] += _atomic_chain(formulas, parameters, items / prod(local), device)
-    if in_local := formulas.amount("local_atomics", fields.local_atomics, parameters):
+    if in_local := formulas.amount("local_atomics", parameters):
         operations["local"] = operations.get("local", 0.0) + in_local
     rates = device.architecture.rates_per_cycle
     return Demand(
@@ -146,7 +146,7 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
     :data:`_UNROLLED` iterations.
     """
     if formulas.fields.memory_chain is not None:
-        return formulas.amount("memory_chain", formulas.fields.memory_chain, traffic.parameters)
+        return formulas.amount("memory_chain", traffic.parameters)
     if not traffic.loads:
         return 0.0
     if code is not None and code.loop is not None:
@@ -158,5 +158,5 @@ def _memory_chain(formulas: Formulas, traffic: Traffic, code: MachineCode | None
 def _atomic_chain(formulas: Formulas, parameters: Parameters, groups: float, device: Device) -> float:
     """Return the time of a work-group's atomic operations on a CPU, as the length of a chain of integer operations."""
     sent = sum(formulas.amount_of(each, "atomic", parameters) for each in formulas.buffers)
-    every = formulas.amount("local_atomics", formulas.fields.local_atomics, parameters) + sent
+    every = formulas.amount("local_atomics", parameters) + sent
     return every / groups * _ATOMIC_CYCLES / device.architecture.latency_cycles["int32"]

@@ -35,8 +35,13 @@ def draft(path: Path) -> str:
     first = next((each for each in found if not problems[each]), None)
     if first is None:
         raise InputError(f"{path}:{found[0].line}: {found[0].name}: {problems[found[0]]}")
-    others = (each for each in found if each != first)
-    return "\n".join([*_lines(path, first, text), *(_other(path, each, problems[each]) for each in others), ""])
+    what = "describe it in a file of its own, or under `sequence` if it follows this one"
+    others = (
+        f"# {path.name}:{each.line} also contains {each.name}: {problem or what}"
+        for each, problem in problems.items()
+        if each != first
+    )
+    return "\n".join([*_lines(path, first, text), *others, ""])
 
 
 def _problem(kernel: Signature, text: str) -> str:
@@ -61,11 +66,6 @@ def _article(name: str) -> str:
 
 def _is_structure(name: str, text: str) -> bool:
     return name.startswith("struct ") or re.search(rf"\}}\s*{name}\s*;", text) is not None
-
-
-def _other(path: Path, kernel: Signature, problem: str) -> str:
-    what = problem or "describe it in a file of its own, or under `sequence` if it follows this one"
-    return f"# {path.name}:{kernel.line} also contains {kernel.name}: {what}"
 
 
 def _lines(path: Path, kernel: Signature, text: str) -> Iterator[str]:
@@ -94,9 +94,8 @@ def _lines(path: Path, kernel: Signature, text: str) -> Iterator[str]:
         yield "local_memory_bytes: 0  # CHECK: bytes of the arrays in local memory that the kernel declares"
     yield "guarded: false  # CHECK: true if the kernel ignores work-items beyond global_size"
     yield f"work: {{amount: {count}, unit: elements}}{_CHECK}"
-    written_buffer = next((p.name for p in parameters if p.kind == "buffer" and not p.constant), None)
-    if written_buffer:
-        yield f'# expect: {{{written_buffer}: "a NumPy expression of the initial contents"}}'
+    for buffer in [p.name for p in parameters if p.kind == "buffer" and not p.constant][:1]:
+        yield f'# expect: {{{buffer}: "a NumPy expression of the initial contents"}}'
 
 
 def _size(name: str) -> str:

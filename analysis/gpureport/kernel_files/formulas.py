@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 from typing import Any, TypeVar
@@ -33,49 +34,42 @@ class FieldError(InputError):
         return str(self.document.problem(self.field, self.message, "error"))
 
 
+@dataclass(eq=False)
 class Formulas:
-    """The expressions of a description. All methods raise a :class:`FieldError` if one is invalid."""
+    """The expressions of a description, by the dotted paths of their fields; those that are not given are zero.
 
-    def __init__(
-        self,
-        fields: KernelFields,
-        arrays: Mapping[str, NDArray[np.generic]],
-        prefix: str = "",
-        document: Document[KernelFields] | None = None,
-    ) -> None:
-        """Evaluate the expressions of *fields*.
+    All methods raise a :class:`FieldError` if one is invalid. *arrays* replace the initial contents of buffers, by
+    name; *prefix* is that of the kernel's fields in the description, *document* the file, if it has one.
+    """
 
-        Args:
-            fields: of a kernel.
-            arrays: replace the initial contents of buffers, by name.
-            prefix: of the kernel's fields in the description.
-            document: the file of the description, if it has one.
-        """
-        self.fields, self.arrays, self.prefix, self.document = fields, arrays, prefix, document
-        self._names = dict[tuple[tuple[str, int], ...], Mapping[str, Value]]()
-        self._known = dict[tuple[Hashable, ...], dict[str, Any]]()
+    fields: KernelFields
+    arrays: Mapping[str, NDArray[np.generic]]
+    prefix: str = ""
+    document: Document[KernelFields] | None = None
+    _names: dict[tuple[tuple[str, int], ...], Mapping[str, Value]] = field(default_factory=dict)
+    _known: dict[tuple[Hashable, ...], dict[str, Any]] = field(default_factory=dict)
 
-    def place(self, argument: ArgumentFields, field: str) -> str:
-        """Return the path of a *field* of an argument in this kernel."""
-        return f"arguments.{self.fields.arguments.index(argument)}.{field}"
+    def place(self, argument: ArgumentFields, name: str) -> str:
+        """Return the path of a field of an argument in this kernel."""
+        return f"arguments.{self.fields.arguments.index(argument)}.{name}"
 
-    def error(self, field: str, message: str) -> FieldError:
-        """Return a problem of a *field* of this kernel."""
-        return FieldError(self.prefix + field, message, self.document)
+    def error(self, path: str, message: str) -> FieldError:
+        """Return a problem of a field of this kernel."""
+        return FieldError(self.prefix + path, message, self.document)
 
     @contextmanager
-    def of_field(self, field: str) -> Iterator[None]:
-        """Raise problems of expressions as those of a *field*."""
+    def of_field(self, path: str) -> Iterator[None]:
+        """Raise problems of expressions as those of a field."""
         try:
             yield
         except ExpressionError as error:
-            raise self.error(field, str(error)) from None
+            raise self.error(path, str(error)) from None
 
     @cached_property
     def steps(self) -> "tuple[Formulas, ...]":
         """The kernel, and those after it in the sequence."""
-        following = enumerate(steps_of(self.fields))
-        return (self, *(Formulas(fields, self.arrays, f"sequence.{i}.", self.document) for i, fields in following))
+        later = enumerate(steps_of(self.fields))
+        return (self, *(Formulas(fields, self.arrays, f"sequence.{i}.", self.document) for i, fields in later))
 
     @cached_property
     def buffers(self) -> tuple[ArgumentFields, ...]:
@@ -103,48 +97,50 @@ class Formulas:
             self._names[point] = known
         return self._names[point]
 
-    def whole(self, field: str, text: str, parameters: Parameters) -> int:
-        """Evaluate an expression of a *field* whose value is a whole number."""
-        return self._evaluated(whole, field, text, parameters)
-
-    def number(self, field: str, text: str, parameters: Parameters) -> float:
-        """Evaluate an expression of a *field* whose value is a number."""
-        return self._evaluated(number, field, text, parameters)
-
-    def _evaluated(
-        self, evaluate: Callable[[str, Mapping[str, Value]], N], field: str, text: str, parameters: Parameters
-    ) -> N:
+    def _value(self, evaluate: Callable[[str, Mapping[str, Value]], N], path: str, parameters: Parameters) -> N:
         """Evaluate an expression once for each point: searches for sizes come back to the same few."""
+        text: Any = self.fields
+        for step in path.split("."):
+            if isinstance(text, tuple | dict):
+                text = text[int(step)] if isinstance(text, tuple) else text[step]
+            else:
+                text = getattr(text, step)
         known: dict[str, N] = self._known.setdefault((evaluate, *parameters.items()), {})
         if text not in known:
             names = self.names(parameters)
-            with self.of_field(field):
-                known[text] = evaluate(text, names)
+            with self.of_field(path):
+                known[text] = evaluate(text or "0", names)
         return known[text]
 
-    def amount(self, field: str, text: str, parameters: Parameters) -> float:
-        """Evaluate an expression of a *field* whose value is a number of at least zero."""
-        value = self.number(field, text, parameters)
+    def whole(self, path: str, parameters: Parameters) -> int:
+        """Evaluate a field that is a whole number of at least zero."""
+        return self._value(whole, path, parameters)
+
+    def number(self, path: str, parameters: Parameters) -> float:
+        """Evaluate a field that is a number."""
+        return self._value(number, path, parameters)
+
+    def amount(self, path: str, parameters: Parameters) -> float:
+        """Evaluate a field that is a number of at least zero."""
+        value = self.number(path, parameters)
         if value < 0:
-            raise self.error(field, f"is {value:g}; it must not be negative")
+            raise self.error(path, f"is {value:g}; it must not be negative")
         return value
 
-    def amount_of(self, argument: ArgumentFields, field: str, parameters: Parameters) -> float:
-        """Evaluate a *field* of an argument as :meth:`amount`; 0 without it."""
-        text = getattr(argument, field)
-        return self.amount(self.place(argument, field), text, parameters) if text else 0.0
+    def amount_of(self, argument: ArgumentFields, name: str, parameters: Parameters) -> float:
+        """Evaluate a field of an argument as :meth:`amount`."""
+        return self.amount(self.place(argument, name), parameters)
 
-    def counts(self, field: str, counts: Mapping[Any, str], parameters: Parameters) -> dict[str, float]:
-        """Evaluate the expressions of a *field* that is a mapping."""
-        return {name: self.amount(f"{field}.{name}", text, parameters) for name, text in counts.items()}
+    def counts(self, path: str, parameters: Parameters) -> dict[str, float]:
+        """Evaluate a field that is a mapping."""
+        return {name: self.amount(f"{path}.{name}", parameters) for name in getattr(self.fields, path)}
 
     def elements(self, argument: ArgumentFields, parameters: Parameters) -> int:
         """Return the elements of a buffer."""
-        field = self.place(argument, "elements")
-        count = self.whole(field, argument.elements or "0", parameters)
-        if count == 0:
-            raise self.error(field, "is 0; a buffer needs at least one element")
-        return count
+        path = self.place(argument, "elements")
+        if count := self.whole(path, parameters):
+            return count
+        raise self.error(path, "is 0; a buffer needs at least one element")
 
     def nbytes(self, parameters: Parameters) -> dict[str, int]:
         """Return the bytes of each buffer of all kernels."""
@@ -157,8 +153,7 @@ class Formulas:
 
     def wanted(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, as described."""
-        sizes = enumerate(self.fields.global_size)
-        return tuple(self.whole(f"global_size.{i}", each, parameters) for i, each in sizes)
+        return tuple(self.whole(f"global_size.{i}", parameters) for i in range(len(self.fields.global_size)))
 
     def global_size(self, parameters: Parameters) -> tuple[int, ...]:
         """Return the work-items in each dimension, in whole work-groups."""
@@ -180,7 +175,7 @@ class Formulas:
 
     def work(self, parameters: Parameters) -> float:
         """Return the units of work of one dispatch."""
-        amount = self.number("work.amount", self.fields.work.amount, parameters)
+        amount = self.number("work.amount", parameters)
         if amount <= 0:
             raise self.error("work.amount", f"is {amount:g}; it must be positive")
         return amount
@@ -188,8 +183,8 @@ class Formulas:
     def local_memory_bytes(self, parameters: Parameters) -> int:
         """Return the local memory of a work-group, from arguments and as declared."""
         passed = (
-            self.whole(self.place(each, "local"), each.local, parameters) * each.element_bytes
+            self.whole(self.place(each, "local"), parameters) * each.element_bytes
             for each in self.fields.arguments
             if each.local is not None
         )
-        return sum(passed) + self.whole("local_memory_bytes", self.fields.local_memory_bytes, parameters)
+        return sum(passed) + self.whole("local_memory_bytes", parameters)

@@ -54,46 +54,27 @@ _TYPEDEFS = " ".join(f"typedef int {name};" for name in (*_TYPES, "size_t", "boo
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel.
-
-    Attributes:
-        name: its name.
-        type: of its elements as in descriptions; for types of the file itself their name.
-        kind: what the description of an argument must contain; ``other`` for images and samplers.
-        constant: whether the kernel cannot write it.
-        small: whether it is in constant memory, which is small.
-    """
+    """One parameter of a kernel."""
 
     name: str
-    type: str
-    kind: Kind
-    constant: bool
-    small: bool = False
+    type: str  # of its elements as in descriptions; for types of the file itself their name
+    kind: Kind  # what the description of an argument must contain; ``other`` for images and samplers
+    constant: bool  # the kernel cannot write it
+    small: bool = False  # it is in constant memory, which is small
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The declaration of a kernel.
-
-    Attributes:
-        name: the function.
-        line: of the file, counted from 1.
-        parameters: in order; ``None``: pycparser cannot read them, for example because macros define them.
-        dimensions: largest dimension of ``get_global_id`` in the kernel and up to the next one, plus one.
-        loops: whether this part contains a loop.
-        conditions: whether it contains more than one simple condition, so that work-items may take different paths.
-        work_group: the dimensions of ``reqd_work_group_size``, if they are numbers; else empty.
-        declares_local: whether it declares arrays in local memory.
-    """
+    """The declaration of a kernel, and what its code up to the next one contains."""
 
     name: str
-    line: int
-    parameters: tuple[Parameter, ...] | None
-    dimensions: int
-    loops: bool = False
-    conditions: bool = False
-    work_group: tuple[int, ...] = ()
-    declares_local: bool = False
+    line: int  # of the file, counted from 1
+    parameters: tuple[Parameter, ...] | None  # None: pycparser cannot read them, for example because of macros
+    dimensions: int  # largest dimension of ``get_global_id``, plus one
+    loops: bool = False  # it contains a loop
+    conditions: bool = False  # it contains more than one simple condition: work-items may take different paths
+    work_group: tuple[int, ...] = ()  # the dimensions of ``reqd_work_group_size``, if they are numbers
+    declares_local: bool = False  # it declares arrays in local memory
 
 
 def signatures(text: str) -> tuple[Signature, ...]:
@@ -128,15 +109,17 @@ def _signature(code: str, start: int, end: int, attributed: str) -> Signature | 
     before = max(code.rfind(character, 0, start) for character in "};") + 1
     required = _REQUIRED.search(attributed, before, match.start())
     parts, after = _parts(code, match.end())
-    used = re.findall(r"\bget_global_id\s*\(\s*([012])\s*\)", code[after:end])
-    line = code.count("\n", 0, match.start()) + 1
     body = code[after:end]
-    loops = re.search(r"\b(?:for|while)\b", body) is not None
-    conditions = len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", body)) > 1
-    dimensions = 1 + max(map(int, used), default=0)
-    group = tuple(map(int, required.groups())) if required else ()
-    local = _LOCAL_ARRAY.search(body) is not None
-    return Signature(match[1], line, _parameters(parts), dimensions, loops, conditions, group, local)
+    return Signature(
+        name=match[1],
+        line=code.count("\n", 0, match.start()) + 1,
+        parameters=_parameters(parts),
+        dimensions=1 + max(map(int, re.findall(r"\bget_global_id\s*\(\s*([012])\s*\)", body)), default=0),
+        loops=re.search(r"\b(?:for|while)\b", body) is not None,
+        conditions=len(re.findall(r"\bif\b|\?|\belse\b|&&|\|\|", body)) > 1,
+        work_group=tuple(map(int, required.groups())) if required else (),
+        declares_local=_LOCAL_ARRAY.search(body) is not None,
+    )
 
 
 def _parts(code: str, start: int) -> tuple[list[str], int]:

@@ -39,9 +39,8 @@ class Traffic:
     @property
     def beyond_caches(self) -> bool:
         """Whether an array that is accessed without order exceeds the last cache; else it stays there."""
-        sizes = self.formulas.nbytes(self.parameters)
-        gathered = (sizes[each.name] for each in self.formulas.buffers if each.gather)
-        return max(gathered, default=0) > grid.last_cache_bytes(self.device)
+        sizes, last = self.formulas.nbytes(self.parameters), grid.last_cache_bytes(self.device)
+        return any(each.gather and sizes[each.name] > last for each in self.formulas.buffers)
 
     @cached_property
     def streams(self) -> tuple[Stream, ...]:
@@ -73,7 +72,7 @@ class Traffic:
     @property
     def lines_per_access(self) -> float:
         """Lines that an access of a wave touches, relative to one of neighbouring elements; mean of all accesses."""
-        if not self.accesses or self.device.is_cpu:
+        if not self.accesses or not grid.coalesces(self.device):
             return 1.0
         lines = {each.name: self._lines(each) for each in self.formulas.buffers}
         return sum(count * lines[name] for (name, _), count in self._counts.items()) / self.accesses
@@ -91,18 +90,15 @@ class Traffic:
         If neighbouring work-items write a run apart, each store of a wave covers only their own elements.
         """
         written = {each.name: each for each in self.formulas.buffers if each.access != "read" and not each.atomic}
-        if self.device.is_cpu or not written:
+        if not (written and grid.coalesces(self.device)):
             return 1.0
         sector = grid.last_sector_bytes(self.device)
-        sectors = {
-            name: sum(s.elements * s.record_bytes for s in self.streams if s.buffer == name and s.write)
-            for name in written
-        }
-        stores = (
-            nbytes * max(1.0, min(self._run(written[name]), sector / written[name].element_bytes))
-            for name, nbytes in sectors.items()
-        )
-        return sum(stores) / (sum(sectors.values()) or 1.0)
+        nbytes = dict.fromkeys(written, 0.0)
+        for stream in self.streams:
+            if stream.write and stream.buffer in written:
+                nbytes[stream.buffer] += stream.elements * stream.record_bytes
+        stores = {name: max(1.0, min(self._run(each), sector / each.element_bytes)) for name, each in written.items()}
+        return sum(nbytes[name] * stores[name] for name in written) / (sum(nbytes.values()) or 1.0)
 
     def _run(self, argument: ArgumentFields) -> float:
         """Return the elements from one work-item's to its neighbour's."""
@@ -111,25 +107,17 @@ class Traffic:
     @property
     def line_writes(self) -> float | None:
         """Lines that all waves write; ``None``: those that the streams cover."""
-        written = [each for each in self.formulas.buffers if each.access != "read"]
-        tilings = {each.name: tiling for each in written if (tiling := self._tiling(each))}
-        if not tilings:
-            return None
-        return sum(
-            tilings[each.name].line_writes * self._lines_by_row(each, tilings[each.name]) / tilings[each.name].lines
-            for each in written
-            if each.name in tilings
-        )
+        written = ((each, self._tiling(each)) for each in self.formulas.buffers if each.access != "read")
+        lines = [t.line_writes * self._lines_by_row(each, t) / t.lines for each, t in written if t]
+        return sum(lines) if lines else None
 
     @property
     def waiting_cycles(self) -> float:
         """Clock cycles for which atomic operations on global memory wait for each other, on a GPU."""
-        if self.device.is_cpu:
-            return 0.0
-        atomic = (each for each in self.formulas.buffers if each.atomic)
+        atomic = [each for each in self.formulas.buffers if each.atomic]
         return sum(
             waiting_cycles(self.device, self._amount(each, "atomic"), self.formulas.elements(each, self.parameters))
-            for each in atomic
+            for each in grid.chosen(self.device, cpu=[], gpu=atomic)
         )
 
     def _amount(self, argument: ArgumentFields, field: str) -> float:
@@ -137,7 +125,8 @@ class Traffic:
 
     def _served(self, argument: ArgumentFields) -> float:
         """Return how many work-items get their data from one load from the first cache."""
-        return float(self.device.architecture.wave_size) if argument.uniform and not self.device.is_cpu else 1.0
+        shared = argument.uniform and grid.coalesces(self.device)
+        return float(self.device.architecture.wave_size) if shared else 1.0
 
     def _streams(self, argument: ArgumentFields) -> tuple[Stream, ...]:
         record, used = argument.record_bytes, argument.accessed_bytes
@@ -149,8 +138,9 @@ class Traffic:
         if argument.atomic:
             each = self._amount(argument, "atomic") / count
             written = Stream(argument.name, count, record, used, True, each, each)
+            read = Stream(argument.name, count, record, used, False, each, each)
             # GPUs add in the cache, which returns nothing if no work-item uses the previous value.
-            return (Stream(argument.name, count, record, used, False, each, each), written)[not self.device.is_cpu :]
+            return grid.chosen(self.device, cpu=(read, written), gpu=(written,))
         own = passes if argument.access == "write" else 1.0
         written = Stream(argument.name, count, record, used, True, own, self._written(argument))
         if argument.access == "write":
@@ -189,7 +179,7 @@ class Traffic:
 
     def _halo(self, argument: ArgumentFields) -> float:
         """Return the bytes that work-groups load in whole sectors, relative to the array."""
-        if argument.pattern is None or self.device.is_cpu:
+        if argument.pattern is None or not grid.coalesces(self.device):
             return 1.0
         sector, size = grid.last_sector_bytes(self.device), argument.element_bytes
         x, *others = zip(self.formulas.local_size(self.parameters), reversed(argument.pattern.stencil), strict=False)
@@ -209,7 +199,7 @@ class Traffic:
         """Return how waves cover the rows of an array; ``None``: in order, or not by rows."""
         local = self.formulas.local_size(self.parameters)
         otherwise = argument.gather or argument.atomic or argument.uniform or argument.run
-        if len(local) == 1 or otherwise or self.device.is_cpu:
+        if len(local) == 1 or otherwise or not grid.coalesces(self.device):
             return None
         items, group = (self.wanted[0], prod(self.wanted[1:])), (local[0], prod(local[1:]))
         return Tiling(self.device, items, group, argument.record_bytes, 1)
@@ -231,8 +221,6 @@ class Traffic:
         if argument.gather:
             return lanes
         line = max((cache.line_bytes for cache in self.device.caches), default=self.device.memory.access_bytes)
-        run = self._run(argument)
-        tiling = self._tiling(argument)
-        apart = run * argument.record_bytes
+        tiling, apart = self._tiling(argument), self._run(argument) * argument.record_bytes
         touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * apart / line)
         return max(1.0, touched / max(1.0, lanes * argument.element_bytes / line))

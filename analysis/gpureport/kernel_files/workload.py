@@ -1,6 +1,8 @@
 """A described kernel as a workload: sizes, data, demand, verification."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from math import prod
@@ -16,27 +18,14 @@ from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
 from gpureport.kernel_files.formulas import FieldError, Formulas
 from gpureport.kernel_files.signature import Signature
-from gpureport.records.curves import Metric, PointKey
+from gpureport.records.curves import Metric
 from gpureport.records.measurement import MachineCode
 from gpureport.spec.models import Device
-from gpureport.spec.reading import Document
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import (
-    Buffer,
-    Demand,
-    Dispatch,
-    Features,
-    Job,
-    Limits,
-    Parameters,
-    Sweep,
-    Workload,
-)
+from gpureport.workloads.model import Buffer, Demand, Dispatch, Features, Job, Limits, Parameters, Sweep, Workload
 
 _LEAST_BYTES = 2**16
-_FAR = 16
-"""Largest working set of a GPU's sweep, as a multiple of the last cache; half of it on a CPU and for a quick run."""
 _MOST_SKIPPED_BYTES = 2**18
 _VERIFIED_BYTES = (2**11, 2**13, 2**16)
 """Approximate sizes of all buffers at which results are checked."""
@@ -56,6 +45,11 @@ _ASSUMED = (
 )
 
 
+def family_of(fields: KernelFields) -> str:
+    """Return the identifier of a described kernel."""
+    return re.sub(r"[^a-z0-9]+", "_", fields.name.lower()).strip("_") or "kernel"
+
+
 class KernelFileWorkload(Workload):
     """One variant of a described kernel. Parameters of a point: its sizes, ``local_x``, ``local_y``, ``local_z``."""
 
@@ -64,61 +58,42 @@ class KernelFileWorkload(Workload):
     _most_verified: int | None = None
     _code: MachineCode | None = None
 
-    def __init__(
-        self,
-        fields: KernelFields,
-        family: str,
-        variant: str,
-        title: str,
-        folder: Path,
-        arrays: Mapping[str, NDArray[np.generic]],
-        signature: Signature,
-        document: Document[KernelFields] | None,
-    ) -> None:
+    def __init__(self, formulas: Formulas, variant: str, title: str, folder: Path, signature: Signature) -> None:
         """Describe one variant.
 
         Args:
-            fields: of the variant.
-            family: identifier of the kernel.
-            variant: identifier of the variant.
+            formulas: of the variant.
+            variant: its identifier.
             title: of the variant in reports.
             folder: of the files that the fields name.
-            arrays: contents of buffers by name, in place of those that the fields describe.
             signature: of the kernel in its source.
-            document: the file of the description, if it has one.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.
         """
-        self.formulas = Formulas(fields, arrays, document=document)
-        self.verification_dispatches = max(1, len(fields.sequence) + 1)
-        self.fields, self.family, self.variant, self.folder = fields, family, variant, folder.absolute()
+        fields = formulas.fields
+        self.formulas, self.fields, self.signature, self.folder = formulas, fields, signature, folder.absolute()
+        self.variant, self.title, self.family = variant, title, family_of(fields)
+        self.verification_dispatches = len(fields.sequence) + 1
         self.source = str(self.folder / fields.source)
-        self.title = title
         results = next((f"expect.{name}" for name in fields.expect or ()), "expect_from")
-        self.place = str(self.formulas.error(results, title)) if document else ""
+        self.place = str(formulas.error(results, title)) if formulas.document else ""
         self.metric = Metric(kind="rate", unit=fields.work.unit, label="rate")
-        self.signature = signature
-        self.tolerance = self._tolerance()
+        usual = (_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in formulas.every_buffer.values())
+        self.tolerance = max(usual, default=0.0) if fields.tolerance is None else fields.tolerance
         self.description = self._description()
         self._check()
 
-    def _tolerance(self) -> float:
-        if self.fields.tolerance is not None:
-            return self.fields.tolerance
-        buffers = self.formulas.every_buffer.values()
-        return max((_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in buffers), default=0.0)
-
     def _description(self) -> str:
-        fields = self.fields
-        traffic = "Memory traffic is declared in its description."
-        operations = _DECLARED if fields.operations else _ASSUMED
+        fields, said = self.fields, self.fields.description.strip().rstrip(".")
+        sentences = [f"{said}."] if said else []
+        sentences += ["Memory traffic is declared in its description.", _DECLARED if fields.operations else _ASSUMED]
         if fields.memory_chain is None and self.signature.loops:
-            operations += " Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four."
-        checked = "" if self.is_verified else " Its results are not verified."
-        said = f"{fields.description.strip().rstrip('.')}. " if fields.description.strip() else ""
-        counted = f"{fields.work.amount} {fields.work.unit} per {'sequence' if fields.sequence else 'dispatch'}."
-        return f"{said}{traffic} {operations}{checked} Counted: {counted}"
+            sentences.append("Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four.")
+        if not self.is_verified:
+            sentences.append("Its results are not verified.")
+        per = "sequence" if fields.sequence else "dispatch"
+        return " ".join([*sentences, f"Counted: {fields.work.amount} {fields.work.unit} per {per}."])
 
     def _check(self) -> None:
         """Compare the names of arguments and buffers, and evaluate everything at the first verified sizes."""
@@ -158,25 +133,24 @@ class KernelFileWorkload(Workload):
         """Whether the description contains expected results."""
         return self.fields.expect is not None or self.fields.expect_from is not None
 
+    @property
     def _multiple(self) -> int:
-        if self.fields.multiple_of:
-            return self.fields.multiple_of
-        return 1 if self.fields.guarded else _MULTIPLES[len(self.fields.global_size) - 1]
+        usual = 1 if self.fields.guarded else _MULTIPLES[len(self.fields.global_size) - 1]
+        return self.fields.multiple_of or usual
 
     def _with(self, value: int | None, shape: Sequence[int]) -> dict[str, int]:
         """Return the parameters of a point."""
+        given = self.fields.sizes.items()
         sizes = {self.fields.swept: value} if self.fields.swept and value is not None else {}
-        fixed = {
-            name: int(text) for name, text in self.fields.sizes.items() if isinstance(text, str) and text.isdigit()
-        }
-        return {**sizes, **fixed, **dict(zip(RESERVED, shape, strict=False))}
+        sizes |= {name: int(text) for name, text in given if isinstance(text, str) and text.isdigit()}
+        return {**sizes, **dict(zip(RESERVED, shape, strict=False))}
 
     def _value_of(self, nbytes: float, shape: Sequence[int], *, odd: bool = False) -> int:
         """Return the largest swept size whose buffers have at most *nbytes* together; at least the smallest one.
 
         *odd*: an odd multiple of the size's unit.
         """
-        unit = self._multiple()
+        unit = self._multiple
 
         def fits(count: int) -> bool:
             sizes = self.formulas.nbytes(self._with(unit * count, shape))
@@ -229,11 +203,10 @@ class KernelFileWorkload(Workload):
                 raise self.formulas.error("work_groups", f"{' x '.join(map(str, shape))} exceeds the {largest}")
             shape = (limits.max_work_group, *(1 for _ in shape[1:]))
         values = self._values(device, limits, shape)
-        points = [self._with(value, shape) for value in values]
+        possible = list(self._possible((self._with(value, shape) for value in values), limits))
         title = f"size {self.fields.swept}" if self.fields.swept else "the given size"
-        coarse = grid.coarse(limits)
-        possible = self._from_the_first_octave(list(self._possible(points, limits)), coarse)
-        sizes = Sweep("size", grid.WORKING_SET, tuple(possible), title, coarse)
+        points = self._from_the_first_octave(possible, grid.coarse(limits))
+        sizes = Sweep("size", grid.WORKING_SET, tuple(points), title, grid.coarse(limits))
         if not sizes.points:
             raise self.formulas.error("sizes", f"none fits into the memory of {device.name}")
         most = device.architecture.occupancy.local_memory_bytes
@@ -261,9 +234,8 @@ class KernelFileWorkload(Workload):
         if written is None or isinstance(written, tuple):
             return written or (None,)
         if ends := range_of(written):
-            return grid.sizes(*ends, grid.multiple(self._multiple()))
-        far = _FAR // 2 if grid.is_short(device, limits) else _FAR
-        most = min(far * grid.last_cache_bytes(device), limits.max_bytes)
+            return grid.sizes(*ends, grid.multiple(self._multiple))
+        most = min(grid.reach(device, limits, "described") * grid.last_cache_bytes(device), limits.max_bytes)
         return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
 
     def _possible(self, points: Iterable[Parameters], limits: Limits) -> Iterable[Parameters]:
@@ -274,15 +246,11 @@ class KernelFileWorkload(Workload):
         seen = set()
         for parameters in points:
             nbytes = self.formulas.nbytes(parameters)
-            sizes = nbytes.values()
             if not self._computable(nbytes):
                 continue
             shape = self.formulas.local_size(parameters), self.formulas.global_size(parameters)
-            if (
-                shape not in seen
-                and sum(sizes) <= limits.max_bytes
-                and max(sizes, default=0) <= limits.max_buffer_bytes
-            ):
+            most, total = max(nbytes.values(), default=0), sum(nbytes.values())
+            if shape not in seen and total <= limits.max_bytes and most <= limits.max_buffer_bytes:
                 seen.add(shape)
                 yield parameters
 
@@ -301,26 +269,23 @@ class KernelFileWorkload(Workload):
             most = min(4 * grid.last_cache_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
             value = min(self._value_of(most, self._shape()), ends[1] if ends else MOST_SIZE)
             least = _MULTIPLES[0]
-            value -= value % least if value > least and least % self._multiple() == 0 else 0
-        points = [point for shape in shapes if self._divides(point := self._with(value, shape))]
+            value -= value % least if value > least and least % self._multiple == 0 else 0
+        points = []
+        for point in (self._with(value, shape) for shape in shapes):
+            with suppress(FieldError):  # work-items do not divide into its work-groups
+                self.formulas.global_size(point)
+                points.append(point)
         return grid.by_group_size(self._possible(points, limits), self._size_label(points[0]) if points else "")
-
-    def _divides(self, parameters: Parameters) -> bool:
-        try:
-            self.formulas.global_size(parameters)
-        except FieldError:
-            return False
-        return True
 
     def _size_label(self, parameters: Parameters) -> str:
         swept = self.fields.swept
         return f"{swept} = {parameters[swept]}" if swept else "the given size"
 
-    def point(self, parameters: Parameters, sweep: Sweep) -> PointKey:
-        """The size of one-dimensional work-groups is x; other shapes are in the order of the sweep."""
-        key, shape = super().point(parameters, sweep), self.formulas.local_size(parameters)
+    def x(self, parameters: Parameters, sweep: Sweep) -> float:
+        """The size of one-dimensional work-groups; other shapes are in the order of the sweep."""
+        shape = self.formulas.local_size(parameters)
         by_size = sweep.axis.quantity == "work_group" and len(shape) == 1
-        return key.model_copy(update={"x": float(shape[0])}) if by_size else key
+        return shape[0] if by_size else super().x(parameters, sweep)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         """The size, or the work-group."""
@@ -374,8 +339,7 @@ class KernelFileWorkload(Workload):
     def build_options(self, parameters: Parameters) -> str:
         """The description's options and macros."""
         macros = (
-            f"-D{name}={self.formulas.number(f'defines.{name}', text, parameters):.17g}"
-            for name, text in self.fields.defines.items()
+            f"-D{name}={self.formulas.number(f'defines.{name}', parameters):.17g}" for name in self.fields.defines
         )
         return " ".join(filter(None, (self.fields.build_options, *macros)))
 
@@ -389,12 +353,8 @@ class KernelFileWorkload(Workload):
             handles[name] = f"{name} {contents.nbytes}" if sized else name
             buffers[handles[name]] = Buffer(self.formulas.nbytes(parameters)[name], contents)
         dispatches = tuple(self._dispatch(step, parameters, handles) for step in self.formulas.steps)
-        if self.fields.swap:
-            (dispatch,), (one, other) = dispatches, (handles[name] for name in self.fields.swap)
-            exchanged = {one: other, other: one}
-            back = (exchanged.get(each, each) if isinstance(each, str) else each for each in dispatch.arguments)
-            dispatches = (dispatch, replace(dispatch, arguments=tuple(back)))
-        return Job(buffers, dispatches)
+        job, swap = Job(buffers, dispatches), self.fields.swap
+        return job.ping_pong([handles[swap[0]]], [handles[swap[1]]]) if swap else job
 
     def _dispatch(self, step: Formulas, parameters: Parameters, handles: Mapping[str, str]) -> Dispatch:
         arguments = tuple(argument_value(step, each, parameters, handles) for each in step.fields.arguments)
@@ -408,20 +368,15 @@ class KernelFileWorkload(Workload):
 
     def verification(self) -> Sequence[Parameters]:
         """Small sizes, odd where the kernel allows it."""
-        return self._verified()[: self._most_verified]
-
-    def _verified(self) -> Sequence[Parameters]:
         shape, written = self._shape(), self.fields.sizes.get(self.fields.swept or "")
-        if written is None:
-            return (self._with(None, shape),)
+        values: list[int | None] = [None]
         if isinstance(written, tuple):
-            return tuple(self._with(value, shape) for value in sorted(written)[:2])
-        values = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
-        ends = range_of(written)
-        allowed = sorted(value for value in values if not ends or ends[0] <= value <= ends[1]) or [
-            ends[0] if ends else 1
-        ]
-        return tuple(self._with(value, shape) for value in allowed)
+            values = [*sorted(written)[:2]]
+        elif written is not None:
+            low, high = range_of(written) or (1, MOST_SIZE)
+            odd = {self._value_of(nbytes, shape, odd=True) for nbytes in _VERIFIED_BYTES}
+            values = [*sorted(value for value in odd if low <= value <= high)] or [low]
+        return tuple(self._with(value, shape) for value in values[: self._most_verified])
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:  # noqa: ARG002
         """Evaluate the description's expressions, or call its function."""
@@ -440,11 +395,11 @@ def _check_step(step: Formulas, parameters: Parameters) -> None:
             raise step.error(f"arguments.{position}.pattern", what)
         argument_value(step, argument, parameters, {})
     step.global_size(parameters)
-    step.counts("operations", step.fields.operations, parameters)
-    step.counts("chain", step.fields.chain, parameters)
+    step.counts("operations", parameters)
+    step.counts("chain", parameters)
     step.local_memory_bytes(parameters)
     for argument in step.buffers:
         for field in ("passes", "outer_passes", "run", "gather", "atomic"):
             step.amount_of(argument, field, parameters)
-    step.amount("memory_chain", step.fields.memory_chain or "0", parameters)
-    step.amount("local_atomics", step.fields.local_atomics, parameters)
+    step.amount("memory_chain", parameters)
+    step.amount("local_atomics", parameters)

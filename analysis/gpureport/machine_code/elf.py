@@ -27,17 +27,11 @@ class Function:
 
 @dataclass(frozen=True)
 class Library:
-    """The functions of an ELF file.
+    """The functions of an ELF file."""
 
-    Attributes:
-        machine: ELF's name of the instruction set, e.g. ``EM_X86_64``.
-        functions: defined functions, by name.
-        callees: names of functions by call target: their own address, or that of their stub.
-    """
-
-    machine: str
-    functions: dict[str, Function]
-    callees: dict[int, str]
+    machine: str  # ELF's name of the instruction set, e.g. ``EM_X86_64``
+    functions: dict[str, Function]  # defined functions, by name
+    callees: dict[int, str]  # names of functions by call target: their own address, or that of their stub
 
 
 def library(binary: bytes) -> Library | None:

@@ -14,27 +14,16 @@ VECTOR_BYTES = 16
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction.
+    """One instruction."""
 
-    Attributes:
-        address: its address in the binary.
-        kind: its class in counts.
-        loads: widths in bytes of its reads from memory, except from the stack and constants.
-        stores: widths in bytes of its writes to memory, except to the stack.
-        lanes: whether its access serves the lanes of a vector even if it is narrow: gather, broadcast, widening.
-        target: address that it may branch to.
-        callee: address of the function that it calls, if known.
-        falls: whether execution may continue with the next instruction.
-    """
-
-    address: int
-    kind: str
-    loads: tuple[int, ...] = ()
-    stores: tuple[int, ...] = ()
-    lanes: bool = False
-    target: int | None = None
-    callee: int | None = None
-    falls: bool = True
+    address: int  # in the binary
+    kind: str  # its class in counts
+    loads: tuple[int, ...] = ()  # widths in bytes of its reads from memory, except from the stack and constants
+    stores: tuple[int, ...] = ()  # widths in bytes of its writes to memory, except to the stack
+    lanes: bool = False  # its access serves the lanes of a vector even if it is narrow: gather, broadcast, widening
+    target: int | None = None  # address that it may branch to
+    callee: int | None = None  # address of the function that it calls, if known
+    falls: bool = True  # execution may continue with the next instruction
 
     @property
     def accesses(self) -> int:

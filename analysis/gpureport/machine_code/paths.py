@@ -16,17 +16,11 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Moved:
-    """Bytes that one execution of a function moves.
+    """Bytes that one execution of a function moves."""
 
-    Attributes:
-        loads: bytes read on paths with accesses.
-        stores: bytes written on the same paths.
-        idle: whether there is a path without accesses: that of work-items beyond the end of the data.
-    """
-
-    loads: Range
-    stores: Range
-    idle: bool = False
+    loads: Range  # bytes read on paths with accesses
+    stores: Range  # bytes written on the same paths
+    idle: bool = False  # there is a path without accesses: that of work-items beyond the end of the data
 
 
 _END = Moved((0, 0), (0, 0), idle=True)

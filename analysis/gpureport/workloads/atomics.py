@@ -120,8 +120,7 @@ class Atomics(Workload):
             turn = handed_over * cores / shared_lines if shared_lines and cores > 1 else 0.0
             serial_cycles = sent / parameters["groups"] * max(_LOCKED_ADD_CYCLES, turn)
         return Demand(
-            work_items=self.work_items(parameters),
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             streams=streams,
             operations={**operations, "memory": sent},
             # The model expresses waiting as a chain of operations with a known latency.

@@ -59,8 +59,7 @@ class Bandwidth(UnstoredResults):
         accesses, folds = float(self.work(parameters) / parameters["width"]), words - 1.0
         in_a_chain = accesses / items / parameters["chains"] * in_turn
         return Demand(
-            work_items=items,
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             operations={"local": accesses * units, "int32": accesses * folds},
             chain={"local": in_a_chain, "int32": in_a_chain * folds},
             local_memory_bytes=_TABLE_BYTES,

@@ -254,8 +254,7 @@ class MatrixRate(UnstoredResults):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         registers = self.unit(parameters).fragments(self.form(parameters)).registers()
         return Demand(
-            work_items=self.work_items(parameters),
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             operations={self.form(parameters).name: self.work(parameters)},
             registers=16 + registers[0] + registers[1] + registers[2] * parameters["chains"],
         )

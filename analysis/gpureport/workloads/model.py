@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, prod
 from typing import ClassVar, Literal
 
@@ -59,6 +59,10 @@ class Local:
 
 Argument = str | Local | np.generic
 """A kernel argument: the name of a buffer, local memory, or a scalar."""
+Arguments = tuple[Argument, ...]
+Shape = tuple[int, ...]
+"""Work-items in each dimension."""
+Buffers = Mapping[str, Buffer]
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,9 @@ class Dispatch:
     """One kernel launch."""
 
     kernel: str
-    global_size: tuple[int, ...]
-    local_size: tuple[int, ...]
-    arguments: tuple[Argument, ...]
+    global_size: Shape
+    local_size: Shape
+    arguments: Arguments
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ class HostTraffic:
 class Job:
     """One point, ready to run."""
 
-    buffers: Mapping[str, Buffer]
+    buffers: Buffers
     """By name. The points of a sweep share buffers of the same name (the largest is allocated), so equal names must
     mean equal contents."""
     dispatches: tuple[Dispatch, ...]
@@ -127,23 +131,21 @@ class Job:
     """Run once, untimed, before every sample or before the first frame of a trace, for example to warm caches."""
 
     @classmethod
-    def of(
-        cls,
-        buffers: Mapping[str, Buffer],
-        kernel: str,
-        global_size: tuple[int, ...],
-        local_size: tuple[int, ...],
-        *arguments: tuple[Argument, ...],
-    ) -> "Job":
-        """Return the job that launches *kernel* once with each of the tuples of *arguments*."""
-        return cls(buffers, tuple(Dispatch(kernel, global_size, local_size, each) for each in arguments))
+    def of(cls, buffers: Buffers, kernel: str, size: Shape, local: Shape, arguments: Arguments) -> "Job":
+        """Return the job that launches *kernel* once."""
+        return cls(buffers, (Dispatch(kernel, size, local, arguments),))
 
     @classmethod
-    def linear(
-        cls, buffers: Mapping[str, Buffer], kernel: str, items: int, local: int, *arguments: tuple[Argument, ...]
-    ) -> "Job":
+    def linear(cls, buffers: Buffers, kernel: str, items: int, local: int, arguments: Arguments) -> "Job":
         """Return the same for one dimension: *items* work-items, rounded up to whole work-groups of *local*."""
-        return cls.of(buffers, kernel, (ceil(items / local) * local,), (local,), *arguments)
+        return cls.of(buffers, kernel, (ceil(items / local) * local,), (local,), arguments)
+
+    def ping_pong(self, some: Sequence[str], others: Sequence[str]) -> "Job":
+        """Return the same with a second dispatch, in which *some* buffers and the *others* are exchanged."""
+        (there,) = self.dispatches
+        names = {**dict(zip(some, others, strict=True)), **dict(zip(others, some, strict=True))}
+        back = tuple(names.get(each, each) if isinstance(each, str) else each for each in there.arguments)
+        return replace(self, dispatches=(there, replace(there, arguments=back)))
 
 
 @dataclass(frozen=True)
@@ -430,6 +432,10 @@ class Workload(ABC):
     def work_items(self, parameters: Parameters) -> int:
         """Return the number of work-items of a dispatch."""
         return product(parameters, self.work_items_of)
+
+    def launched(self, parameters: Parameters) -> tuple[int, Shape]:
+        """Return the work-items of a one-dimensional dispatch, and its work-group."""
+        return self.work_items(parameters), (parameters["local"],)
 
     def nbytes(self, parameters: Parameters) -> int:
         """Return the working set."""

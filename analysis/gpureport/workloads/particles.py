@@ -146,7 +146,7 @@ class Particles(Workload):
         named = zip(a + b, parts * 2, strict=True)
         buffers = {name: Buffer(4 * part.shape[1] * count, part) for name, part in named}
         scalars = (np.uint32(count), STEP_S)
-        return Job.linear(buffers, self.kernel, count, parameters["local"], (*a, *b, *scalars), (*b, *a, *scalars))
+        return Job.linear(buffers, self.kernel, count, parameters["local"], (*a, *b, *scalars)).ping_pong(a, b)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         stored = [job.buffers[name].filled().astype(np.float32) for name in self._names("a")]

@@ -7,8 +7,6 @@ from math import ceil, prod
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
 
-_LINE_BYTES, _SECTOR_BYTES = 128, 32  # of a device without known caches
-
 
 @dataclass(frozen=True)
 class Tiling:
@@ -16,20 +14,13 @@ class Tiling:
 
     A CPU processes work-items and work-groups in order. It has no waves, and its cache still contains the rows of the
     previous work-group.
-
-    Attributes:
-        device: the device.
-        items: columns and rows of work-items.
-        group: columns and rows of work-items per work-group.
-        row_bytes: bytes of a row per work-item.
-        rows: rows per work-item.
     """
 
     device: Device
-    items: tuple[int, int]
-    group: tuple[int, int]
-    row_bytes: float
-    rows: int
+    items: tuple[int, int]  # columns and rows of work-items
+    group: tuple[int, int]  # the same of a work-group
+    row_bytes: float  # bytes of a row per work-item
+    rows: int  # rows per work-item
 
     @property
     def coalesces(self) -> bool:
@@ -106,8 +97,8 @@ class Tiling:
 
     @property
     def _line(self) -> int:
-        return self.device.caches[0].line_bytes if self.device.caches else _LINE_BYTES
+        return grid.first_line_bytes(self.device)
 
     @property
     def _sector(self) -> int:
-        return self.device.caches[0].sector_bytes if self.device.caches else _SECTOR_BYTES
+        return self.device.caches[0].sector_bytes if self.device.caches else self.device.memory.access_bytes

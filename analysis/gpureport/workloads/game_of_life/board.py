@@ -1,6 +1,6 @@
 """Conway's Game of Life in kernels from naive to fastest: sweeps, boards, demand of a stencil, rule in NumPy."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import ceil, isqrt, prod
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ SHAPES = ((64, 1), (256, 1), (8, 8), (16, 16), (32, 8), (128, 4))
 """Work-group shapes (x, y) of variants whose shapes are not all compared."""
 
 _LEAST_BYTES, _MOST_BYTES = 2**15, 2**34
+_SIDES_OF = 64  # sides of boards are multiples of this
 _TILE_BYTES = 2**22  # random cells, which larger boards repeat
 _SHAPES_S = constant(1.0)
 _RUNS_PER_SHAPE = 12  # time of the samples of one shape, relative to one pass over the board at memory bandwidth
@@ -36,34 +37,29 @@ class Board(Workload):
     family = "game_of_life"
     metric = Metric(kind="rate", unit="cells", label="cells advanced")
     verification_dispatches = 3
+    verified = tuple(
+        {"width": width, "height": height, "local_x": x, "local_y": y}
+        for width, height, x, y in ((97, 61, 16, 4), (261, 35, 64, 1), (1, 70, 32, 1), (131, 1, 8, 8), (2, 3, 4, 2))
+    )
+    """Boards whose sides divide nothing: not work-groups, words or rectangles; one column; one row; tiny."""
     kernel: ClassVar[str]
-    bits_per_cell: ClassVar[int]
-    """1, 8 or 32."""
-    element_bytes: int
-    """Bytes that a work-item loads or stores at once; rows are whole elements."""
+    bits_per_cell: ClassVar[int]  # 1, 8 or 32
+    element_bytes: int  # bytes that a work-item loads or stores at once; rows are whole elements
     cells_per_item_x: int = 1
     rows_per_item: ClassVar[int] = 1
-    generations: int = 1
-    """Generations per dispatch."""
+    generations: int = 1  # per dispatch
     in_words: ClassVar[bool] = False
     """Whether the kernel gets words per row, height, and a mask of the cells in a row's last word; otherwise width and
     height in cells."""
-    wrapped: ClassVar[bool] = False
-    """Whether opposite borders touch; otherwise cells beyond the border are dead."""
+    wrapped: ClassVar[bool] = False  # opposite borders touch; otherwise cells beyond the border are dead
 
     shape: ClassVar[tuple[int, int]] = (256, 1)
     """Work-group shape in the sweep over board sizes, unless the board or the device require a smaller one."""
-    mapped: bool = False
-    """Whether all work-group shapes are compared, instead of :data:`SHAPES`."""
-    published_side: ClassVar[int] = 0
-    """Side of the published board, on which shapes are compared if this is quick enough."""
-    side_multiple: ClassVar[int] = 64
-    """Boards of sweeps have sides that are multiples of this."""
-    extra_bytes: ClassVar[int] = 0
-    """Bytes of buffers other than the boards."""
+    mapped: bool = False  # all work-group shapes are compared, instead of SHAPES
+    published_side: ClassVar[int] = 0  # of the published board, on which shapes are compared if this is quick enough
+    extra_bytes: ClassVar[int] = 0  # of buffers other than the boards
 
-    read_bytes: float = 0.0
-    """Bytes that one work-item loads, unless they depend on the point; see :meth:`passes`."""
+    read_bytes: float = 0.0  # bytes that one work-item loads, unless they depend on the point; see passes
     operations: Mapping[str, float] = {}
     """Operations per work-item by class, unless they depend on the point. Counted in the machine code for compute
     capability 9.0, where ``int32`` is everything that the ALU pipe executes and ``int32_mul`` all multiply-adds."""
@@ -71,12 +67,9 @@ class Board(Workload):
     """Instructions per work-item that a CPU executes without vectors; 0: not counted. Counted while PoCL 5's code for
     x86-64 ran a work-group of 256 x 1 inside a board."""
     chain: ClassVar[Mapping[str, float]] = {"int32": 24.0}
-    displaced: ClassVar[float] = 0.0
-    """Share of its loads and stores that access an element to the west or east of its own cells."""
-    stores: ClassVar[int] = 1
-    """Stores per work-item and row."""
-    row_after_row: ClassVar[bool] = False
-    """Whether a work-item waits for one row before it loads the next."""
+    displaced: ClassVar[float] = 0.0  # share of its loads and stores to the west or east of its own cells
+    stores: ClassVar[int] = 1  # per work-item and row
+    row_after_row: ClassVar[bool] = False  # a work-item waits for one row before it loads the next
     registers: ClassVar[int] = 32
     branches: ClassVar[bool] = True
     maskable: ClassVar[bool] = False
@@ -116,7 +109,8 @@ class Board(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The side of a square board, through the caches; the work-group shape."""
-        most = self._most_bytes(device, limits)
+        far = grid.reach(device, limits, "boards") * grid.last_cache_bytes(device)
+        most = min(limits.max_bytes - self.extra_bytes, 2 * limits.max_buffer_bytes, far, _MOST_BYTES)
         sides = grid.sizes(min(_LEAST_BYTES, most), most, self._side)
         shapes = self.shapes(device, limits)
         side = self._side_for_shapes(device, most, len(shapes))
@@ -147,20 +141,10 @@ class Board(Workload):
             return grid.shapes(device, limits)
         return tuple(shape for shape in SHAPES if prod(shape) <= limits.max_work_group)
 
-    def _most_bytes(self, device: Device, limits: Limits) -> float:
-        """Return the largest working set, well beyond the caches; smaller on a CPU, which is slower."""
-        beyond = 4 if device.is_cpu else 16 if limits.quick else 64
-        return min(
-            limits.max_bytes - self.extra_bytes,
-            2 * limits.max_buffer_bytes,
-            beyond * grid.last_cache_bytes(device),
-            _MOST_BYTES,
-        )
-
     def _side(self, working_set_bytes: float) -> int:
         """Return the largest side of two boards within *working_set_bytes*."""
         side = isqrt(int(working_set_bytes * 4 / self.bits_per_cell))
-        return max(1, side // self.side_multiple) * self.side_multiple
+        return max(1, side // _SIDES_OF) * _SIDES_OF
 
     def _shape_for(self, side: int, limits: Limits) -> tuple[int, int]:
         """Return :attr:`shape`, reduced for narrow boards and for the device's limit."""
@@ -174,11 +158,11 @@ class Board(Workload):
         On a CPU, which has large caches and is slower, the board may fit in a cache.
         """
         published = 2 * self.board_bytes(_square(self.published_side, 1, 1))
-        streamed_s = published / device.memory.bandwidth_bytes_per_s
-        quick = not device.is_cpu and shapes * _RUNS_PER_SHAPE * streamed_s <= _SHAPES_S
-        if published and published <= most and quick:
+        needed_s = shapes * _RUNS_PER_SHAPE * published / device.memory.bandwidth_bytes_per_s
+        allowed_s, enough = grid.chosen(device, cpu=(0.0, 2.0**23), gpu=(_SHAPES_S, 4 * grid.last_cache_bytes(device)))
+        if 0 < published <= most and needed_s <= allowed_s:
             return self.published_side
-        return self._side(min(most, 2.0**23 if device.is_cpu else 4 * grid.last_cache_bytes(device)))
+        return self._side(min(most, enough))
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         if sweep.axis.quantity == "work_group":
@@ -200,8 +184,7 @@ class Board(Workload):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A stencil: work-groups read their cells with a halo."""
         items, group = self.geometry(parameters)
-        tiling = self.tiling(parameters, device)
-        busy = prod(self.items(parameters))
+        tiling, busy = self.tiling(parameters, device), prod(self.items(parameters))
         return Demand(
             work_items=prod(items),
             work_group=group,
@@ -232,11 +215,10 @@ class Board(Workload):
         """
         if not device.is_cpu:
             return self.operations
+        others = {name: n for name, n in self.operations.items() if name != "int32_mul"}
         if self.indexed:
-            others = {name: n for name, n in self.operations.items() if name != "int32_mul"}
             return {**others, "int32": self.operations["int32"] + self.operations["int32_mul"]}
-        kept = {name: n for name, n in self.operations.items() if name not in ("int32_mul", "instruction")}
-        return {**kept, "instruction": sum(kept.values())}
+        return {**others, "instruction": sum(others.values()) - others.get("instruction", 0.0)}
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
         """Return the traffic: reads with the halo of a work-group, writes in whole sectors of a wave."""
@@ -282,17 +264,12 @@ class Board(Workload):
         return stored_of(cells, self.row_bytes(parameters), self.bits_per_cell)
 
     def there_and_back(self, buffers: Mapping[str, Buffer], parameters: Parameters) -> Job:
-        scalars = self.scalars(parameters)
-        arguments = (("a", "b", *scalars), ("b", "a", *scalars))
-        return Job.of(buffers, self.kernel_of(parameters), *self.geometry(parameters), *arguments)
+        arguments = ("a", "b", *self.scalars(parameters))
+        there = Job.of(buffers, self.kernel_of(parameters), *self.geometry(parameters), arguments)
+        return there.ping_pong("a", "b")
 
     def kernel_of(self, parameters: Parameters) -> str:
         return self.kernel
-
-    def verification(self) -> Sequence[Parameters]:
-        """Boards whose sides divide nothing: not work-groups, words or rectangles; one column; one row; tiny."""
-        boards = ((97, 61, 16, 4), (261, 35, 64, 1), (1, 70, 32, 1), (131, 1, 8, 8), (2, 3, 4, 2))
-        return tuple(dict(zip(("width", "height", "local_x", "local_y"), board, strict=True)) for board in boards)
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         start = job.buffers["a"].filled().view(np.uint8).reshape(parameters["height"], -1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpureport.spec.models import Device
 from gpureport.spec.values import constant
+from gpureport.workloads import grid
 from gpureport.workloads.game_of_life.board import Board
 from gpureport.workloads.model import Argument, Demand, Limits, Local, Parameters
 
@@ -18,19 +19,12 @@ _SCALARS = constant(24.0)  # scalar instructions per iteration of the loop on a 
 
 @dataclass(frozen=True)
 class _Form:
-    """How a kernel divides a board.
-
-    Attributes:
-        kernel: its name.
-        words: per vector.
-        rows: per strip.
-        span: vectors per work-item in each row.
-    """
+    """How a kernel divides a board."""
 
     kernel: str
-    words: int
-    rows: int
-    span: int = 1
+    words: int  # per vector
+    rows: int  # per strip
+    span: int = 1  # vectors per work-item in each row
 
     @property
     def exchanges(self) -> bool:
@@ -73,17 +67,17 @@ class _Strips(Board):
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         """The usual shapes; on a GPU those with enough local memory."""
-        shapes = super().shapes(device, limits)
-        return shapes if device.is_cpu else tuple(shape for shape in shapes if prod(shape) <= self.most_items)
+        most = grid.chosen(device, cpu=limits.max_work_group, gpu=self.most_items)
+        return tuple(shape for shape in super().shapes(device, limits) if prod(shape) <= most)
 
     def adapted(self, parameters: Parameters, device: Device) -> Parameters:
-        return {**parameters, "words": (_CPU if device.is_cpu else self.gpu).words}
+        return {**parameters, "words": grid.chosen(device, cpu=_CPU, gpu=self.gpu).words}
 
     def fitted(self, parameters: Parameters, device: Device) -> Parameters:
         """On a CPU a work-group covers a row at most: idle work-items also take time."""
         point = self.adapted(parameters, device)
         columns = 1 << (self.items(point)[0] - 1).bit_length()
-        return {**point, "local_x": min(point["local_x"], columns)} if device.is_cpu else point
+        return {**point, "local_x": min(point["local_x"], grid.chosen(device, cpu=columns, gpu=point["local_x"]))}
 
     def row_bytes(self, parameters: Parameters) -> int:
         """Return the bytes from one row to the next; never whole pages on a CPU.
@@ -108,44 +102,27 @@ class _Strips(Board):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Two more rows are loaded and added than written; rows share their sums."""
-        base = super().demand(parameters, device)
-        form = self._form(parameters)
+        base, form = super().demand(parameters, device), self._form(parameters)
+        to_sum, to_rule = self.operations_of_a_word[form]
+        integer = form.words * (to_sum * (form.rows + 2) + to_rule * form.rows)  # of one vector of all rows
         if form.exchanges:
-            busy, operations = self.tiling(parameters, device).busy_items, self._lanes(form)
-        else:
-            busy, operations = self._vectors(parameters) * self.items(parameters)[1], self._turn(form)
+            busy, addresses = self.tiling(parameters, device).busy_items, 12.0 * (form.rows + 2) + 3.0 * form.rows
+            local = 4.0 * (form.rows + 2)  # two words of each row are stored to local memory, two loaded
+            memory = 2.0 * form.rows + 2
+            instructions = integer + 3.0 * addresses + local + memory
+            operations = {"int32": integer + addresses, "local": local, "barrier": 1.0}
+            chain = {"int32": 8.0 * form.words + 2.0 * form.rows, "local": 2.0, "barrier": 1.0}
+        else:  # every instruction counts once per word of a vector; vectors are independent
+            busy, memory = self._vectors(parameters) * self.items(parameters)[1], form.words * (4.0 * form.rows + 6.0)
+            instructions, operations = integer + memory + _SCALARS * form.words, {"int32": integer}
+            chain = {"int32": 24.0}
+        operations |= {"memory": memory, "instruction": instructions}
         return replace(
             base,
             operations={name: count * busy for name, count in operations.items()},
-            chain={"int32": 8.0 * form.words + 2.0 * form.rows, "local": 2.0, "barrier": 1.0}
-            if form.exchanges
-            else {"int32": 24.0},  # of one vector; vectors are independent
+            chain=chain,
             local_memory_bytes=self._local_bytes(parameters) if form.exchanges else 0,
         )
-
-    def _integer(self, form: _Form) -> float:
-        """Return the integer operations of one vector of all rows."""
-        to_sum, to_rule = self.operations_of_a_word[form]
-        return form.words * (to_sum * (form.rows + 2) + to_rule * form.rows)
-
-    def _lanes(self, form: _Form) -> dict[str, float]:
-        """Return the operations of a work-item of a GPU by class."""
-        integer, addresses = self._integer(form), 12.0 * (form.rows + 2) + 3.0 * form.rows
-        local = 4.0 * (form.rows + 2)  # two words of each row are stored to local memory, two loaded
-        memory = 2.0 * form.rows + 2
-        return {
-            "memory": memory,
-            "int32": integer + addresses,
-            "instruction": integer + 3.0 * addresses + local + memory,
-            "local": local,
-            "barrier": 1.0,
-        }
-
-    def _turn(self, form: _Form) -> dict[str, float]:
-        """Return the operations per iteration on a CPU; every instruction counts once per word of a vector."""
-        memory = form.words * (3.0 * (form.rows + 2) + form.rows)
-        integer = self._integer(form)
-        return {"memory": memory, "int32": integer, "instruction": integer + memory + _SCALARS * form.words}
 
     def passes(self, parameters: Parameters) -> float:
         """Strips also load the rows above and below; a CPU loads each row three times."""
@@ -170,7 +147,7 @@ class _Strips(Board):
 
     def verification(self) -> tuple[Parameters, ...]:
         """The usual boards in both forms; for CPUs also rows of a page and several spans."""
-        boards = super().verification()
+        boards = self.verified
         page = {"width": 4090 * 8 // self.bits_per_cell, "height": 13, "local_x": 8, "local_y": 2}
         return (
             *({**b, "words": self.gpu.words} for b in boards),

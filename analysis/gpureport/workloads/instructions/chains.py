@@ -82,8 +82,7 @@ class Chains(UnstoredResults):
         in_a_chain, lanes = float(parameters["steps"] * parameters["rounds"]), parameters["lanes"]
         each = in_a_chain * parameters["chains"] * items * lanes
         return Demand(
-            work_items=items,
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             operations={name: count * each for name, count in case.classes(architecture.rates_per_cycle).items()},
             chain={name: count * in_a_chain for name, count in case.classes(architecture.latency_cycles).items()},
             registers=16 + case.states * case.words * parameters["chains"],

@@ -115,8 +115,7 @@ class Strided(_ByStride):
         """Records of *stride* words, of which one is used."""
         count, stride = parameters["count"], parameters["stride"]
         return Demand(
-            work_items=self.work_items(parameters),
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             streams=(Stream("data", count, 4 * stride, 4),),
             operations={"memory": float(count), "int32": 2.0 * count, "instruction": 6.0 * count},
             chain={"int32": 8.0},
@@ -159,8 +158,7 @@ class Scatter(_ByStride):
         count, stride, passes = parameters["count"], parameters["stride"], float(parameters["passes"])
         lines, each = self._lines_per_access(parameters, device), count * passes
         return Demand(
-            work_items=self.work_items(parameters),
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             streams=(Stream("data", count, 4 * stride, 4, write=True, passes=passes, outer_passes=passes),),
             operations={"memory": each, "int32": 4.0 * each, "instruction": 9.0 * each},
             chain={"int32": 8.0},
@@ -237,8 +235,7 @@ class Misaligned(_Access):
         span = width * (device.architecture.wave_size - 1) + width // split
         touched = [_lines(offset + 4 * part, span, grid.first_line_bytes(device)) for part in range(split)]
         return Demand(
-            work_items=self.work_items(parameters),
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             streams=(Stream("data", count, width, width, passes=passes, outer_passes=passes),),
             operations={"memory": split * each, "int32": 2.0 * each, "instruction": 8.0 * each},
             chain={"int32": 8.0},

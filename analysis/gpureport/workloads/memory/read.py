@@ -46,8 +46,7 @@ class _Reading(UnstoredResults):
         loads = read / vector / items
         in_flight = _PREFETCHED if parameters["local"] == 1 else self.unrolled or loads
         return Demand(
-            work_items=items,
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             streams=(Stream("data", size / vector, vector, vector, passes=passes, outer_passes=passes),),
             operations={"int32": read / 4},
             memory_chain=loads / in_flight,

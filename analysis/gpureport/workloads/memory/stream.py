@@ -69,8 +69,7 @@ class _Streaming(Workload):
         count, items, vector = parameters["vectors"], self.work_items(parameters), _vector_bytes(parameters)
         into = Stream(self.written, count, vector, vector, write=True)
         return Demand(
-            work_items=items,
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             streams=(*(Stream(name, count, vector, vector) for name in self.read), into),
             operations={"memory": float(len(self.arrays)) * count, "instruction": 6.0 * items + 6.0 * count},
             chain={"int32": 8.0},
@@ -149,10 +148,7 @@ class PingPong(_Streaming):
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Two dispatches, one in each direction."""
-        there = super().job(parameters, rng)
-        (copy,) = there.dispatches
-        one, other, *rest = copy.arguments
-        return replace(there, dispatches=(copy, replace(copy, arguments=(other, one, *rest))))
+        return super().job(parameters, rng).ping_pong(["one"], ["other"])
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         return dict.fromkeys(self.arrays, job.buffers["one"].filled())
