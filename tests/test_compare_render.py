@@ -27,6 +27,7 @@ from gpureport.report.comparison.tables import (
     deviating_sweeps_table,
     machine_table,
     outliers_table,
+    short_names,
 )
 from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns
 from gpureport.report.figures.landmarks import landmark_figure, landmark_pages, strip_figure
@@ -221,6 +222,15 @@ def _figures() -> dict[str, Callable[[], "Figure"]]:
 @pytest.mark.parametrize("kind", _figures())
 def test_texts_of_figures_neither_overlap_nor_leave_them(kind: str) -> None:
     assert faults(_figures()[kind]) == []
+
+
+def test_names_that_are_cut_stay_distinct() -> None:
+    names = [f"{'a very long name ' * 3}{number}" for number in range(20)] + ["short"]
+    cut = short_names(names, 14)
+
+    assert len(set(cut.values())) == len(names)
+    assert max(map(len, cut.values())) == 14
+    assert cut["short"] == "short"
 
 
 def test_means_are_geometric_and_each_family_counts_once() -> None:

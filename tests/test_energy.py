@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpureport.compare.figures import per_watt
+from gpureport.compare.figures import figures, per_watt
 from gpureport.findings.key_figures import key_figures
 from gpureport.findings.whole_device import predicted_energy_j
 from gpureport.measure import energy as measuring
@@ -134,6 +134,15 @@ def test_measured_power_comes_before_the_limit_of_the_board() -> None:
     assert found["fp32 FMA"].basis == "board limit"
     assert found["fp32 FMA"].value == pytest.approx(2 * device.rate_per_s("fp32") / 700)
     assert list(per_watt(device.model_copy(update={"board_power_w": None}), None, "")) == []
+
+
+def test_figures_for_buyers_count_multiply_adds_twice_and_name_the_listed_peak() -> None:
+    device = load_database().device("amd/rx_7900_xt")
+    found = {each.name: each for each in figures(device, "")}
+    assert found["fp32"].value == pytest.approx(2 * device.rate_per_s("fp32"))
+    assert found["fp32"].listed == pytest.approx(2 * found["fp32"].value)
+    assert found["memory bandwidth"].listed == device.memory.bandwidth_bytes_per_s
+    assert {each.basis for each in found.values()} == {"predicted", "specification", "board limit"}
 
 
 def test_the_energy_of_a_byte_is_bounded_by_the_limit() -> None:

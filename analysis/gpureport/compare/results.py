@@ -6,6 +6,7 @@ from math import hypot, log
 
 from gpureport.compare.records import MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.predict import limits_of, predict_sweep
+from gpureport.records.columns import Curve
 from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, PointKey
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
@@ -17,7 +18,7 @@ BEYOND, WITHIN = "beyond the caches", "within the caches"
 REGIMES = (BEYOND, WITHIN)
 BEST_SIZE = "best size"
 """In place of a regime, of workloads without data."""
-_SIZES = ("working_set", "work_items")
+SIZES = ("working_set", "work_items")
 """Axes along which the working set moves from level to level."""
 _FAR = 2.0
 """Working set / last cache's capacity from which the data certainly do not fit: just beyond it, a part may stay."""
@@ -73,17 +74,22 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Workloa
     return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
 
 
-def best_points(report: Report) -> BestPoints:
-    """Return the best points of a machine."""
-    curves = report.observations or report.specified
-    sized = frozenset(curve.key.workload for curve in curves if curve.axis.quantity in _SIZES)
+def best_points(report: Report, curves: Iterable[Curve]) -> BestPoints:
+    """Return the best points of a machine on some *curves* of its report."""
+    chosen = [(record, curve.specification) for curve in curves if (record := shown(curve, report))]
+    sized = frozenset(record.key.workload for record, _ in chosen if record.axis.quantity in SIZES)
     found: dict[ContestKey, ComparedPoint] = {}
-    for (workload, regime), point in _all_points(report):
+    for (workload, regime), point in _all_points(report, chosen):
         for kind in (regime,) if workload in sized else (regime, point.label):
             key = workload, kind
             if key not in found or _rank(point, kind) > _rank(found[key], kind):
                 found[key] = point
     return BestPoints(sized, found)
+
+
+def shown(curve: Curve, report: Report) -> Observation | Prediction | None:
+    """Return what was observed; of a report without observations, what is predicted."""
+    return curve.observation if report.observations else curve.specification
 
 
 def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workload]) -> BestPoints:
@@ -105,19 +111,18 @@ def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workloa
     return replace(best, points=points_with)
 
 
-def _all_points(report: Report) -> Iterator[tuple[ContestKey, ComparedPoint]]:
-    """Yield every observed point of a machine with its regime; every predicted one if none was observed.
+def _all_points(
+    report: Report, curves: Iterable[tuple[Observation | Prediction, Prediction | None]]
+) -> Iterator[tuple[ContestKey, ComparedPoint]]:
+    """Yield every point of a machine, with its regime by the prediction of its sweep.
 
     Rates of a part of the compute units are left out: the size of that part differs between devices.
     """
-    predictions = {str(p.key): p for p in report.specified}
     far_bytes = _FAR * last_cache_bytes(report.device)
-    curves = report.observations or report.specified
-    for curve in curves:
+    for curve, prediction in curves:
         parameters = (point.point.parameters for point in curve.points)
         if curve.metric.kind == "rate" and part_of_units(parameters, report.device.compute_units):
             continue
-        prediction = predictions.get(str(curve.key))
         workload = curve.key.workload
         info, fixed = report.workloads.get(workload), _is_without_data(curve, last_cache_bytes(report.device))
         of_transfers = curve.axis.quantity == "transfer"

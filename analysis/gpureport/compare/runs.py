@@ -1,6 +1,6 @@
 """Data that a comparison keeps of each run: hundreds fit into memory, while one report takes tens of megabytes."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -11,14 +11,14 @@ import numpy as np
 from gpureport.compare.conditions import facts, origin
 from gpureport.compare.figures import figures
 from gpureport.compare.records import CurvePoint, Landmark, MachineCurve, MachineFigure
-from gpureport.compare.results import BestPoints, best_points
+from gpureport.compare.results import SIZES, BestPoints, best_points, shown
 from gpureport.observe.statistics import Floats, medians, sampling_noise
+from gpureport.records.columns import Curve
 from gpureport.records.curves import ObservedPoint
 from gpureport.records.finding import Finding
 from gpureport.records.measurement import Measurement
 from gpureport.records.report import Report, described_families
 
-_SIZES = ("working_set", "work_items")
 _LANDMARKS: Mapping[tuple[str, str], Literal["cliff", "taper"]] = {
     ("cliff", "midpoint"): "cliff",
     ("taper", "n90"): "taper",
@@ -95,20 +95,18 @@ class Run:
 
 def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
     """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs."""
-    records = ("predictions", "measurements", "observations", "findings") if workloads else ()
-    chosen = {name: tuple(each for each in getattr(report, name) if each.key.workload in workloads) for name in records}
-    kept = report.model_copy(update=chosen)
+    curves = [curve for curve in report.curves if not workloads or curve.key.workload in workloads]
     return Run(
-        device=kept.device.name,
-        compute_units=kept.device.compute_units,
-        entry=kept.match.entry,
-        kind=origin(kept),
-        created_at=kept.publication.date if kept.publication else kept.created_at,
-        facts=facts(kept),
-        best=best_points(kept),
-        landmarks=tuple(_landmarks(kept)),
-        samples=samples_by_sweep(kept.measurements),
-        curves=tuple(_curves(kept)),
+        device=report.device.name,
+        compute_units=report.device.compute_units,
+        entry=report.match.entry,
+        kind=origin(report),
+        created_at=report.publication.date if report.publication else report.created_at,
+        facts=facts(report),
+        best=best_points(report, curves),
+        landmarks=tuple(_landmarks(report, curves)),
+        samples=samples_by_sweep(curve.measurement for curve in curves if curve.measurement),
+        curves=tuple(_curves(report, curves)),
         figures=tuple(figures(report.device, "", report)),
         families=described_families(report.workloads.values()),
     )
@@ -119,7 +117,7 @@ def same_device(one: Run, other: Run) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in ("entry", "device", "compute_units"))
 
 
-def samples_by_sweep(measurements: Sequence[Measurement]) -> dict[str, SweepSamples]:
+def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, SweepSamples]:
     """Return the samples of each sweep that has any."""
     found = {}
     for measurement in measurements:
@@ -130,10 +128,10 @@ def samples_by_sweep(measurements: Sequence[Measurement]) -> dict[str, SweepSamp
     return found
 
 
-def _curves(report: Report) -> Iterator[MachineCurve]:
-    for record in report.observations or report.specified:
+def _curves(report: Report, curves: Iterable[Curve]) -> Iterator[MachineCurve]:
+    for record in (record for curve in curves if (record := shown(curve, report))):
         points = sorted((p for p in record.points if p.point.x > 0), key=lambda p: p.point.x)
-        if points and record.axis.quantity in _SIZES:
+        if points and record.axis.quantity in SIZES:
             yield MachineCurve(
                 key=record.key,
                 axis=record.axis,
@@ -148,22 +146,23 @@ def _curves(report: Report) -> Iterator[MachineCurve]:
             )
 
 
-def _landmarks(report: Report) -> Iterator[Landmark]:
+def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:
     """Yield the cliffs and tapers of a run's findings; of its predictions if nothing was observed."""
-    findings = ((f.key, f) for f in report.findings if f.basis == "specification")
-    predicted = ((p.key, feature) for p in report.specified for feature in p.features)
-    for key, each in findings if report.findings else predicted:
-        kind = _LANDMARKS.get((each.feature, each.position))
-        if kind and (kind, each.unit) != ("taper", "B"):  # that of transfers
-            compared = each if isinstance(each, Finding) else None
-            yield Landmark(
-                workload=key.workload,
-                sweep=key.sweep,
-                feature=kind,
-                level=each.level,
-                predicted=each.predicted if isinstance(each, Finding) else each.value,
-                observed=compared and compared.observed,
-                ci_low=compared and compared.ci_low,
-                ci_high=compared and compared.ci_high,
-                unit=each.unit,
-            )
+    for curve in curves:
+        predicted = curve.specification.features if curve.specification else ()
+        findings = (f for f in curve.findings if f.basis == "specification")
+        for each in findings if report.findings else predicted:
+            kind = _LANDMARKS.get((each.feature, each.position))
+            if kind and (kind, each.unit) != ("taper", "B"):  # that of transfers
+                compared = each if isinstance(each, Finding) else None
+                yield Landmark(
+                    workload=curve.key.workload,
+                    sweep=curve.key.sweep,
+                    feature=kind,
+                    level=each.level,
+                    predicted=each.predicted if isinstance(each, Finding) else each.value,
+                    observed=compared and compared.observed,
+                    ci_low=compared and compared.ci_low,
+                    ci_high=compared and compared.ci_high,
+                    unit=each.unit,
+                )
