@@ -15,7 +15,7 @@ import typer
 from gpureport.cli.console import print_text
 from gpureport.cli.tables import Row, print_table
 from gpureport.explain.hypotheses import HYPOTHESES, single_names
-from gpureport.explain.selection import MeasuredWorkload, ModelInput, explanations
+from gpureport.explain.trials import MeasuredWorkload, ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
@@ -43,9 +43,9 @@ def explained_again(file: Path, database: Database) -> Iterator[Explanation]:
     result = report_result(report, short_name(file), database, all_workloads())
     families = sorted({series.workload.family for series in result.series if series.workload.microbenchmark})
     others = {family: _calibrated(result, but=family) for family in families}
-    informed = _calibrated(result)
+    calibrated_device = _calibrated(result)
     for series in result.series:
-        yield from _explained(result.device, informed, others.get(series.workload.family), series)
+        yield from _explained(result.device, calibrated_device, others.get(series.workload.family), series)
 
 
 def _calibrated(result: Result, but: str = "") -> Device:
@@ -56,18 +56,20 @@ def _calibrated(result: Result, but: str = "") -> Device:
     return calibrated(result.device, predictions, observations)
 
 
-def _explained(device: Device, informed: Device, others: Device | None, series: Series) -> Iterator[Explanation]:
+def _explained(
+    device: Device, calibrated_device: Device, others: Device | None, series: Series
+) -> Iterator[Explanation]:
     observation = observe(series.measurement)
     if observation is None or series.measurement.missing_share:
         return
     prediction = predict_sweep(device, series.workload, series.sweep, "specification")
     found = find(device, (prediction,), (series.measurement,), (observation,))
     if series.workload.microbenchmark:
-        subject = MeasuredWorkload(series.workload, (series.sweep,), device, others=others)
+        measured = MeasuredWorkload(series.workload, (series.sweep,), device, others=others)
     else:
-        basis = ModelInput(informed, {series.sweep.name: series.compiled})
-        subject = MeasuredWorkload(series.workload, (series.sweep,), device, basis)
-    yield from explanations(subject, found, (observation,))
+        basis = ModelInput(calibrated_device, {series.sweep.name: series.compiled})
+        measured = MeasuredWorkload(series.workload, (series.sweep,), device, basis)
+    yield from explanations(measured, found, (observation,))
 
 
 def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves: bool = False) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpureport.explain.selection import MeasuredWorkload, ModelInput, explanations
+from gpureport.explain.trials import MeasuredWorkload, ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Observation, ObservedPoint
@@ -23,7 +23,7 @@ from tests.toy import TOY
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
 SWEEP = COPY.sweeps(TOY, limits_of(TOY, quick=True))[0]
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
-SUBJECT = MeasuredWorkload(COPY, (SWEEP,), TOY)
+MEASURED = MeasuredWorkload(COPY, (SWEEP,), TOY)
 OTHER = Level.unexplained(37 * 2**20)
 IDLE = Level.unexplained(37 * 2**20, cause="idle work-items")
 
@@ -51,15 +51,15 @@ def _times(device: Device) -> list[float]:
     return [point.time_s for point in predict_sweep(device, COPY, SWEEP, "specification").points]
 
 
-def _tested(subject: MeasuredWorkload, times_s: Sequence[float]) -> tuple[Explanation, ...]:
+def _tested(measured: MeasuredWorkload, times_s: Sequence[float]) -> tuple[Explanation, ...]:
     measurement, observation = _run(times_s)
     prediction = predict_sweep(TOY, COPY, SWEEP, "specification")
     findings = find(TOY, [prediction], [measurement], [observation])
-    return explanations(subject, findings, [observation])
+    return explanations(measured, findings, [observation])
 
 
 def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -> None:
-    (explanation,) = _tested(replace(SUBJECT, informed=ModelInput(SLOW)), _times(SLOW))
+    (explanation,) = _tested(replace(MEASURED, calibrated=ModelInput(SLOW)), _times(SLOW))
 
     assert (explanation.basis, explanation.hypothesis, explanation.outcome) == (
         "specification",
@@ -70,13 +70,13 @@ def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -
 
 
 def test_hypotheses_change_the_calibrated_prediction_where_it_is_off() -> None:
-    (explanation,) = _tested(replace(SUBJECT, informed=ModelInput(SLOW)), [5 * time for time in _times(TOY)])
+    (explanation,) = _tested(replace(MEASURED, calibrated=ModelInput(SLOW)), [5 * time for time in _times(TOY)])
 
     assert explanation.basis == "calibrated"
 
 
 def test_a_sweep_near_its_prediction_is_not_tested() -> None:
-    assert _tested(SUBJECT, _times(TOY)) == ()
+    assert _tested(MEASURED, _times(TOY)) == ()
 
 
 def _explanation(sweep: str, outcome: str, error: float) -> Explanation:
@@ -104,9 +104,9 @@ def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
     ]
     calibrated = [f.model_copy(update={"basis": "calibrated"}) for f in findings]
 
-    assert explanations(SUBJECT, findings, [observation])
-    assert explanations(SUBJECT, lesser, [observation]) == ()
-    assert explanations(SUBJECT, calibrated, [observation]) == ()
+    assert explanations(MEASURED, findings, [observation])
+    assert explanations(MEASURED, lesser, [observation]) == ()
+    assert explanations(MEASURED, calibrated, [observation]) == ()
 
 
 def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named() -> None:

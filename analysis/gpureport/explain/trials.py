@@ -1,7 +1,10 @@
-"""Test of hypotheses on a curve: predict it under each, compare with the observation, and bootstrap the comparison."""
+"""Test of hypotheses on the sweeps of a workload that are not as predicted.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Each curve is predicted under each hypothesis and compared with the observation; the comparison is bootstrapped.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import ceil, exp, log, sqrt
@@ -11,9 +14,13 @@ import numpy as np
 
 from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, PointModel, pair, single_names
 from gpureport.observe.statistics import Floats
-from gpureport.records.curves import Basis, SweepKey
-from gpureport.records.finding import Explanation
+from gpureport.predict import model_inputs
+from gpureport.predict.occupancy import Resources
+from gpureport.records.curves import MAIN_POSITIONS, Basis, Observation, SweepKey
+from gpureport.records.finding import Explanation, Finding
+from gpureport.spec.models import Device
 from gpureport.units import off_by
+from gpureport.workloads.model import Sweep, Workload
 
 NOTHING_TO_EXPLAIN = log(1.05)
 """A prediction with at most this error needs no explanation."""
@@ -30,6 +37,81 @@ _FINALISTS = 4
 _DRAWS = 400
 _FEW = 4
 _ONE_FACTOR = 0.25
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """Input of a calibrated prediction.
+
+    Attributes:
+        device: calibrated.
+        compiled: registers and local memory of each point, by the name of its sweep, where known.
+    """
+
+    device: Device
+    compiled: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MeasuredWorkload:
+    """A measured workload, with the inputs of its predictions.
+
+    Attributes:
+        workload: what was measured.
+        sweeps: its sweeps.
+        specified: the device as its entry has it.
+        calibrated: input of the calibrated prediction, if there is one.
+        others: the device calibrated by the microbenchmarks of other families, for a microbenchmark.
+        resources: published registers and local memory of each point, by the name of its sweep, which the prediction
+            from the specification used.
+    """
+
+    workload: Workload
+    sweeps: Sequence[Sweep]
+    specified: Device
+    calibrated: ModelInput | None = None
+    others: Device | None = None
+    resources: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
+
+
+def explanations(
+    measured: MeasuredWorkload, findings: Iterable[Finding], observed: Iterable[Observation]
+) -> tuple[Explanation, ...]:
+    """Test all hypotheses on each sweep with a feature that differs from the prediction of its specification.
+
+    Features count by their main positions, as in every count of a report. Hypotheses change the calibrated prediction,
+    or the one from the specification if there is none or if it is close to the observation. A sweep that both are close
+    to has no explanation.
+    """
+    unexpected = {
+        finding.key
+        for finding in findings
+        if finding.basis == "specification" and finding.position in MAIN_POSITIONS and not finding.verdict.as_predicted
+    }
+    tested = (_explanation(measured, observation) for observation in observed if observation.key in unexpected)
+    return tuple(explanation for explanation in tested if explanation)
+
+
+def _explanation(measured: MeasuredWorkload, observation: Observation) -> Explanation | None:
+    specified = _points(measured, observation, ModelInput(measured.specified, measured.resources))
+    observed_s = [point.time_s for point in observation.points]
+    others = ModelInput(measured.others, measured.resources) if measured.others else None
+    if basis := measured.calibrated or others:
+        calibrated = _points(measured, observation, basis)
+        if measured.calibrated and (explanation := explain(observation.key, "calibrated", calibrated, observed_s)):
+            return explanation
+        specified = [replace(point, calibrated=other) for point, other in zip(specified, calibrated, strict=True)]
+    return explain(observation.key, "specification", specified, observed_s)
+
+
+def _points(measured: MeasuredWorkload, observation: Observation, basis: ModelInput) -> list[PointModel]:
+    sweep = next(sweep for sweep in measured.sweeps if sweep.name == observation.key.sweep)
+    labels = (measured.workload.point(parameters, sweep).label for parameters in sweep.points)
+    compiled = dict(zip(labels, basis.compiled.get(sweep.name, ()), strict=False))
+    return [
+        PointModel(*model_inputs(basis.device, measured.workload, sweep, point.parameters, compiled.get(point.label)))
+        for point in (each.point for each in observation.points)
+    ]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gpureport import __version__
-from gpureport.explain.selection import MeasuredWorkload, explanations
+from gpureport.explain.trials import MeasuredWorkload, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
@@ -76,8 +76,8 @@ def _compared(
     measured, observed = (series.measurement,), (observation,)
     found = find(device, (prediction,), measured, observed)
     resources = {series.sweep.name: series.published_resources}
-    subject = MeasuredWorkload(series.workload, (series.sweep,), device, resources=resources)
-    reasons = explanations(subject, found, observed)
+    tested = MeasuredWorkload(series.workload, (series.sweep,), device, resources=resources)
+    reasons = explanations(tested, found, observed)
     if len(observation.points) == 1:
         reasons = tuple(map(_uncertain, reasons))
     return found, reasons

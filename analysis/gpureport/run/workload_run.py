@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpureport.explain.selection import MeasuredWorkload, ModelInput, explanations
+from gpureport.explain.trials import MeasuredWorkload, ModelInput, explanations
 from gpureport.findings.evidence import code_evidence
 from gpureport.findings.verdicts import find
 from gpureport.measure.measurer import Measured
@@ -33,7 +33,7 @@ class WorkloadRun:
     sweeps: tuple[Sweep, ...]
     specified: tuple[Prediction, ...] = ()
     calibrated: tuple[Prediction, ...] = ()
-    informed: ModelInput | None = None
+    model_input: ModelInput | None = None
     """The input of the calibrated predictions."""
     completed: Workload | None = None
     """The workload of the calibrated predictions."""
@@ -105,7 +105,7 @@ class WorkloadRun:
     def calibrate(self, device: Device, compilations: Mapping[str, Sequence[Compilation | None]]) -> None:
         """Predict with a calibrated *device* and with what the compiler reported of each sweep's points."""
         compiled = {name: [compiled_resources(each) for each in found] for name, found in compilations.items()}
-        self.informed = ModelInput(device, compiled)
+        self.model_input = ModelInput(device, compiled)
         found = (each.code for sweep in compilations.values() for each in sweep if each)
         self.completed = completed = self.workload.completed(next(found, None))
         self.calibrated = tuple(
@@ -143,7 +143,7 @@ class WorkloadRun:
         observed = [each for each in self.observations if each.key not in incomplete]
         predictions = (*self.specified, *self.calibrated)
         self.findings = find(self.device, predictions, self.measurements, observed)
-        subject = MeasuredWorkload(self.workload, self.sweeps, self.device, self.informed, others)
-        self.explanations = explanations(subject, self.findings, observed)
-        informed = self.informed or ModelInput(self.device, {})
-        self.advice = advice(self.completed or self.workload, informed.device, self.sweeps, informed.compiled)
+        measured = MeasuredWorkload(self.workload, self.sweeps, self.device, self.model_input, others)
+        self.explanations = explanations(measured, self.findings, observed)
+        used = self.model_input or ModelInput(self.device)
+        self.advice = advice(self.completed or self.workload, used.device, self.sweeps, used.compiled)

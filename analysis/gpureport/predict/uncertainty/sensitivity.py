@@ -62,17 +62,17 @@ class Fact:
 
 def fact(device: Device, path: str) -> Fact:
     """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
-    origin, spread_of = device.provenance.get(path), declared(path)
-    shared = execution_kind(device).has_neighbours
+    origin, uncertainty, shared = device.provenance.get(path), declared(path), execution_kind(device).has_neighbours
     if shared:
-        spread_of = spread_of.on_cpus.get(path.split(".")[-2:][0], spread_of.on_cpus.get("", spread_of))
-    kind = origin.kind if origin else "assumed"
+        of_cache = path.split(".")[1] if path.startswith("caches.") else ""
+        uncertainty = uncertainty.on_cpus.get(of_cache) or uncertainty.on_cpus.get("", uncertainty)
     if origin and origin.here:
         least = SIGMA_MEASURED_HERE_CPU if shared else 0.0
-        return Fact(path, "here", max(spread_of.here, least), spread_of.centre)
-    known = spread_of.assumed if kind == "assumed" else spread_of.published or SIGMA_BY_SOURCE[kind]
+        return Fact(path, "here", max(uncertainty.here, least), uncertainty.centre)
+    kind = origin.kind if origin else "assumed"
+    known = uncertainty.assumed if kind == "assumed" else uncertainty.published or SIGMA_BY_SOURCE[kind]
     known = max(known, _direct_deviation(device.host_link)) if path == "link.peer_speedup" else known
-    return Fact(path, kind, known, spread_of.centre)
+    return Fact(path, kind, known, uncertainty.centre)
 
 
 _RECORDS = {"caches": Cache, "tlb": Tlb, "memory": Memory, "launch": Launch, "link": Link}
