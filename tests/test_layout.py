@@ -9,7 +9,7 @@ import gpureport
 
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
-    *("errors", "text", "memory", "docstrings", "data", "units", "files", "inputs"),
+    *("errors", "text", "docstrings", "data", "units", "files", "inputs"),
     *("records", "glossary", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),
     *("measure.backends", "measure", "run"),

@@ -15,12 +15,12 @@ from gpureport.records import report as document
 from gpureport.records.report import (
     FILE_NAME,
     Report,
-    Saver,
     load_report,
     report_file,
     report_schema,
     reports_below,
     save_report,
+    saver,
 )
 from tests.kept import REPORTS
 
@@ -170,7 +170,7 @@ def test_a_report_obeys_the_schema(report: Report, tmp_path: Path) -> None:
 
 def test_a_growing_report_is_written_whole_each_time(report: Report, tmp_path: Path) -> None:
     """Records that are added, replaced or equal to others are all in it; the last, complete one is as any other."""
-    save, path = Saver(tmp_path / "report.json"), tmp_path / "report.json"
+    save, path = saver(tmp_path / "report.json"), tmp_path / "report.json"
     fields = ("predictions", "measurements", "observations", "findings")
     for count in (0, 1, 2, None):
         some = {name: getattr(report, name)[:count] for name in fields}

@@ -1,4 +1,4 @@
-"""The exceptions that the command line turns into a sentence and an exit code.
+"""The exceptions that the command line turns into a sentence and an exit code; the limit of memory (``ulimit -v``).
 
 ::
 
@@ -7,6 +7,12 @@
     ├── DeviceError           exit code 1: the OpenCL runtime or the device failed
     └── InterruptionError     exit code 130: the user stopped the command
 """
+
+import gc
+import resource
+
+LEAST_BYTES = 2**30
+"""With less, libraries crash or hang while they load (observed on two cores up to 550 MB)."""
 
 
 class GpuReportError(Exception):
@@ -29,3 +35,20 @@ class InterruptionError(GpuReportError):
     """The user stopped the command."""
 
     exit_code = 130
+
+
+def limit_bytes() -> float:
+    """Return the limit of the address space in bytes; infinite without one."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return float("inf") if limit == resource.RLIM_INFINITY else float(limit)
+
+
+def limit_remark() -> str:
+    """Return a remark about the memory limit for error messages; empty without a limit."""
+    limit = limit_bytes()
+    return "" if limit == float("inf") else f"; memory is limited to {limit / 2**20:.0f} MiB (ulimit -v)"
+
+
+def collect_rarely() -> None:
+    """Let garbage be collected rarely. It would take a sixth of a command and find nothing: records are kept."""
+    gc.set_threshold(1_000_000, 20, 20)

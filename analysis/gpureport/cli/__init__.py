@@ -9,8 +9,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, NoReturn
 
-from gpureport.errors import GpuReportError, InputError, InterruptionError
-from gpureport.memory import collect_rarely, limit_remark
+from gpureport.errors import GpuReportError, InputError, InterruptionError, collect_rarely, limit_remark
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -17,8 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gpureport import __version__
-from gpureport.errors import GpuReportError, InputError
-from gpureport.memory import LEAST_BYTES, limit_bytes, limit_remark
+from gpureport.errors import LEAST_BYTES, GpuReportError, InputError, limit_bytes, limit_remark
 from gpureport.report import Paper
 
 if TYPE_CHECKING:

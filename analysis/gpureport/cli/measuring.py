@@ -42,12 +42,12 @@ from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import (
     FILE_NAME,
     Report,
-    Saver,
     Timing,
     load_report,
     report_file,
     report_stem,
     reports_below,
+    saver,
 )
 from gpureport.report.curves import curves
 from gpureport.report.render import documents_of
@@ -247,7 +247,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
-    saver, saved = Saver(path), False
+    write, saved = saver(path), False
 
     def save(report: Report) -> None:
         nonlocal saved
@@ -255,7 +255,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
             return  # a stream cannot be overwritten by the next, more complete report
         if not saved and not is_stream(path):
             remove_files(*documents_of(path))
-        saver(report)
+        write(report)
         if not (saved or earlier or is_stream(path)):
             remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
         saved = True

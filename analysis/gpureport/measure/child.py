@@ -19,11 +19,10 @@ from multiprocessing.reduction import ForkingPickler
 from threading import Thread
 from typing import Any
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, limit_remark
 from gpureport.files import scratch_folder
 from gpureport.measure.backends.runtimes import Runtime
 from gpureport.measure.rounds import Progress
-from gpureport.memory import limit_remark
 
 Message = tuple[str, Any]
 """``progress`` with a label and a share, ``item`` with one of several results, ``answer`` with the last result, or

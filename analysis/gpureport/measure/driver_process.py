@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpureport.errors import DeviceError, GpuReportError
+from gpureport.errors import DeviceError, GpuReportError, limit_remark
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.opencl import OpenCLBackend, list_devices
 from gpureport.measure.backends.protocol import Backend, BuildError
@@ -27,7 +27,6 @@ from gpureport.measure.limits import SweepSettings
 from gpureport.measure.measurer import Aftermath, Compilations
 from gpureport.measure.sweep import Task, measure_workload
 from gpureport.measure.watch import Watch
-from gpureport.memory import limit_remark
 from gpureport.records.measurement import Energy
 from gpureport.spec.models import PresentDevice
 from gpureport.workloads.model import Buffer, Dispatch, Sweep, Workload

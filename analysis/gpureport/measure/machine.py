@@ -9,10 +9,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gpureport.errors import DeviceError
+from gpureport.errors import DeviceError, limit_remark
 from gpureport.measure.backends import sensors
 from gpureport.measure.backends.processor import CGROUP, cgroup_limit_bytes, usable_cores
-from gpureport.memory import limit_remark
 from gpureport.spec.host import read_host
 from gpureport.spec.models import PresentDevice
 

@@ -288,25 +288,18 @@ def report_schema() -> dict[str, Any]:
     return stored_type(Report).model_json_schema(schema_generator=Documented)
 
 
-class Saver:
-    """Writes a growing report repeatedly; the JSON of curves that were written before is reused."""
+def saver(path: Path) -> Callable[[Report], None]:
+    """Return a function that writes a growing report to *path*; it reuses the JSON of curves that it wrote before."""
+    texts: dict[SweepKey, tuple[Curve, str]] = {}
 
-    def __init__(self, path: Path) -> None:
-        """Write to *path*."""
-        self._path = path
-        self._texts: dict[SweepKey, tuple[Curve, str]] = {}
-
-    def __call__(self, report: Report) -> None:
-        """Write *report*, as :func:`save_report` does."""
-        save_report(report, self._path, self._text)
-
-    def _text(self, curve: Curve) -> str:
-        """Return the JSON of a curve: that of before if it has the same immutable records."""
-        before, text = self._texts.get(curve.key, (curve, ""))
+    def text_of(curve: Curve) -> str:
+        before, text = texts.get(curve.key, (curve, ""))
         if not text or list(map(id, before.records)) != list(map(id, curve.records)):
             text = _curve_json(curve)
-            self._texts[curve.key] = curve, text
+            texts[curve.key] = curve, text
         return text
+
+    return lambda report: save_report(report, path, text_of)
 
 
 def _curve_json(curve: Curve) -> str:

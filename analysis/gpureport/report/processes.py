@@ -10,7 +10,7 @@ from functools import cache
 from multiprocessing import forkserver
 from typing import TypeVar
 
-from gpureport.memory import collect_rarely
+from gpureport.errors import collect_rarely
 
 A = TypeVar("A")
 R = TypeVar("R")

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
+from gpureport.errors import limit_bytes
 from gpureport.measure.backends.pci import first_scaled, read_or_empty, whole
 from gpureport.measure.backends.protocol import PowerSensor
-from gpureport.memory import limit_bytes
 
 PROC, CORES, POWERCAP = Path("/proc"), Path("/sys/devices/system/cpu"), Path("/sys/class/powercap")
 CGROUP = Path("/sys/fs/cgroup")
