@@ -1,25 +1,14 @@
 "use strict";
-// Interactive charts in place of figures. The data of a figure's charts follow its drawing.
+// Interactive charts in place of figures. The specification of a figure (report/figures/chart.py) follows its drawing:
+// stacks of panels with one x axis. Only heat maps stay drawings.
 {
-const looks = {
-  specification: {colour: "--predicted", dash: [6, 4]},
-  calibrated: {colour: "--predicted"},
-  observed: {colour: "--observed"},
-  trace: {colour: "--observed"},
-  "machine 1": {colour: "--ink", dash: [6, 4]},
-  "machine 2": {colour: "--ceiling-1", dash: [6, 4]},
-  "machine 3": {colour: "--ceiling-2", dash: [6, 4]},
-  "machine 4": {colour: "--ceiling-3", dash: [6, 4]},
-};
-const ceilings = ["--ceiling-1", "--ceiling-2", "--ceiling-3", "--ceiling-4", "--muted"];
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 const decimal = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const times = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 const singular = {matrices: "matrix", launches: "launch"};
-const bases = {log2: 2, log10: 10};
-const rowHeight = 24, near = 1.15;
-const lineHeight = 14, stripHeight = 110;
-const leastReach = 1.3; // of the ratios that a strip shows, above and below 1
+const bases = {log2: 2, log10: 10, ratio: 2};
+const changes = [-0.9, -0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 9];
+const near = 1.15, rowHeight = 22, axisHeight = 48;
 const reach = 20; // pixels around the cursor
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -30,14 +19,15 @@ function scaled(value, unit) {
   if (unit === "B") return largest(binary);
   if (unit === "B/s") return [1e9, "GB/s"];
   if (unit === "s") return largest(times);
+  if (["%", "W"].includes(unit)) return [1, unit];
   const [step, prefix] = largest(decimal);
-  return [step, per ? `${prefix}${singular[base] ?? base.replace(/s$/, "")}/${per}` : `${prefix} ${unit}`];
+  return [step, unit === "Hz" ? `${prefix}Hz` : per ? `${prefix}${singular[base] ?? base.replace(/s$/, "")}/${per}` : `${prefix} ${unit}`];
 }
-function quantity(value, unit, digits = 4, ends = []) {
+function quantity(value, unit = "", digits = 4, ends = []) {
   if (value == null) return "–";
   const [step, label] = scaled(value, unit);
   const number = (each) => Number((each / step).toPrecision(digits));
-  const interval = ends.length && ends[0] != null && ends[0] < ends[1] ? ` (${ends.map(number).join(" to ")})` : "";
+  const interval = ends[0] != null && ends[1] != null && ends[0] < ends[1] ? ` (${ends.map(number).join(" to ")})` : "";
   return `${number(value)} ${label.trim()}`.trim() + interval;
 }
 function element(name, className, text = "") {
@@ -47,342 +37,326 @@ function element(name, className, text = "") {
   return made;
 }
 function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-// One chart: options of uPlot from a record of figures/charts.py.
-function isCases(chart) {
-  return chart.x.spacing === "categories";
-}
-function seriesOptions(chart, each, number) {
-  const look = looks[each.kind] ?? {colour: ceilings[number % ceilings.length]};
-  const line = each.kind === "ceiling" || (chart.joined && each.kind !== "observed");
-  const stroke = colour(look.colour);
-  return {
-    label: each.name,
-    stroke,
-    width: 1.5,
-    dash: line && !each.dots ? look.dash : undefined,
-    spanGaps: true,
-    ...(line ? {} : {paths: () => null}),
-    points: {show: !line || each.dots, size: chart.joined ? 6 : 8, width: 1.5, stroke, fill: isSeen(each) ? stroke : colour("--paper")},
-    value: (_, __, ___, at) => (at == null ? "–" : quantity(each.values[at], chart.y.unit, 4, ends(each, at))),
-    class: each.aside ? "aside" : undefined,
-  };
-}
-function isSeen(each) {
-  return each.kind === "observed" || each.dots;
-}
-// The last row of the legend: the predicted bottleneck at the cursor.
-function writeLimit(u, {bottlenecks, isStrip}) {
-  if (!bottlenecks.length || isStrip) return;
-  const row = u.root.querySelector(".limits") ?? u.root.querySelector(".u-legend tbody").appendChild(element("tr", "limits"));
-  row.replaceChildren(element("th", "", "predicted bottleneck"), element("td", "", bottlenecks[u.cursor.idxs?.[1]] || "–"));
-}
-function ends(each, at) {
-  return each.low?.length ? [each.low[at], each.high[at]] : [];
-}
+const isLine = ({style}) => style === "line" || style === "dashes";
+const isNote = (each) => !each.name || (each.labelled && isLine(each)); // without a row in the legend
+const byRows = ({y}) => y.scale === "rows";
+const isTrack = (panel) => byRows(panel) && panel.joined;
+const isScatter = (panel) => !panel.series.some((each) => isLine(each) && !isNote(each));
 
-// The chart below a curve: its values divided by the prediction with intervals, or by those of the first machine.
-function strip(chart) {
-  const base = chart.series.find((each) => each.spread.length || each.kind === "machine 1");
-  const isDivided = (each) => each.kind === "observed" || each !== base && each.kind.startsWith("machine");
-  const isBand = (each) => each.kind.startsWith("machine") && !each.dots; // not that of a ratio: predictions share uncertainties
-  const known = [...chart.at.keys()].filter((at) => base.values[at] != null);
-  const under = chart.at.map((x) => between(x, known.map((at) => [chart.at[at], base.values[at]])));
-  const divided = (values) => values.map((value, at) => value && under[at] && Number((value / under[at]).toPrecision(6)));
-  return {
-    ...chart,
-    isStrip: true,
-    title: "",
-    y: {label: "", unit: "", spacing: "log10"},
-    series: chart.series.map((each) => ({
-      ...each,
-      name: each.kind === "observed" ? "observed / predicted" : `${each.name} / ${base.name}`,
-      aside: !isDivided(each),
-      values: divided(each.values),
-      low: isBand(each) ? [] : divided(each.low),
-      high: isBand(each) ? [] : divided(each.high),
-    })),
-  };
+// The common x of all series, as uPlot needs it, and for each series the number of its point there: a series may have
+// several points at one x.
+function aligned({series}) {
+  const rows = new Map();
+  series.forEach((each, number) => {
+    const seen = new Map();
+    each.x.forEach((x, point) => {
+      const count = seen.get(x) ?? 0, key = `${x} ${count}`;
+      seen.set(x, count + 1);
+      if (!rows.has(key)) rows.set(key, {x, points: []});
+      rows.get(key).points[number] = point;
+    });
+  });
+  const sorted = [...rows.values()].sort((a, b) => a.x - b.x);
+  return {at: sorted.map(({x}) => x), points: series.map((_, number) => sorted.map(({points}) => points[number] ?? null))};
 }
-function mostReach(chart) {
-  return chart.series.some(({kind}) => kind.startsWith("machine")) ? 25 : 4;
-}
-// Interpolated on logarithmic axes; null beyond the ends.
-function between(x, points) {
-  const next = points.findIndex(([at]) => at >= x / 1.01);
-  if (next < 0) return null;
-  if (next === 0) return points[0][0] <= x * 1.01 ? points[0][1] : null;
-  const [[a, low], [b, high]] = [points[next - 1], points[next]];
-  return low * (high / low) ** (Math.log(x / a) / Math.log(b / a));
-}
-function scaleOptions(chart, log) {
-  const y = {range: (u) => extent(u, chart, log), ...(log && {distr: 3, log: 10})};
-  if (isCases(chart)) {
-    const rows = (_, low, high) => (isWhole(chart, low, high) ? [low - 0.5, high + 0.5] : [low, high]);
-    return {x: {time: false, ori: 1, dir: -1, range: rows}, y: {...y, ori: 0, dir: 1}};
-  }
-  const base = bases[chart.x.spacing];
-  const wider = (low, high) => (base && isWhole(chart, low, high) ? [low / near, high * near] : [low, high]);
-  const x = {range: (_, low, high) => wider(low, high), ...(base && {distr: 3, log: base})};
-  return {x: {time: false, ...x}, y};
-}
-function isWhole({at}, low, high) {
-  return low === at[0] && high === at.at(-1);
-}
-// Ends of the y axis for the shown part of x, with intervals.
-function extent(u, chart, log) {
-  const [first, last] = u.series[0].idxs ?? [0, chart.at.length - 1];
-  if (chart.isStrip) {
-    const ratios = chart.series.filter(({aside}) => !aside).flatMap(({values}) => values.slice(first, last + 1)).filter((value) => value > 0);
-    const most = Math.min(Math.max(leastReach, ...ratios.map((ratio) => 1.05 * Math.max(ratio, 1 / ratio))), mostReach(chart));
+// The ends of an axis around values.
+function around(values, scale, ends) {
+  const known = values.filter((value) => value != null && (!bases[scale] || value > 0));
+  if (ends && scale !== "ratio") return ends;
+  if (!known.length) return [0, 1];
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  if (scale === "ratio") {
+    const most = Math.min(Math.max(1.3, 1.05 * high, 1.05 / low), ends?.[1] ?? Infinity);
     return [1 / most, most];
   }
-  const shown = chart.series.filter((_, number) => u.series[number + 1].show);
-  const values = (shown.length ? shown : chart.series).flatMap((each) =>
-    [each.values, each.low, each.high].flatMap((some) => some.slice(first, last + 1))).filter((value) => value > 0);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  if (chart.y.spacing === "near" && !log) return [low - 0.05 * (high - low), high + 0.05 * (high - low)];
-  return log ? [low / near, high * near] : [0, high * 1.08];
+  if (bases[scale]) return [low / near, high * near];
+  const room = 0.05 * (high - low) || 0.5;
+  return scale === "zero" ? [0, 1.08 * high] : [low - room, high + room];
+}
+function yValues({series, y}, from, to) {
+  return series.flatMap((each) => each.x.flatMap((x, point) =>
+    (x >= from && x <= to ? [each.y[point], ...(y.scale === "ratio" ? [] : [each.low?.[point], each.high?.[point]])] : [])));
+}
+function scaleOptions(panel, stack) {
+  const whole = (low, high) => low === panel.at[0] && high === panel.at.at(-1);
+  const every = stack.panels.flatMap((each) => each.series.flatMap(({x}) => x));
+  const x = {time: panel.x.scale === "time", range: (_, low, high) => (whole(low, high) ? around(every, panel.x.scale, panel.x.ends) : [low, high])};
+  const y = {range: (u) => {
+    if (byRows(panel)) return [-0.5, panel.y.rows.length - 0.5];
+    const {min, max} = u.scales.x, shown = panel.series.filter((_, number) => u.series[number + 1].show);
+    const inside = yValues({...panel, series: shown.length ? shown : panel.series}, min ?? -Infinity, max ?? Infinity);
+    return around(inside, yScale(panel), panel.y.scale === "zero" ? null : panel.y.ends);
+  }};
+  if (byRows(panel)) y.dir = -1;
+  for (const [scale, name] of [[x, panel.x.scale], [y, yScale(panel)]]) {
+    if (bases[name]) Object.assign(scale, {distr: 3, log: name === "ratio" ? 10 : bases[name]});
+    if (name === "asinh") Object.assign(scale, {distr: 4, asinh: 0.01});
+  }
+  return {x, y};
+}
+function yScale({y, log}) {
+  return log === undefined ? y.scale : log ? "log10" : y.scale === "log10" ? "zero" : y.scale;
 }
 // Round numbers within the ends of a logarithmic axis, about as many as fit.
 function logTicks(base, low, high, most) {
   const powers = [];
   for (let power = Math.floor(Math.log(low) / Math.log(base)); base ** power <= high; power++) powers.push(power);
-  const steps = base === 2 ? [[1]] : [[1], [1, 3], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9], [...Array(90).keys()].map((n) => 1 + n / 10)];
+  const steps = base === 2 ? [[1]] : [[1], [1, 3], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9], [...Array(90).keys()].map((n) => 1 + n / 10)];
   const found = steps.map((some) => powers.flatMap((power) => some.map((step) => step * base ** power))
     .filter((value) => low <= value * 1.0001 && value <= high * 1.0001));
   const ticks = found.findLast((some) => some.length <= most) ?? found[0];
   return ticks.filter((_, number) => number % Math.ceil(ticks.length / most) === 0);
 }
-function tickOptions(base, gap, side = "width") {
-  if (!base) return {};
-  const splits = (u, _, low, high) => logTicks(base, low, high, u.bbox[side] / devicePixelRatio / gap);
-  return {splits, filter: (_, ticks) => ticks};
+function tickOptions(scale, gap, side) {
+  const kept = {filter: (_, ticks) => ticks};
+  if (scale === "ratio") {
+    const ends = (high) => (high < 1.5 ? 1.2 : high < 2.5 ? 1.5 : high < 9 ? 2 : 5);
+    return {...kept, splits: (_, __, low, high) => [1 / ends(high), 1, ends(high)], values: (_, found) => found.map((value) => value.toPrecision(2))};
+  }
+  if (scale === "asinh") {
+    return {...kept, splits: (_, __, low, high) => changes.map(Math.log1p).filter((value) => low <= value && value <= high),
+      values: (_, found) => found.map((value) => `${Number((100 * Math.expm1(value)).toPrecision(2))} %`)};
+  }
+  return bases[scale] ? {...kept, splits: (u, _, low, high) => logTicks(bases[scale], low, high, u.bbox[side] / devicePixelRatio / gap)} : {};
 }
-function axesOptions(chart, log) {
-  const common = {
-    stroke: colour("--ink"),
-    font: "12px Inter, sans-serif",
-    labelFont: "12px Inter, sans-serif",
-    labelSize: 18,
-    ticks: {show: false},
-    grid: {stroke: colour("--line"), width: 1},
-  };
+function axesOptions(panel, stack) {
+  const font = "12px Inter, sans-serif", grid = {stroke: colour("line"), width: 1};
+  const common = {stroke: colour("ink"), font, labelFont: font, labelSize: 18, ticks: {show: false}, grid};
   const values = (unit) => (_, found) => found.map((value) => (value == null ? null : value ? quantity(value, unit, 3) : "0"));
-  const width = (texts) => 10 + 6.6 * Math.max(0, ...texts.map((text) => text?.length ?? 0));
-  const y = {...common, scale: "y", label: chart.y.label, size: (_, texts) => width(texts ?? []), values: values(chart.y.unit)};
-  const unit = chart.x.unit === "work-items" ? "" : chart.x.unit; // the label has the word
-  const x = {...common, label: chart.x.label, size: 30, space: 64, values: values(unit)};
-  if (chart.ratios) { // two charts, of one width, with one x axis
-    y.size = (_, texts) => (chart.isStrip ? chart.frame.left : (chart.frame.left = width(["0.00", ...(texts ?? [])])));
-    if (!chart.isStrip) Object.assign(x, {label: undefined, size: 4, values: (_, found) => found.map(() => "")});
+  const x = {...common, label: panel.x.label || undefined, size: 30, space: 64, ...tickOptions(panel.x.scale, 64, "width")};
+  if (panel.x.scale !== "time") x.values = values(panel.x.unit === "work-items" ? "" : panel.x.unit); // the label has the word
+  if (byRows(panel) && !bases[panel.x.scale]) { // long units would overlap
+    const [step, label] = scaled(Math.max(...panel.at), panel.x.unit ?? "");
+    Object.assign(x, {label: label.trim() ? `${panel.x.label} (${label.trim()})` : panel.x.label, values: (_, found) => found.map((value) => Number((value / step).toPrecision(3)))});
   }
-  if (chart.isStrip) {
-    const ticks = (low, high) => (high < 1.5 ? [1 / 1.2, 1, 1.2] : high < 2.5 ? [1 / 1.5, 1, 1.5] : high < 9 ? [0.5, 1, 2] : [0.2, 1, 5]);
-    const ratios = {splits: (_, __, low, high) => ticks(low, high), filter: (_, found) => found, values: (_, found) => found.map((value) => value.toPrecision(2))};
-    return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, label: " ", ...ratios}];
+  if (panel.joined) Object.assign(x, {label: undefined, size: 4, values: (_, found) => found.map(() => "")});
+  const y = {...common, label: panel.y.scale === "ratio" ? " " : panel.y.label || " ", size: stack.left, values: values(panel.y.unit), ...tickOptions(yScale(panel), 30, "height")};
+  if (byRows(panel)) {
+    const most = Math.floor(stack.left / 6.6), names = panel.y.rows.map((name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name));
+    Object.assign(y, {splits: () => [...names.keys()], filter: (_, found) => found, values: () => names, grid: {show: false}});
   }
-  if (!isCases(chart)) {
-    return [{...x, ...tickOptions(bases[chart.x.spacing], 64)}, {...y, ...tickOptions(log && 10, 30, "height")}];
-  }
-  const names = chart.labels.map((name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name));
-  const rows = {side: 3, size: width(names), grid: {show: false}, splits: () => chart.at, values: (_, found) => found.map((at) => names[at])};
-  return [{...x, ...rows}, {...y, side: 2, size: 30, space: 90, ...tickOptions(log && 10, 90)}];
+  return [x, y];
 }
-function drawInterval(u, chart, number) {
-  const each = chart.series[number - 1];
-  if (!u.series[number].show || !each.low.length) return;
-  const known = [...chart.at.keys()].filter((at) => each.low[at] != null);
-  const place = (at, value) => {
-    const [across, up] = [u.valToPos(chart.at[at], "x", true), u.valToPos(value, "y", true)];
-    return isCases(chart) ? [up, across] : [across, up];
+function leftOf(stack, width) {
+  const names = stack.panels.filter(byRows).flatMap(({y}) => y.rows.map((name) => 7 * name.length));
+  return Math.max(72, Math.min(Math.max(0, ...names), width / 3));
+}
+function seriesOptions(panel, each, number) {
+  const stroke = colour(each.role);
+  const value = (_, __, ___, at) => {
+    const point = at == null ? null : panel.points[number][at];
+    if (point == null) return "–";
+    const ends = [each.low?.[point], each.high?.[point]], text = each.texts?.[point];
+    return quantity(byRows(panel) ? each.x[point] : each.y[point], byRows(panel) ? panel.x.unit : panel.y.unit, 4, ends) + (text ? `, ${text.split("\n")[0]}` : "");
   };
-  const {ctx, bbox} = u;
+  return {
+    label: each.name?.split("\n")[0] ?? "",
+    stroke,
+    width: 1.5,
+    dash: each.style === "dashes" ? [6, 4] : undefined,
+    spanGaps: true,
+    paths: isLine(each) ? undefined : () => null,
+    points: {show: false},
+    value,
+    class: isNote(each) ? "aside" : undefined,
+  };
+}
+
+// Marks and intervals of a series.
+function drawSeries(u, panel, number) {
+  const each = panel.series[number - 1], {ctx, bbox} = u, pixel = devicePixelRatio;
+  if (!u.series[number].show) return;
+  const [low, high] = [u.scales.y.min, u.scales.y.max], rows = byRows(panel);
+  const inside = (value) => (rows ? value : Math.min(Math.max(value, low), high)); // marks beyond lie at the edge
+  const at = each.x.map((x, point) => [u.valToPos(x, "x", true), u.valToPos(inside(each.y[point]), "y", true)]);
+  const end = (ends, point) => (rows ? [u.valToPos(ends[point], "x", true), at[point][1]] : [at[point][0], u.valToPos(ends[point], "y", true)]);
+  const known = each.low ? [...at.keys()].filter((point) => each.low[point] != null && each.high[point] != null) : [];
   ctx.save();
+  ctx.setLineDash([]);
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
+  ctx.strokeStyle = ctx.fillStyle = each.style === "boxes" ? colour("line") : u.series[number].stroke();
   ctx.beginPath();
-  if (chart.joined && !isSeen(each)) {
-    for (const at of known) ctx.lineTo(...place(at, each.low[at]));
-    for (const at of known.reverse()) ctx.lineTo(...place(at, each.high[at]));
+  if (isLine(each) && !rows && known.length) {
+    for (const point of known) ctx.lineTo(...end(each.low, point));
+    for (const point of known.toReversed()) ctx.lineTo(...end(each.high, point));
     ctx.globalAlpha = 0.15;
-    ctx.fillStyle = u.series[number].stroke();
     ctx.fill();
-  } else {
-    for (const at of known) {
-      ctx.moveTo(...place(at, each.low[at]));
-      ctx.lineTo(...place(at, each.high[at]));
+  } else if (known.length) {
+    const shift = each.style === "boxes" ? pixel : 0;
+    for (const point of known) {
+      ctx.moveTo(end(each.low, point)[0] + shift, end(each.low, point)[1]);
+      ctx.lineTo(...end(each.high, point));
     }
-    ctx.globalAlpha = isSeen(each) ? 1 : 0.2;
-    ctx.lineWidth = devicePixelRatio * (each.kind === "observed" ? 1 : 9);
-    ctx.strokeStyle = u.series[number].stroke();
+    ctx.globalAlpha = each.wide ? 0.25 : 1;
+    ctx.lineWidth = pixel * (each.style === "boxes" ? 16 : each.wide ? 9 : 1);
     ctx.stroke();
   }
-  ctx.restore();
-}
-// Cliffs and tapers: lines in the chart; above it, a row for each kind of mark, from bottom to top.
-function markRows({marks}) {
-  const found = [["taper", true], ["taper", false], ["cliff", true], ["cliff", false]].map(([feature, seen]) =>
-    marks.filter((mark) => mark.feature === feature && (mark.kind === "observed") === seen));
-  return found.filter((some) => some.length);
-}
-function drawMarks(u, chart) {
-  const {ctx, bbox} = u, pixel = devicePixelRatio;
-  ctx.save();
-  ctx.font = `${11 * pixel}px Inter, sans-serif`;
-  ctx.textBaseline = "middle";
-  ctx.textAlign = "start";
-  markRows(chart).forEach((row, level) => {
-    const up = bbox.top - (level + 0.6) * lineHeight * pixel;
-    const shown = row.map((mark) => ({...mark, across: u.valToPos(mark.x, "x", true), stroke: strokeOf(u, chart, mark.kind)}))
-      .filter(({across, stroke}) => stroke && across >= bbox.left && across <= bbox.left + bbox.width);
-    for (const mark of shown) {
-      ctx.strokeStyle = ctx.fillStyle = mark.stroke;
-      segment(ctx, mark.across, bbox.top, mark.across, bbox.top + bbox.height, {alpha: 0.5});
-      if (chart.isStrip) continue;
-      const [start, end, low, high] = [mark.start, mark.end, mark.low, mark.high].map((x) =>
-        Math.min(Math.max(u.valToPos(x, "x", true), bbox.left), bbox.left + bbox.width));
-      segment(ctx, start, up, end, up, {});
-      segment(ctx, low, up, high, up, {alpha: 0.3, width: 5});
-      triangle(ctx, mark.across, up, 4 * pixel * (mark.feature === "cliff" ? 1 : -1), mark.kind === "observed");
-      Object.assign(mark, {left: Math.min(start, low) - 5 * pixel, right: Math.max(end, high) + 5 * pixel});
-    }
-    if (!chart.isStrip) writeBeside(ctx, shown, up, bbox.left + bbox.width);
-  });
-  if (!chart.isStrip) drawPlateaus(u, chart);
-  ctx.restore();
-}
-function strokeOf(u, chart, kind) {
-  const {show, stroke} = u.series[1 + chart.series.findIndex((each) => each.kind === kind)];
-  return show && stroke();
-}
-function segment(ctx, x, y, toX, toY, {alpha = 1, width = 1}) {
-  ctx.globalAlpha = alpha;
-  ctx.lineWidth = width * devicePixelRatio;
-  ctx.beginPath();
-  ctx.moveTo(x, y);
-  ctx.lineTo(toX, toY);
-  ctx.stroke();
   ctx.globalAlpha = 1;
+  for (const [x, y] of at) drawMark(ctx, each, x, y, (each.style === "small dots" ? 2 : panel.y.scale === "rows" ? 4 : 3) * pixel);
+  ctx.restore();
 }
-function triangle(ctx, x, y, size, filled) {
+function drawMark(ctx, {style, role}, x, y, size) {
   ctx.beginPath();
-  ctx.moveTo(x - size, y - size);
-  ctx.lineTo(x + size, y - size);
-  ctx.lineTo(x, y + size);
-  ctx.closePath();
-  const {fillStyle} = ctx;
-  if (!filled) ctx.fillStyle = colour("--paper");
-  ctx.lineWidth = devicePixelRatio;
+  if (style === "up" || style === "down") {
+    const up = style === "up" ? size : -size;
+    ctx.moveTo(x, y - up);
+    ctx.lineTo(x - size, y + up);
+    ctx.lineTo(x + size, y + up);
+    ctx.closePath();
+  } else if (style === "strokes") ctx.rect(x - devicePixelRatio, y - size, 2 * devicePixelRatio, 2 * size);
+  else if (style === "squares") ctx.rect(x - size, y - size, 2 * size, 2 * size);
+  else if (["dots", "small dots", "rings"].includes(style)) ctx.arc(x, y, size, 0, 7);
+  else return;
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  ctx.save();
+  if (style === "rings" || role === "predicted" && style !== "strokes" && !style.includes("dots")) ctx.fillStyle = colour("paper");
   ctx.fill();
-  ctx.fillStyle = fillStyle;
-  ctx.stroke();
+  ctx.restore();
+  if (!style.includes("dots")) ctx.stroke();
 }
-// Texts of marks in a row: the longest that fits to the right, or else to the left, of its mark.
-function writeBeside(ctx, marks, up, edge) {
-  let taken = 0;
-  marks.forEach((mark, number) => {
-    const until = Math.min(edge, ...marks.slice(number + 1).map(({left}) => left)), from = Math.max(taken, mark.right);
-    ctx.fillStyle = mark.stroke;
-    for (const text of mark.texts) {
-      const {width} = ctx.measureText(text), after = from + width <= until;
-      if (!after && taken + width > mark.left) continue;
-      ctx.fillText(text, after ? from : mark.left - width, up);
-      taken = after ? from + width : mark.right;
+// Whether what stands for a role is shown: marks and notes go with the series of their role.
+function isShown(u, panel, role) {
+  const own = [...panel.series.keys()].filter((number) => panel.series[number].role === role && !isNote(panel.series[number]));
+  return !own.length || own.some((number) => u.series[number + 1].show);
+}
+// Lines and ranges across the chart, behind everything.
+function drawLines(u, panel) {
+  const {ctx, bbox} = u;
+  ctx.save();
+  for (const {start, end, role, upright, dashed} of panel.marks ?? []) {
+    const places = [start, end].map((value) => u.valToPos(value, upright ? "x" : "y", true));
+    const [from, to] = [Math.min(...places), Math.max(...places)].map((value) =>
+      upright ? Math.min(Math.max(value, bbox.left), bbox.left + bbox.width) : Math.min(Math.max(value, bbox.top), bbox.top + bbox.height));
+    if ((start === end && from !== places[0]) || !isShown(u, panel, role)) continue;
+    ctx.fillStyle = colour(role);
+    ctx.globalAlpha = start === end ? (dashed ? 0.5 : 0.7) : 0.13;
+    const width = Math.max(to - from, start === end ? devicePixelRatio : 0);
+    ctx.fillRect(upright ? from : bbox.left, upright ? bbox.top : from, upright ? width : bbox.width, upright ? bbox.height : width);
+  }
+  ctx.restore();
+}
+// Texts beside marks and lines, each where it covers no other.
+function drawTexts(u, panel) {
+  const {ctx, bbox} = u, pixel = devicePixelRatio, taken = [], [x, y] = ["x", "y"].map((key) => (value) => u.valToPos(value, key, true));
+  const right = bbox.left + bbox.width, inside = (place) => Math.min(Math.max(place, bbox.left), right);
+  const write = (texts, role, spots) => {
+    for (const text of texts) {
+      const width = ctx.measureText(text).width;
+      const spot = spots.map(([across, up, side, room]) => [across + side * (width / 2 + 6 * pixel), up, room]).find(([across, up, room]) =>
+        width <= (room ?? Infinity) && across - width / 2 >= bbox.left - pixel && across + width / 2 <= right + pixel && up > bbox.top && up < bbox.top + bbox.height &&
+        taken.every(([other, height, reached]) => Math.abs(other - across) > (width + reached) / 2 + 2 * pixel || Math.abs(height - up) > 12 * pixel));
+      if (!spot) continue;
+      taken.push([spot[0], spot[1], width]);
+      Object.assign(ctx, {globalAlpha: byRows(panel) ? 0 : 0.75, fillStyle: colour("paper")});
+      ctx.fillRect(spot[0] - width / 2, spot[1] - 6 * pixel, width, 12 * pixel);
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = colour(role);
+      ctx.fillText(text, spot[0], spot[1]);
       return;
     }
-    taken = from;
-  });
-}
-// Observed plateaus with their values; fitted ones with the best sample.
-function drawPlateaus(u, chart) {
-  const {ctx, bbox} = u, pixel = devicePixelRatio, taken = [], stroke = chart.plateaus.length && strokeOf(u, chart, "observed");
-  if (!stroke) return;
-  const inside = (x) => Math.min(Math.max(u.valToPos(x, "x", true), bbox.left), bbox.left + bbox.width);
-  ctx.textAlign = "center";
-  for (const {start, end, value, best} of chart.plateaus.toReversed()) {
-    const [left, right] = [inside(start), inside(end)], up = u.valToPos(value, "y", true);
-    if (left >= right || up < bbox.top || up > bbox.top + bbox.height) continue;
-    ctx.strokeStyle = stroke;
-    segment(ctx, left, up, right, up, {alpha: 0.7});
-    const text = best == null ? quantity(value, chart.y.unit) : `fitted ${quantity(value, chart.y.unit)}, best ${quantity(best, chart.y.unit)}`;
-    const half = ctx.measureText(text).width / 2;
-    const middle = Math.min(Math.max((left + right) / 2, bbox.left + half), bbox.left + bbox.width - half);
-    const place = [up - 9 * pixel, up + 9 * pixel].find((y) => y > bbox.top + 6 * pixel && y < bbox.top + bbox.height - 6 * pixel &&
-      taken.every(([x, other, reached]) => Math.abs(x - middle) > half + reached || Math.abs(other - y) > 12 * pixel));
-    if (place == null) continue;
-    taken.push([middle, place, half]);
-    ctx.fillStyle = colour("--paper");
-    ctx.globalAlpha = 0.75;
-    ctx.fillRect(middle - half, place - 6 * pixel, 2 * half, 12 * pixel);
-    ctx.globalAlpha = 1;
-    ctx.fillStyle = stroke;
-    ctx.fillText(text, middle, place);
+  };
+  for (const each of byRows(panel) ? panel.series.filter(({style}) => style !== "boxes") : []) {
+    each.x.forEach((at, point) => {
+      const [low, high] = [each.low?.[point] ?? at, each.high?.[point] ?? at].map(x);
+      taken.push([(low + high) / 2, y(each.y[point]), high - low]);
+    });
   }
+  ctx.save();
+  Object.assign(ctx, {font: `${11 * pixel}px Inter, sans-serif`, textBaseline: "middle", textAlign: "center"});
+  for (const {start, name, role} of panel.marks ?? []) {
+    const rows = [8, 22].map((down) => bbox.top + down * pixel);
+    if (name && isShown(u, panel, role) && x(start) >= bbox.left && x(start) <= right) write(name.split("\n"), role, rows.flatMap((up) => [[x(start), up, 1], [x(start), up, -1]]));
+  }
+  panel.series.forEach((each, number) => {
+    if (!each.labelled || !u.series[number + 1].show) return;
+    if (isLine(each)) {
+      const [from, to] = [inside(x(each.x[0])), inside(x(each.x.at(-1)))], [up, end] = [y(each.y[0]), y(each.y.at(-1))];
+      const spots = up === end ? [-9, 9, -22, 22].map((away) => [(from + to) / 2, up + away * pixel, 0]) : [8, 22, 36].map((down) => [to - down * pixel, end + down * pixel, -1]);
+      if (from < to) write(each.name.split("\n"), each.role, spots);
+      return;
+    }
+    each.texts.forEach((text, point) => {
+      const up = y(each.y[point]), ends = [each.low?.[point], each.high?.[point]].map((value) => x(byRows(panel) ? value ?? each.x[point] : each.x[point]));
+      const spots = each.style === "boxes" ? [[(inside(ends[0]) + inside(ends[1])) / 2, up, 0, inside(ends[1]) - inside(ends[0])]] : [[ends[1], up, 1], [ends[0], up, -1], [ends[0], up - 12 * pixel, 0]];
+      write(text.split("\n"), each.style === "boxes" ? "ink" : each.role, spots);
+    });
+  });
+  if (isScatter(panel)) for (const [across, up, text, role] of panel.names ?? []) write([text], role, [[x(across), y(up), 1], [x(across), y(up), -1], [x(across), y(up) - 12 * pixel, 0], [x(across), y(up) + 12 * pixel, 0]]);
+  ctx.restore();
 }
-function marksText({marks}) {
-  const kinds = {predicted: marks.filter(({kind}) => kind !== "observed"), observed: marks.filter(({kind}) => kind === "observed")};
-  return Object.entries(kinds).filter(([, some]) => some.length).map(([name, some]) =>
-    element("p", `marks ${name}`, `${name}: ${some.map(({texts}) => texts[0]).join("; ")}`));
-}
-// Of dots that are not in a line: the one nearest to the cursor.
-function nearest(u, chart) {
-  const distance = (x, y) => Math.hypot(u.valToPos(x, "x") - u.cursor.left, u.valToPos(y, "y") - u.cursor.top);
-  const dots = chart.series.filter((each) => each.kind !== "ceiling");
-  const distances = chart.at.map((x, at) =>
-    Math.min(...dots.map(({values}) => (values[at] == null ? Infinity : distance(x, values[at])))));
-  return distances.indexOf(Math.min(...distances));
+
+// Of marks that are not in a line: the one nearest to the cursor.
+function nearest(u, panel, hovered) {
+  const distance = (at) => Math.min(...panel.series.map((each, number) => {
+    const point = panel.points[number][at];
+    return point == null || isNote(each) ? Infinity : Math.hypot(u.valToPos(each.x[point], "x") - u.cursor.left, u.valToPos(each.y[point], "y") - u.cursor.top);
+  }));
+  const distances = panel.at.map((_, at) => distance(at)), least = Math.min(...distances);
+  return least < Infinity ? distances.indexOf(least) : hovered;
 }
 // Of points in a line: near the cursor, the one with most values.
-function fullest(u, chart, hovered) {
-  const count = (at) => chart.series.filter(({values}) => values[at] != null).length;
-  const distance = (at) => Math.abs(u.valToPos(chart.at[at], "x") - u.cursor.left);
-  const close = [...chart.at.keys()].filter((at) => distance(at) <= reach);
+function fullest(u, panel, hovered) {
+  const count = (at) => panel.points.filter((points) => points[at] != null).length;
+  const distance = (at) => Math.abs(u.valToPos(panel.at[at], "x") - u.cursor.left);
+  const close = [...panel.at.keys()].filter((at) => distance(at) <= reach);
   return close.sort((a, b) => count(b) - count(a) || distance(a) - distance(b))[0] ?? hovered;
 }
-function xText(chart, at) {
+function xText(panel, at) {
   if (at == null) return "–";
-  const name = chart.labels[at] ?? "";
-  if (isCases(chart)) return name;
-  const value = quantity(chart.at[at], chart.x.unit);
-  const bare = name.replace(/ \([\d.]+ \w*B\)$/, ""); // without its size in fewer digits
-  return value.startsWith(bare) ? value : `${bare} (${value})`;
+  if (panel.x.scale === "time") return new Date(1000 * panel.at[at]).toISOString().slice(0, 16).replace("T", " ");
+  if (!byRows(panel)) return quantity(panel.at[at], panel.x.unit);
+  const number = panel.points.findIndex((points) => points[at] != null);
+  return panel.y.rows[Math.round(panel.series[number].y[panel.points[number][at]])] ?? "–";
 }
-// Values that a chart draws: ratios beyond a strip's reach lie at its edge.
-function drawnValues(chart) {
-  const most = mostReach(chart), limited = (value) => value && Math.min(Math.max(value, 1 / most), most);
-  return chart.series.map(({values}) => (chart.isStrip ? values.map(limited) : values));
+function height(panel) {
+  const own = byRows(panel) ? rowHeight * panel.y.rows.length : panel.y.scale === "ratio" ? 64 : 130 * Math.max(panel.height_in, 0.8) + 40;
+  return own + (panel.joined ? 12 : axisHeight) + (panel.titles ? 22 : 0);
 }
-function plot(place, chart, log, hooks = {}) {
-  const at = chart.joined ? fullest : isCases(chart) ? (_, __, hovered) => hovered : nearest;
+function plot(state, panel) {
+  const {box, stack} = state, at = isScatter(panel) ? nearest : fullest;
+  const others = (u) => state.drawn.filter((each) => each !== u);
   const options = {
-    title: chart.title || undefined,
-    width: place.clientWidth,
-    height: plotHeight(chart),
-    padding: [chart.isStrip ? 4 : markRows(chart).length * lineHeight + 12, null, null, null],
-    legend: {
-      markers: {
-        width: 2,
-        dash: (u, number) => (u.series[number].dash ? "dashed" : "solid"),
-        fill: (u, number) => (isSeen(chart.series[number - 1]) ? u.series[number].stroke() : null),
-      },
+    title: panel.titles?.[0],
+    width: box.clientWidth,
+    height: height(panel),
+    padding: [8, null, null, null],
+    legend: {show: !isTrack(panel)},
+    cursor: {
+      points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"},
+      drag: {x: true, y: false},
+      sync: stack.panels.length > 1 ? {key: box.id, scales: ["x", null], filters: {pub: (type) => type.startsWith("mousemove") || type === "mouseleave"}} : undefined,
+      dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, panel, hovered)),
     },
-    cursor: {points: {size: 12, width: 2, stroke: (u, number) => u.series[number].stroke(), fill: () => "transparent"}, drag: {x: true, y: !isCases(chart) && !chart.isStrip, uni: 20}, sync: chart.ratios ? {key: place.id, filters: {pub: (type) => type.startsWith("mousemove") || type === "mouseleave"}} : undefined, dataIdx: (u, _, hovered) => (u.cursor.left < 0 ? hovered : at(u, chart, hovered))},
-    scales: scaleOptions(chart, log),
-    axes: axesOptions(chart, log),
-    series: [
-      {label: chart.x.label, class: chart.isStrip ? "aside" : undefined, value: (_, __, ___, hovered) => xText(chart, hovered)},
-      ...chart.series.map((each, number) => seriesOptions(chart, each, number)),
-    ],
-    hooks: {drawSeries: [(u, number) => drawInterval(u, chart, number)], draw: [(u) => drawMarks(u, chart)], setLegend: [(u) => writeLimit(u, chart)], ...hooks},
+    scales: scaleOptions(panel, stack),
+    axes: axesOptions(panel, stack),
+    series: [{label: byRows(panel) ? "row" : panel.x.label, class: panel.y.scale === "ratio" ? "aside" : undefined, value: (_, __, ___, hovered) => xText(panel, hovered)},
+      ...panel.series.map((each, number) => seriesOptions(panel, each, number))],
+    hooks: {
+      drawClear: [(u) => drawLines(u, panel)],
+      drawSeries: [(u, number) => drawSeries(u, panel, number)],
+      draw: [(u) => drawTexts(u, panel)],
+      setScale: [(u, key) => {
+        const {min, max} = u.scales.x;
+        if (key === "x") for (const other of others(u)) if (other.scales.x.min !== min || other.scales.x.max !== max) other.setScale("x", {min, max});
+      }],
+      setSeries: [pressed, (u, number, {show}) => {
+        if (number == null || show == null) return;
+        const {role, style} = panel.series[number - 1];
+        for (const other of state.drawn) {
+          other.panel.series.forEach((each, index) => each.role === role && (each.style === style || isNote(each)) && other.series[index + 1].show !== show && other.setSeries(index + 1, {show}));
+        }
+      }],
+    },
   };
-  const made = new uPlot(options, [chart.at, ...drawnValues(chart)], (u, init) => {
-    place.insertBefore(u.root, place.querySelector(".marks"));
-    init();
-  });
+  const limited = (value) => (panel.y.scale === "ratio" ? Math.min(Math.max(value, 1 / panel.y.ends[1]), panel.y.ends[1]) : value);
+  const columns = panel.series.map((each, number) => panel.points[number].map((point) => (point == null ? null : limited(each.y[point]))));
+  const made = new uPlot(options, [panel.at, ...columns], box);
+  made.panel = panel;
   for (const label of toggles(made)) {
     label.tabIndex = 0;
     label.setAttribute("role", "button");
@@ -392,65 +366,43 @@ function plot(place, chart, log, hooks = {}) {
       label.click();
     });
   }
-  writeLimit(made, chart);
   pressed(made);
   return made;
 }
-function plotHeight(chart) {
-  if (chart.isStrip) return stripHeight;
-  return isCases(chart) ? 90 + 20 * chart.at.length : chart.joined ? 280 + lineHeight * markRows(chart).length : 360;
-}
 function toggles(u) {
-  return [...u.root.querySelectorAll(".u-legend tr:not(:first-child):not(.limits) th")];
+  return [...u.root.querySelectorAll(".u-legend tr:not(:first-child) th")];
 }
 function pressed(u) {
   toggles(u).forEach((label, number) => label.setAttribute("aria-pressed", u.series[number + 1].show));
 }
 
-// The charts of a figure, each in a box that has its size before it is drawn: only charts near the screen are drawn.
-function boxed(chart) {
-  const box = element("div", isCases(chart) ? "plot wide" : "plot");
+// The charts of a stack in a box that has its size before they are drawn: only those near the screen are drawn.
+function boxed(stack) {
+  const wide = stack.panels.length === 1 && byRows(stack.panels[0]), box = element("div", wide ? "plot wide" : "plot");
   box.id = `plot-${boxes.size}`;
   box.setAttribute("role", "group");
-  box.setAttribute("aria-label", `${chart.title} ${chart.y.label}`.trim());
-  const rows = isCases(chart) ? 4 : chart.series.length + (chart.bottlenecks.length ? 3 : 2), texts = marksText(chart);
-  const below = chart.ratios ? stripHeight + rowHeight : 0;
-  box.style.minHeight = `${plotHeight(chart) + below + rowHeight * rows}px`;
-  box.append(...texts);
-  const framed = {...chart, frame: {left: 0}};
-  const state = {charts: chart.ratios ? [framed, strip(framed)] : [framed], box, log: chart.y.spacing === "log10", drawn: []};
+  box.setAttribute("aria-label", stack.alt);
+  box.tabIndex = 0;
+  const rows = ({series}) => series.filter((each) => !isNote(each)).length + 1;
+  box.style.minHeight = `${stack.panels.reduce((sum, panel) => sum + height(panel) + (isTrack(panel) ? 0 : 24 * rows(panel)), 0)}px`;
+  const panels = stack.panels.map((panel) => ({series: [], ...panel, ...aligned({series: [], ...panel})}));
+  const state = {stack: {...stack, panels}, box, drawn: [], log: panels.some(({y}) => y.scale === "log10")};
   boxes.set(box, state);
   return state;
 }
 function draw(state) {
   const before = state.drawn;
   state.drawn = [];
-  for (const chart of state.charts) state.drawn.push(plot(state.box, chart, chart.isStrip || state.log, together(state)));
+  state.stack.left = leftOf(state.stack, state.box.clientWidth);
+  for (const panel of state.stack.panels) {
+    if (["zero", "log10"].includes(panel.y.scale)) panel.log = state.log;
+    state.drawn.push(plot(state, panel));
+  }
   if (!before.length) return;
   const {min, max} = before[0].scales.x;
   state.drawn[0].setScale("x", {min, max});
-  before[0].series.forEach((each, number) => number && state.drawn[0].setSeries(number, {show: each.show}));
+  before.forEach((each, index) => each.series.forEach(({show}, number) => number && state.drawn[index].setSeries(number, {show})));
   for (const each of before) each.destroy();
-}
-// A curve and its strip have the same x axis and the same series.
-function together(state) {
-  const others = (u) => state.drawn.filter((each) => each !== u);
-  return {
-    setScale: [(u, key) => {
-      const {min, max} = u.scales.x;
-      if (key !== "x") return;
-      for (const other of others(u)) if (other.scales.x.min !== min || other.scales.x.max !== max) other.setScale("x", {min, max});
-    }],
-    setSeries: [pressed, (u) => {
-      for (const other of others(u)) {
-        u.series.forEach(({show}, number) => number && other.series[number].show !== show && other.setSeries(number, {show}));
-      }
-    }],
-    drawAxes: [(u) => {
-      const {left} = state.charts[0].frame, [curve, below] = state.drawn;
-      if (u === curve && below && below.axes[1]._size !== left) below.redraw(false, true);
-    }],
-  };
 }
 const boxes = new Map();
 const seen = new IntersectionObserver((entries) => {
@@ -464,29 +416,30 @@ const seen = new IntersectionObserver((entries) => {
 const resized = new ResizeObserver((entries) => {
   for (const {target} of entries) {
     for (const drawn of boxes.get(target).drawn) {
-      if (target.clientWidth && target.clientWidth !== drawn.width) {
-        drawn.setSize({width: target.clientWidth, height: drawn.height});
-      }
+      if (target.clientWidth && target.clientWidth !== drawn.width) drawn.setSize({width: target.clientWidth, height: drawn.height});
     }
   }
 });
 
 // The data of a figure's charts: one row for each value, in SI base units.
-function csv(charts) {
-  const rows = charts.flatMap(({title, x, y, at, labels, series, bottlenecks}) =>
-    series.flatMap(({name, values, low, high}) =>
-      [...at.keys()].filter((i) => values[i] != null).map((i) =>
-        [title, name, labels[i] ?? "", at[i], x.unit, values[i], low[i] ?? "", high[i] ?? "", y.unit, bottlenecks[i] ?? ""])));
-  const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value", "predicted bottleneck"];
+function csv(stacks) {
+  const rows = stacks.flatMap(({panels}) => panels.flatMap((panel) => panel.series.filter((each) => !isNote(each)).flatMap((each) =>
+    each.x.map((x, point) => {
+      const [value, place, name] = byRows(panel) ? [x, "", panel.y.rows[Math.round(each.y[point])]] : [each.y[point], x, ""];
+      const [of, unit] = byRows(panel) ? ["", panel.x.unit] : [panel.x.unit, panel.y.unit], text = each.texts?.[point]?.split("\n")[0];
+      const title = panels.find(({titles}) => titles)?.titles[0];
+      return [title, each.name, [name, text].filter(Boolean).join(", "), place, of, value, each.low?.[point], each.high?.[point], unit].map((one) => one ?? "");
+    }))));
+  const head = ["chart", "series", "point", "x", "unit of x", "value", "low", "high", "unit of value"];
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 function cell(value) {
   const text = typeof value === "string" ? value.replace(/^[=+\-@]/, "'$&") : String(value); // never a formula
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
-function download(charts, name) {
+function download(stacks, name) {
   const link = element("a", "");
-  link.href = URL.createObjectURL(new Blob([csv(charts)], {type: "text/csv"}));
+  link.href = URL.createObjectURL(new Blob([csv(stacks)], {type: "text/csv"}));
   link.download = `${name}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -503,31 +456,27 @@ function button(text, act, isPressed) {
   });
   return made;
 }
-function activate(figure, charts, number) {
-  const states = charts.map(boxed);
+function activate(figure, stacks, number) {
+  const states = stacks.map(boxed), name = `${document.title} figure ${number + 1}`;
   const place = element("div", "charts"), tools = element("div", "tools");
+  const having = states.filter(({stack}) => stack.panels.some(({y}) => ["zero", "log10"].includes(y.scale)));
   place.append(...states.map(({box}) => box));
-  tools.append(
-    button("Static figure", (on) => figure.classList.toggle("interactive", !on), false),
-    button("Logarithmic y axis", (on) => states.forEach((state) => {
+  tools.append(button("Static figure", (on) => figure.classList.toggle("interactive", !on), false));
+  if (having.length) {
+    tools.append(button("Logarithmic y axis", (on) => having.forEach((state) => {
       state.log = on;
       if (state.drawn.length) draw(state);
-    }), states.every(({log}) => log)),
-    button("Download CSV", () => download(charts, `${document.title} figure ${number + 1}`.replace(/[^\w]+/g, "-"))),
-    element("span", "hint", "Drag to zoom, double-click to reset. Click a name to hide it."),
-  );
+    }), having.every(({log}) => log)));
+  }
+  const save = button("Download CSV", () => download(states.map(({stack}) => stack), name.replace(/[^\w]+/g, "-")));
+  save.setAttribute("aria-label", `Download CSV, ${name}`);
+  tools.append(save, element("span", "hint", "Drag to zoom, double-click to reset. Click a name to hide it."));
   figure.classList.add("interactive");
   figure.prepend(tools, place);
   for (const {box} of states) seen.observe(box);
 }
-// Predictions have the half-widths of their intervals as factors.
-function withEnds(each) {
-  const scaledBy = (power) => each.spread.map((factor, at) => factor && Number((each.values[at] * factor ** power).toPrecision(6)));
-  return each.spread.length ? {...each, low: scaledBy(-1), high: scaledBy(1)} : each;
-}
 document.querySelectorAll('figure > script[type="application/json"]').forEach((data, number) => {
-  const charts = JSON.parse(data.textContent).map((chart) => ({...chart, series: chart.series.map(withEnds)}));
-  activate(data.parentElement, charts, number);
+  activate(data.parentElement, JSON.parse(data.textContent), number);
 });
 dark.addEventListener("change", () => {
   for (const state of boxes.values()) if (state.drawn.length) draw(state);

@@ -93,7 +93,7 @@ class _Reducer(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._ignored == "chart":
-            self.lines += map(_chart, json.loads(data)) if data.startswith('[{"title') else ["Data."]
+            self.lines += map(_chart, json.loads(data)) if data.startswith('[{"alt') else ["Data."]
         elif not self._ignored:
             self._text.append(data)
 
@@ -119,26 +119,16 @@ def _middle(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{fmean(axis):.1f}" for axis in zip(*places, strict=True))
 
 
-def _chart(chart: Mapping[str, object]) -> str:
-    """Return a line on the data of a chart: its axes, and for each series how many values it has, and their mean."""
-    series, x, y = chart["series"], chart["x"], chart["y"]
-    assert isinstance(series, list)
-    assert isinstance(x, dict)
-    assert isinstance(y, dict)
-    scales = (f"{each['label']} ({each['unit']}, {each['spacing']})" for each in (x, y))
-    counted = (
-        f"{each['name']} [{each['kind']}] {_of_numbers(each['values'])}"
-        + "".join(f" {name}" for name in ("low", "high", "spread") if each.get(name))
-        for each in series
+def _chart(stack: Mapping[str, object]) -> str:
+    """Return a line on the charts of a stack: what they show, and how many points and marks each panel has."""
+    panels = stack["panels"]
+    assert isinstance(panels, list)
+    counts = (
+        f"{panel['y'].get('scale', 'linear')} by {panel['x'].get('scale', 'linear')}, "
+        f"{sum(len(each['x']) for each in panel.get('series', ()))} points, {len(panel.get('marks', ()))} marks"
+        for panel in panels
     )
-    counts = {name: len(found) for name in ("marks", "plateaus", "labels") if isinstance(found := chart[name], list)}
-    others = (f"{name}: {count}" for name, count in counts.items() if count)
-    return f"Chart: {chart['title']}; {'; '.join((*scales, ', '.join(counted), *others))}"
-
-
-def _of_numbers(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{len(known)} of {fmean(known):.3g}" if known else "0"
+    return f"Chart: {stack['alt']} ({'; '.join(counts)})"
 
 
 def reduced(html: str, *, dated: bool = False) -> list[str]:

@@ -3,23 +3,26 @@
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpureport.report.figures.draw import draw
 from gpureport.report.figures.theme import theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
+    from gpureport.report.figures.chart import Chart
+
 _SLACK = 1.0  # pixels, at 100 per inch
 
 
-def faults(draw: "Callable[[], Figure]") -> list[str]:
-    """Draw a figure and describe each text that leaves it, each pair that overlaps, and each text below 7 pt."""
+def faults(chart: "Chart") -> list[str]:
+    """Draw a chart and describe each text that leaves it, each pair that overlaps, and each text below 7 pt."""
     from matplotlib.text import Text
 
     with theme():
-        figure = draw()
+        figure = draw(chart)
         figure.draw_without_rendering()
         texts = [text for text in figure.findobj(Text) if _shown(text)]
         hidden = {id(label) for label in _hidden_labels(figure)}

@@ -1,10 +1,9 @@
 """The documents of comparisons: of two machines to forty, with names that nobody would give one."""
 # ruff: noqa: D103 - the names of the tests say what they check
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -29,16 +28,22 @@ from gpureport.report.comparison.tables import (
     outliers_table,
     short_names,
 )
-from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, named_columns
-from gpureport.report.figures.landmarks import landmark_figure, landmark_pages, strip_figure
-from gpureport.report.figures.speeds import SpeedRow, speed_figure, spread_figure
+from gpureport.report.figures.chart import Chart
+from gpureport.report.figures.machines import (
+    HeatBlock,
+    HeatRow,
+    SpeedRow,
+    heat_chart,
+    landmark_charts,
+    named_columns,
+    speed_chart,
+    spread_chart,
+    strip_chart,
+)
 from gpureport.report.pdf import layout
 from gpureport.report.render import filled
 from tests.drawn_texts import faults
 from tests.page_boxes import strays
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RATE = Metric(kind="rate", unit="cells", label="rate")
 WORKLOADS = (
@@ -200,28 +205,28 @@ def test_a_baseline_that_most_machines_differ_from_is_the_outlier() -> None:
     assert any(text.endswith("all other sweeps of 20 machines are within run-to-run variation.") for text in texts)
 
 
-def _figures() -> dict[str, Callable[[], "Figure"]]:
+def _charts() -> dict[str, Chart]:
     names = [machine.name for machine in made(40).machines]
     cells = dict.fromkeys(names, 0.012345)
     row = HeatRow("w" * 60, "a very long case indeed", (cells, cells), {names[0]: "W" * 20}, "A family " * 20)
     blocks = [HeatBlock("speed / that of " + "W" * 99, tuple(names)), HeatBlock("efficiency", tuple(names[:3]))]
     few = [HeatBlock("speed", tuple(names[:2]), cautioned=frozenset(names)), HeatBlock("efficiency", tuple(names[:2]))]
-    pages = [list(landmark_pages(made(number).landmarks, names[:number])) for number in (3, 12)]
+    pages = [next(landmark_charts(made(number).landmarks, names[:number])) for number in (3, 12)]
     rows = [SpeedRow("work " * 20, [mean_speed(made(4).contests, name) for name in names[1:4]])] * 18
     return {
-        "many columns": lambda: heat_figure([row] * 3, blocks, 8.0),
-        "few columns": lambda: heat_figure([row] * 3, few, 1.25),
-        "features by workload": lambda: landmark_figure(pages[0][0], names[:3]),
-        "features by machine": lambda: landmark_figure(pages[1][0], names[:12]),
-        "strips": lambda: strip_figure(made(40).landmarks, names),
-        "spread": lambda: spread_figure(made(2).differences),
-        "speeds": lambda: speed_figure(rows, names[:4]),
+        "many columns": heat_chart([row] * 3, blocks, 8.0),
+        "few columns": heat_chart([row] * 3, few, 1.25),
+        "features by workload": pages[0],
+        "features by machine": pages[1],
+        "strips": strip_chart(made(40).landmarks, names),
+        "spread": spread_chart(made(2).differences),
+        "speeds": speed_chart(rows, names[:4]),
     }
 
 
-@pytest.mark.parametrize("kind", _figures())
+@pytest.mark.parametrize("kind", _charts())
 def test_texts_of_figures_neither_overlap_nor_leave_them(kind: str) -> None:
-    assert faults(_figures()[kind]) == []
+    assert faults(_charts()[kind]) == []
 
 
 def test_names_that_are_cut_stay_distinct() -> None:

@@ -14,7 +14,6 @@ from gpureport.records.finding import Finding, Verdict
 from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import EntryMatch, Report
 from gpureport.report.curves import curves, reading_units, specified_values
-from gpureport.report.figures.essentials import essentials
 from gpureport.report.run.caches import ReadCliff, working_set
 from gpureport.report.run.page_one import another_device, first_kernels, headline, page_one
 from gpureport.report.run.work import amount_of_work
@@ -179,7 +178,7 @@ def test_a_cpu_has_no_resident_capacity() -> None:
 
 
 @pytest.mark.parametrize(("factor", "certain"), [(1.2, False), (1.3, True)])
-def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor: float, certain: bool) -> None:
+def test_an_n90_near_the_start_of_a_sweep_is_uncertain(factor: float, certain: bool) -> None:
     (curve, *_) = (c for c in curves(BASE) if c.key.family == "game_of_life" and specified_values([c], "n90"))
     assert curve.observation
     begin = min(point.point.work_items for point in curve.points)
@@ -189,18 +188,12 @@ def test_an_n90_near_the_start_of_a_sweep_is_uncertain_in_text_and_figure(factor
     feature = feature.model_copy(update={"value": factor * begin, **narrow})
     seen = curve.observation.model_copy(update={"features": (feature,)})
     found = [replace(curve, observation=seen, findings=(finding,))]
-    drawn = essentials(found, str, BASE.device)
 
-    assert drawn
-    assert [line.certain for line in drawn.work] == [certain]
     assert ("reach 90 %" in amount_of_work(BASE, found)) is certain
     forecast = BASE.model_copy(update={"observations": ()})
     assert curve.specification
     early = curve.specification.model_copy(update={"features": (feature,)})
     only = [replace(curve, specification=early, calibrated=None, observation=None, measurement=None, findings=())]
-    drawn = essentials(only, str, BASE.device)
-    assert drawn
-    assert [line.certain for line in drawn.work] == [certain]
     assert ("predicted to reach 90 %" in amount_of_work(forecast, only)) is certain
 
 

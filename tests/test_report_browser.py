@@ -40,6 +40,8 @@ FOUR_DIGITS = 6e-4
 """Relative error of values with four significant digits."""
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "B": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "": 1}
 FIGURE = "figure:has(.charts)"
+VALUES = ".uplot:has(.u-legend)"
+"""Charts of values: rows of marks above them have no legend."""
 
 OTHERS = ("predicted", "devices", "comparison", "published")
 KINDS = ("run", *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS))
@@ -114,7 +116,7 @@ def figure_of(page: "Page", label: str) -> "Locator":
     for number in range(figures.count()):
         figures.nth(number).scroll_into_view_if_needed()
         figures.nth(number).locator(".plot canvas").first.wait_for()
-        if label in (figures.nth(number).locator(".u-legend").first.text_content() or ""):
+        if label in (figures.nth(number).locator(VALUES).first.locator(".u-legend").text_content() or ""):
             return figures.nth(number)
     raise AssertionError(f"no chart against {label}")
 
@@ -125,10 +127,10 @@ def the_figure(page: "Page") -> "Locator":
 
 def hover(page: "Page", figure: "Locator", across: float, up: float = 0.5) -> dict[str, str]:
     """Return the values of the first chart at a share of its width, by name."""
-    box = figure.locator(".u-over").first.bounding_box()
+    box = figure.locator(VALUES).first.locator(".u-over").bounding_box()
     assert box
     page.mouse.move(box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"])
-    rows = figure.locator(".u-legend").first.locator("tr").all()
+    rows = figure.locator(VALUES).first.locator(".u-legend tr").all()
     return {(row.locator("th").text_content() or ""): (row.locator("td").text_content() or "") for row in rows}
 
 
@@ -150,20 +152,23 @@ def test_hovering_shows_the_values_of_the_report(show: "Callable[..., Page]", ac
     page = show(html())
     shown = hover(page, the_figure(page), across)
 
-    x, *_ = numbers(shown[observation.axis.label].partition("(")[2].rstrip(")") or shown[observation.axis.label])
+    x, *_ = numbers(shown[observation.axis.label])
     seen = at(observation.points, x)
     predicted = next(p for p in prediction.points if p.point == seen.point)
     assert numbers(shown["observed"]) == pytest.approx([seen.value, seen.ci_low, seen.ci_high], rel=FOUR_DIGITS)
     band = [predicted.value, predicted.value / predicted.spread, predicted.value * predicted.spread]
-    assert shown["predicted bottleneck"] == ceiling_label(predicted.bottleneck)
     name = "predicted, calibrated" if prediction.kind == "calibrated" else "predicted from the specification"
-    assert numbers(shown[name]) == pytest.approx(band, rel=FOUR_DIGITS)
+    value, bottleneck = shown[name].split(", ")
+    assert bottleneck == ceiling_label(predicted.bottleneck)
+    assert numbers(value) == pytest.approx(band, rel=FOUR_DIGITS)
 
 
 def pixels(figure: "Locator", name: str) -> int:
     """Return how many pixels of the first chart have the colour of a CSS variable."""
     return int(
-        figure.locator("canvas").first.evaluate(
+        figure.locator(VALUES)
+        .first.locator("canvas")
+        .evaluate(
             """(canvas, name) => {
                 const probe = document.createElement("p");
                 probe.style.color = `var(${name})`;
@@ -185,7 +190,7 @@ def pixels(figure: "Locator", name: str) -> int:
 def test_names_hide_and_show_their_series(show: "Callable[..., Page]") -> None:
     page = show(html())
     figure = the_figure(page)
-    name = figure.locator(".u-legend").first.locator("th", has_text="observed")
+    name = figure.locator(VALUES).first.locator(".u-legend th", has_text="observed")
     dots = pixels(figure, "--observed")
     assert dots > 100
     name.click()
@@ -225,7 +230,7 @@ def test_the_strip_below_a_curve_shows_ratios(show: "Callable[..., Page]") -> No
     page = show(html())
     figure = the_figure(page)
     shown = hover(page, figure, 0.5)
-    strip = figure.locator(".plot").first.locator(".uplot").nth(1)
+    strip = figure.locator(".plot").first.locator(".uplot").nth(2)
     (row,) = (row for row in strip.locator(".u-legend tr").all() if row.is_visible())
     assert row.locator("th").inner_text() == "observed / predicted"
     ratio, *_ = numbers(row.locator("td").inner_text())

@@ -13,8 +13,9 @@ import pytest
 from gpureport.records.curves import Points
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves
-from gpureport.report.figures.charts import Chart, chart_json, roofline_charts, sweep_charts
-from gpureport.report.figures.roofline import roofline_dots
+from gpureport.report.figures.chart import Panel, Series, chart_json
+from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
+from gpureport.report.figures.sweeps import case_chart, size_chart
 from gpureport.report.render import write_report
 from tests.make_report import many_variants
 
@@ -32,10 +33,13 @@ def curve(quantity: str) -> CurveRecords:
     return next(c for c in curves(report()) if c.axis.quantity == quantity and c.observation)
 
 
-def known(chart: Chart, kind: str) -> list[tuple[float, float]]:
-    """Return x and value of a series, where there is a value."""
-    (series,) = (each for each in chart.series if each.kind == kind)
-    return [(x, value) for x, value in zip(chart.at, series.values, strict=True) if value is not None]
+def named(panel: Panel, name: str) -> Series:
+    (series,) = (each for each in panel.series if each.name == name)
+    return series
+
+
+def places(series: Series) -> list[tuple[float, float]]:
+    return list(zip(series.x, series.y, strict=True))
 
 
 def test_a_curve_has_the_points_of_its_records() -> None:
@@ -45,49 +49,48 @@ def test_a_curve_has_the_points_of_its_records() -> None:
     banded = tuple(p.model_copy(update={"spread": s}) for p, s in zip(found.prediction.points, spreads, strict=True))
     kind = found.prediction.kind
     found = replace(found, **{kind: found.prediction.model_copy(update={"points": Points(banded)})})
-    (chart,) = sweep_charts([found], ["title"])
+    (stack,) = size_chart([found], [["title"]]).columns
     assert found.observation
     assert found.specification
     points = sorted(found.observation.points, key=lambda point: point.point.x)
     predicted = sorted(found.specification.points, key=lambda point: point.point.x)
+    tracks, values, ratios = stack
+    seen = named(values, "observed")
 
-    assert known(chart, "observed") == [pytest.approx((p.point.x, p.value), rel=1e-5) for p in points]
-    assert known(chart, "specification") == [pytest.approx((p.point.x, p.value), rel=1e-5) for p in predicted]
-    observed = next(series for series in chart.series if series.kind == "observed")
-    ends = [(low, high) for low, high in zip(observed.low, observed.high, strict=True) if low is not None]
-    assert ends == [pytest.approx((p.ci_low, p.ci_high), rel=1e-5) for p in points]
-    (with_band,) = (series for series in chart.series if series.spread)
-    assert with_band.kind == kind
-    assert with_band.spread == pytest.approx(spreads)
-    assert (chart.x.unit, chart.x.spacing, chart.y.unit) == ("B", "log2", found.value_unit)
-    assert list(chart.at) == sorted(chart.at)
+    assert places(seen) == [(p.point.x, p.value) for p in points]
+    assert places(named(values, "predicted from the specification")) == [(p.point.x, p.value) for p in predicted]
+    assert list(zip(seen.low, seen.high, strict=True)) == [(p.ci_low, p.ci_high) for p in points]
+    (with_band,) = (each for each in values.series if each.role == "predicted" and each.low)
+    factors = [high / y for y, high in zip(with_band.y, with_band.high, strict=True) if high]
+    assert factors == pytest.approx(spreads)
+    assert [panel.joined for panel in stack] == [True, True, False]
+    assert (values.x.unit, values.x.scale, values.y.unit) == ("B", "log2", found.value_unit)
+    assert tracks.y.rows[0] == "bottleneck"
+    assert all(y == pytest.approx(1) for y in ratios.series[1 if found.calibrated else 0].y)
 
 
 def test_a_roofline_has_its_dots_below_its_ceilings() -> None:
     device = report().device
     dots = roofline_dots([c for c in curves(report()) if c.key.family == "family_00"], device)
-    charts = roofline_charts(dots, device)
-    assert len(charts) == len({dot.operations for dot in dots})
-    predicted = sorted(dot for chart in charts for dot in known(chart, "specification"))
-    assert predicted == [pytest.approx(dot, rel=1e-5) for dot in sorted((d.intensity, d.predicted_per_s) for d in dots)]
-    for chart in charts:
-        ceilings = [series.values for series in chart.series if series.kind == "ceiling"]
-        assert len(ceilings) == 2 + len(device.caches) + 1
-        for intensity, value in known(chart, "specification"):
-            here = chart.at.index(intensity)
-            assert value <= 1.01 * max(ceiling[here] or 0 for ceiling in ceilings)
+    panels = [panel for column in roofline_chart(dots, device).columns for panel in column]
+    assert len(panels) == len({dot.operations for dot in dots})
+    predicted = sorted(place for panel in panels for place in places(named(panel, "predicted")))
+    assert predicted == sorted((dot.intensity, dot.predicted_per_s) for dot in dots)
+    for panel in panels:
+        slopes = [each for each in panel.series if each.role == "muted" and each.y[0] < each.y[1]]
+        assert len(slopes) <= 2 + len(device.caches)
+        for intensity, value in places(named(panel, "predicted")):
+            assert value <= 1.01 * max(intensity * each.y[0] / each.x[0] for each in slopes)
+        memory = next(each for each in slopes if each.name.startswith("DRAM"))
         slope = device.memory.bandwidth_bytes_per_s
-        memory = [(x, y) for x, y in zip(chart.at, ceilings[0], strict=True) if y is not None]
-        assert len(memory) >= 2
-        assert memory == [pytest.approx((x, x * slope), rel=1e-4) for x, _ in memory]
+        assert places(memory) == [pytest.approx((x, x * slope)) for x in memory.x]
 
 
 def test_names_cannot_leave_their_element() -> None:
-    (chart,) = sweep_charts([curve("case")], [HOSTILE], cases=True)
-    text = chart_json([chart])
+    text = chart_json(case_chart([curve("case")], [[HOSTILE]]))
     assert "<" not in text
     assert "\u202e" not in text
-    assert json.loads(text)[0]["title"] == "</script><b> "
+    assert json.loads(text)[0]["panels"][0]["titles"] == ["</script><b> "]
 
 
 def test_data_are_in_the_page_and_not_in_the_pdf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

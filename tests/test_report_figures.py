@@ -3,9 +3,7 @@
 
 import re
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -13,27 +11,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpureport.records.curves import Axis, Metric, Observation, ObservedPoint, PointKey, SweepKey
+from gpureport.records.curves import (
+    Axis,
+    CurveFeature,
+    Level,
+    Metric,
+    Observation,
+    ObservedPoint,
+    PointKey,
+    SweepKey,
+)
+from gpureport.records.measurement import Energy, PowerLoad, PowerReading
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
-from gpureport.report.figures.cases import case_figure
-from gpureport.report.figures.essentials import essentials, essentials_figure
-from gpureport.report.figures.marks import FeatureMark, draw_marks, label_line
-from gpureport.report.figures.overview import overview_figure, overview_rows
+from gpureport.report.figures.chart import Axis as ChartAxis
+from gpureport.report.figures.chart import Chart, Mark, Panel, Series
+from gpureport.report.figures.draw import draw, round_ticks, spread
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.roofline import roofline_dots, roofline_figure
-from gpureport.report.figures.sizes import size_figure
-from gpureport.report.figures.theme import ACCENTS, OBSERVED, PREDICTED, decimal_ticks, readable, sheet, spread, theme
-from gpureport.report.figures.traces import binned
+from gpureport.report.figures.rooflines import roofline_chart, roofline_dots
+from gpureport.report.figures.runs import power_chart, ratio_chart, ratio_rows, working_set_chart, working_sets
+from gpureport.report.figures.sweeps import binned, case_chart, plateaus, size_chart
+from gpureport.report.figures.theme import COLOURS, readable, theme
 from gpureport.report.run.sweeps import kind_of, pictures
 from gpureport.text import shorten
 from tests.drawn_texts import faults
 from tests.make_report import many_variants
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from matplotlib.figure import Figure
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +43,13 @@ def size_curve(report: Report) -> CurveRecords:
     return curves(report)[2]
 
 
-def svg(draw: "Callable[[], Figure]") -> str:
-    return Picture(draw, "caption").svg()
+def svg(chart: Chart) -> str:
+    return Picture(chart, "caption").svg()
 
 
-def texts(draw: "Callable[[], Figure]") -> list[str]:
+def texts(chart: Chart) -> list[str]:
     """Return the texts of a figure, which must be well-formed."""
-    return [element.text or "" for element in ET.fromstring(svg(draw)).iter() if element.tag.endswith("text")]  # noqa: S314
+    return [element.text or "" for element in ET.fromstring(svg(chart)).iter() if element.tag.endswith("text")]  # noqa: S314
 
 
 def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
@@ -71,7 +73,7 @@ def observed_only(values: list[float], label: str = "4 KiB") -> CurveRecords:
 
 
 def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
-    picture = Picture(partial(size_figure, [size_curve], [["naive"]]), "caption")
+    picture = Picture(size_chart([size_curve], [["naive"]]), "caption")
     one, two = picture.svg(1), picture.svg(2)
     ids = [set(re.findall(r'id="([^"]+)"', text)) for text in (one, two)]
 
@@ -85,30 +87,30 @@ def test_figures_do_not_affect_the_page(size_curve: CurveRecords) -> None:
 def test_texts_of_figures_do_not_overlap(report: Report) -> None:
     many = [curve for curve in curves(many_variants(1, 3)) if kind_of(curve) == "sizes"]
     dots = roofline_dots(curves(report), report.device)
-    drawn = essentials(curves(report), str, report.device)
+    drawn = working_sets(curves(report))
     assert drawn is not None
 
     for count in (1, 2, 3):
-        assert faults(partial(size_figure, many[:count], [[curve.key.variant] for curve in many[:count]])) == []
-    assert faults(partial(roofline_figure, dots, report.device)) == []
-    assert faults(partial(essentials_figure, drawn)) == []
-    assert faults(partial(overview_figure, overview_rows(paired(report.findings)))) == []
+        assert faults(size_chart(many[:count], [[curve.key.variant] for curve in many[:count]])) == []
+    assert faults(roofline_chart(dots, report.device)) == []
+    assert faults(working_set_chart(drawn, report.device)) == []
+    assert faults(ratio_chart(ratio_rows(paired(report.findings)))) == []
     for curve in curves(many_variants(2, 1)):
         for picture in pictures([curve]):
-            assert faults(picture.draw) == []
+            assert faults(picture.chart) == []
 
 
 @pytest.mark.parametrize("values", [[5e9], [1e9, 1e9], [1e9, 3e12], [1e-9, 2e9], [1e-3, 1e30]])
 def test_curves_of_few_or_odd_points_are_drawn(values: list[float]) -> None:
-    assert "observed" in texts(partial(size_figure, [observed_only(values)], [["observed"]]))
+    assert "observed" in texts(size_chart([observed_only(values)], [["observed"]]))
 
 
 def test_untrusted_names_are_text() -> None:
     for label in ("<script>x</script>", "設備" * 40, "a\x07\nb", "$\\frac{$"):
-        draw = partial(case_figure, [observed_only([1e9, 2e9], label)], [[label]])
+        chart = case_chart([observed_only([1e9, 2e9], label)], [[label]])
 
-        assert "<script" not in svg(draw)
-        assert shorten(label, 24) in texts(draw)
+        assert "<script" not in svg(chart)
+        assert any(shorten(label, 24).rstrip("…") in text for text in texts(chart))
 
 
 @pytest.mark.parametrize("high", [3e8, 8.7e8, 3.35e11, 1.6e12, 9.9e14])
@@ -116,12 +118,7 @@ def test_untrusted_names_are_text() -> None:
 def test_ticks_of_cases_do_not_overlap(high: float, span: float) -> None:
     metric = Metric(kind="rate", unit="instruction", label="instruction rate")
     curve = replace(observed_only([high / span, high]), metric=metric)
-    assert faults(partial(case_figure, [curve, curve], [["rate"], ["sub_group_rate"]])) == []
-
-
-def test_a_long_name_without_a_variant_shows_its_end(report: Report) -> None:
-    rows = {"long_" * 12 + "family": [pair.main for pair in paired(report.findings) if pair.main.ratio][:3]}
-    assert any(text.startswith("…") and text.endswith("family") for text in texts(partial(overview_figure, rows)))
+    assert faults(case_chart([curve, curve], [["rate"], ["sub_group_rate"]])) == []
 
 
 def test_traces_keep_the_extremes() -> None:
@@ -134,18 +131,48 @@ def test_traces_keep_the_extremes() -> None:
 
 
 def test_a_wide_mark_overlaps_no_text() -> None:
-    cliff = FeatureMark("cliff", 48, 50, 52, 49, 51, ("cliff, longer than the panel " * 9, "cliff"))
-    taper = FeatureMark("taper", 51, 52, 52, 40, 70, ("taper",))
+    names = ("cliff longer than the panel" * 9 + "\ncliff", "taper")
+    marks = Series.of("", "observed", "down", [(50, 0, 48, 52), (52, 0, 40, 70)], texts=names, labelled=True)
+    panel = Panel(ChartAxis(scale="log2", ends=(1, 2000)), ChartAxis(scale="rows", rows=("",)), (marks,))
     with theme():
-        _, (axis,) = sheet([(0, 1)])
-        axis.set(xscale="log", xlim=(1, 2000))
-        draw_marks([axis], (cliff, taper), 1.1, "#112233")
-    one, two = axis.texts
-    left, right = (axis.transData.transform((x, 1))[0] for x in (40, 70))
+        (axis,) = draw(Chart(((panel,),))).axes
+        middles = {text.get_text(): axis.transAxes.transform(text.get_position())[0] for text in axis.texts}
+        left, right = (axis.transData.transform((x, 0))[0] for x in (40, 70))
 
-    assert (one.get_text(), one.get_ha(), two.get_text(), two.get_ha()) == ("cliff", "right", "taper", "left")
-    assert axis.transAxes.transform(one.xy)[0] < left
-    assert axis.transAxes.transform(two.xy)[0] > right
+    assert middles.keys() == {"cliff", "taper"}
+    assert not any(left < middle < right for middle in middles.values())
+
+
+def plateau(value: float, best: float | None = None) -> CurveFeature:
+    level = Level(name="L1")
+    return CurveFeature(feature="rate", position="plateau", value=value, unit="B/s", level=level, best_point=best)
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "spans"),
+    [
+        ([5.0, 5.1, 4.9, 2.0], 5.0, [(4096, 16384)]),
+        ([3.0, 4.0, 4.8, 4.9], 8.4, []),  # fitted, and no sample reaches it
+        ([100.0, 60.0, 36.0, 22.0], 36.0, []),  # falling
+    ],
+)
+def test_plateaus_are_drawn_where_samples_are(
+    values: list[float], value: float, spans: list[tuple[float, float]]
+) -> None:
+    seen = observed_only(values).observation
+    assert seen
+    found = plateaus(seen.model_copy(update={"features": (plateau(value),)}), "B/s", "observed")
+    assert [line.x for line in found] == spans
+
+
+def test_power_is_that_of_the_table() -> None:
+    readings = tuple(PowerReading(at_s=at, power_w=500 + at) for at in range(4))
+    loads = [PowerLoad(name="read", power_w=712.0, by_counter=known, readings=readings) for known in (True, False)]
+    counted, sensed = (power_chart(Energy(sensor="NVML", loads=(load,))) for load in loads)
+    (panel,), (other,) = counted.columns[0], sensed.columns[0]
+    assert [(each.y, each.role) for each in panel.series if each.labelled] == [((712.0, 712.0), "observed")]
+    assert [each.role for each in panel.series if not each.labelled] == ["muted"]
+    assert [each.role for each in other.series] == ["observed"]
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.01, 0.2))
@@ -161,31 +188,32 @@ def test_spread_keeps_order_and_distance(positions: list[float], gap: float) -> 
 @given(st.floats(1e-9, 1e15), st.floats(1, 1e12))
 def test_ticks_are_few_round_and_inside(low: float, factor: float) -> None:
     high = low * factor
-    ticks = decimal_ticks(low, high)
+    ticks = round_ticks(low, high, 8, logarithmic=True)
 
     assert len(ticks) <= 8
     assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
 
 
 def test_a_label_covers_no_curve() -> None:
-    from matplotlib.figure import Figure
-
+    x = np.linspace(0, 10, 50)
+    flat = Series("", "observed", "dots", tuple(x), (5.0,) * 50)
+    waves = Series("", "observed", "dots", tuple(x), tuple(5.5 + 0.4 * np.sin(5 * x)))
+    names = [Series(name, "amber", "line", (4.0, 6.0), (5.0, 5.0), labelled=True) for name in ("first", "second")]
+    axes = ChartAxis(ends=(0, 10)), ChartAxis(ends=(0, 10))
+    panel = Panel(*axes, (flat, waves, *names), height_in=1.6, marks=(Mark(5, 5, "third"),))
     with theme():
-        axis = Figure(figsize=(4, 2)).add_axes((0.1, 0.1, 0.8, 0.8))
-        x = np.linspace(0, 10, 50)
-        axis.plot(x, np.full(50, 5.0))
-        axis.plot(x, 5.5 + 0.4 * np.sin(5 * x), ".")
-        axis.set(xlim=(0, 10), ylim=(0, 10))
-        for text in ("first", "second"):
-            label_line(axis, text, (4.0, 6.0), 5.0, "#E69F00")
+        (axis,) = draw(Chart(((panel,),))).axes
+        boxes = [text.get_window_extent() for text in axis.texts]
+        points = axis.transData.transform(
+            [(x, y) for each in (flat, waves) for x, y in zip(each.x, each.y, strict=True)]
+        )
 
-    boxes = [text.get_window_extent() for text in axis.texts]
-    assert not boxes[0].overlaps(boxes[1])
-    for line in axis.lines:
-        assert not any(box.contains(*at) for at in axis.transData.transform(line.get_xydata()) for box in boxes)
+    assert len(boxes) == 3
+    assert not any(one.overlaps(other) for one, other in pairwise(boxes))
+    assert not any(box.contains(*at) for at in points for box in boxes)
 
 
-@pytest.mark.parametrize("colour", [*ACCENTS, OBSERVED, PREDICTED])
+@pytest.mark.parametrize("colour", COLOURS.values())
 def test_coloured_texts_are_readable(colour: str) -> None:
     parts = [int(readable(colour)[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]

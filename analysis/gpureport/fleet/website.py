@@ -5,7 +5,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -16,13 +15,13 @@ import numpy as np
 from gpureport import __version__
 from gpureport.files import remove_files, write_file
 from gpureport.fleet.analysis import Difference, Figure, Fleet, Member, Peers
-from gpureport.fleet.figures import MOST_LINES, Strip, Trend, percents, strip_figure, trend_figure
+from gpureport.fleet.figures import MOST_LINES, percents, strip_chart, trend_chart
 from gpureport.fleet.peers import nanmedian
 from gpureport.fleet.sentences import as_percent, conclusion, reservations, sentence
 from gpureport.inputs import is_there
 from gpureport.records.report import report_stem
 from gpureport.report import Paper
-from gpureport.report.figures.heat import HeatBlock, HeatRow, heat_figure, reach_of
+from gpureport.report.figures.machines import HeatBlock, HeatRow, heat_chart, reach_of
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped
 from gpureport.report.render import Content, rendered, write_filled
@@ -133,14 +132,14 @@ def _predicted_heat(fleet: Fleet) -> Iterator[Picture]:
 
 def _heat_map(rows: Sequence[HeatRow], heading: str, caption: str) -> Picture:
     names = tuple(sorted({name for row in rows for name in row.cells[0]}))
-    return Picture(partial(heat_figure, rows, [HeatBlock(heading, names, tallest_in=1.55)], reach_of(rows)), caption)
+    return Picture(heat_chart(rows, [HeatBlock(heading, names)], reach_of(rows)), caption)
 
 
 def _strips(fleet: Fleet, peers: Peers) -> Picture:
     names = {member: peers.members[member].label for member in _odd(fleet, peers)}
-    strips = [Strip(layer, percents(values), names) for layer, values in peers.layers.items()]
+    layers = {layer: percents(values) for layer, values in peers.layers.items()}
     caption = f"{peers.title}: speed of each device on the sweeps that a layer limits. Orange: outliers."
-    return Picture(partial(strip_figure, strips), caption)
+    return Picture(strip_chart(layers, names), caption)
 
 
 def _trends(fleet: Fleet, peers: Peers, members: Sequence[Member] = ()) -> Iterator[Picture]:
@@ -151,13 +150,17 @@ def _trends(fleet: Fleet, peers: Peers, members: Sequence[Member] = ()) -> Itera
     shown = members or single or [peers.members[number] for number in list(_odd(fleet, peers))[:MOST_LINES]]
     lines = tuple((member.label, tuple(np.flatnonzero(peers.of(member)).tolist())) for member in shown)
     times = tuple(time.to_pydatetime() for time in peers.runs["created_at"])
-    trends = [
-        Trend(layer, times, percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]])), lines)
+    layers = {
+        layer: percents(nanmedian(peers.values.T[[part.layer == layer for part in peers.parts]]))
         for layer in peers.layers
-    ]
+    }
     caption = f"{peers.title}: speed by layer, relative to the median run."
-    caption += "" if trends and trends[0].single else " Line: median of the day; area: nine in ten runs."
-    yield Picture(partial(trend_figure, trends), caption)
+    caption += (
+        ""
+        if len(peers.members) == 1 or any(len(runs) == len(times) for _, runs in lines)
+        else " Line: median of the day; area: nine in ten runs."
+    )
+    yield Picture(trend_chart(layers, times, lines), caption)
 
 
 def _devices(fleet: Fleet, models: Iterable[Peers]) -> Table:

@@ -19,7 +19,7 @@ from gpureport.records.finding import Verdict
 from gpureport.records.report import Report, report_stem
 from gpureport.report import Paper
 from gpureport.report.curves import curves
-from gpureport.report.figures.charts import Chart, chart_json
+from gpureport.report.figures.chart import Chart, chart_json
 from gpureport.report.figures.picture import Picture, drawn
 from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf_problem, pdfs
@@ -281,11 +281,12 @@ def _hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _chart_data(charts: Sequence[Chart]) -> "Markup":
-    """Return *charts* as an element of the page, which browsers do not run; nothing without charts."""
+def _chart_data(chart: Chart) -> "Markup":
+    """Return a chart as an element of the page, which browsers do not run; nothing for heat maps."""
     from markupsafe import Markup
 
-    text = f'<script type="application/json">{chart_json(charts)}</script>' if charts else ""
+    data = chart_json(chart)
+    text = f'<script type="application/json">{data}</script>' if data else ""
     return Markup(text)  # noqa: S704 - its texts are escaped
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from gpureport.compare import FEW
@@ -39,20 +38,24 @@ from gpureport.report.comparison.tables import (
     standings_tables,
     works_table,
 )
-from gpureport.report.figures.charts import machine_charts
-from gpureport.report.figures.heat import (
+from gpureport.report.figures.machines import (
+    MOST_PANELS,
     MOST_ROWS,
     HeatBlock,
     HeatRow,
-    heat_figure,
+    SpeedRow,
+    base_of,
+    heat_chart,
+    landmark_charts,
+    machine_chart,
     named_columns,
     printed_rows,
     reach_of,
+    speed_chart,
+    spread_chart,
+    strip_chart,
 )
-from gpureport.report.figures.landmarks import LandmarkPanel, landmark_figure, landmark_pages, strip_figure
-from gpureport.report.figures.machines import MOST_PANELS, base_of, machine_figure
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.speeds import SpeedRow, speed_figure, spread_figure
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.render import Content, documents, write_filled
 from gpureport.report.text.sentences import text
@@ -67,11 +70,11 @@ FILE_NAME = f"{NAME}.json"
 _MOST_COLUMNS = 12  # the most columns of a map that shows speed and efficiency side by side
 _MOST_PANEL_PAGES = 3  # the most pages of cliffs and tapers by workload; comparison.json has the rest
 _MOST_IN_PANELS = 12  # the most machines whose cliffs and tapers are drawn by workload
-_WORK_NAME_IN = 1.55  # upright names of kinds of work
 _MOST_MACHINES = 42  # the most rows of a figure of machines
 _MOST_SPREADS = 6
 """The most machines with the baseline's device whose sweeps are drawn: those with the largest significant effects."""
 _FEWEST_SPEEDS = 3  # the fewest kinds of work that are drawn: the table alone shows fewer
+_FEATURES = "Features that several machines have. Hollow: predicted; filled: observed, with 95 % interval."
 _COLOURS = "Blue: above 1; orange: below 1."
 
 
@@ -99,7 +102,7 @@ def content(comparison: Comparison) -> Content:
     """Collect the contents of a comparison's template."""
     few = len(comparison.machines) <= FEW
     names = comparison.names
-    pages = list(landmark_pages(comparison.landmarks, names))
+    pages = list(landmark_charts(comparison.landmarks, names))
     drawn = pages[:_MOST_PANEL_PAGES] if len(names) <= _MOST_IN_PANELS else []
     spreads = _spread_machines(comparison)
     ranked_names = names if few else [machine.name for machine in by_rank(comparison)]
@@ -113,8 +116,13 @@ def content(comparison: Comparison) -> Content:
         "overview": tuple(_speed_rows(comparison) if few else overview(comparison)),
         "speed": tuple(maps(comparison)),
         "strips": () if few else tuple(_strips(comparison)),
-        "panels": tuple(_panels(drawn, names)),
-        "panels_left": sum(len(panel.rows) if few else 1 for page in pages[len(drawn) :] for panel in page),
+        "panels": tuple(Picture(chart, _FEATURES) for chart in drawn),
+        "panels_left": sum(
+            len(panel.y.rows) if few else 1
+            for page in pages[len(drawn) :]
+            for column in page.columns
+            for panel in column
+        ),
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len(comparison.by_machine) - len(spreads),
         "curves": tuple(_curves(comparison)),
@@ -148,7 +156,7 @@ def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
         caption = (
             "Speed of each kind of work. Small dots: single kernels. Large dots: geometric means, with 95 % intervals."
         )
-        yield Picture(partial(speed_figure, rows, [comparison.baseline, *others]), caption)
+        yield Picture(speed_chart(rows, [comparison.baseline, *others]), caption)
 
 
 def overview(comparison: Comparison) -> Iterator[Picture]:
@@ -171,14 +179,14 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
         )
         for machine in by_rank(comparison)
     ]
-    heat_blocks = [HeatBlock(heading, tuple(each), tallest_in=_WORK_NAME_IN) for heading, each in shown]
+    heat_blocks = [HeatBlock(heading, tuple(each)) for heading, each in shown]
     caption = (
         f"Speed / speed of {comparison.baseline} by kind of work: geometric means over the best points of all kernels. "
         "All: geometric mean over families. Eff. (efficiency): observed speed / peak predicted from the specification. "
         f"{_COLOURS}"
     )
     for part in in_figures(rows, _MOST_MACHINES) if shown else ():
-        yield Picture(partial(heat_figure, part, heat_blocks, reach_of(rows)), caption)
+        yield Picture(heat_chart(part, heat_blocks, reach_of(rows)), caption)
 
 
 def maps(comparison: Comparison) -> Iterator[tuple[What | None, tuple[Picture, ...]]]:
@@ -223,7 +231,7 @@ def _map(part: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> 
     named = ", ".join(dict.fromkeys(row.heading for row in part))
     every = named_columns(shown[1])
     order = f" One machine in {every} is labelled; the first is the best." if every > 1 else ""
-    return Picture(partial(heat_figure, *shown, reach), f"{named}. {_COLOURS}{order}")
+    return Picture(heat_chart(*shown, reach), f"{named}. {_COLOURS}{order}")
 
 
 def _without_empty(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock]) -> tuple[list[HeatRow], list[HeatBlock]]:
@@ -265,13 +273,7 @@ def _strips(comparison: Comparison) -> Iterator[Picture]:
         "observed. Blue, below: predicted."
     )
     for part in in_figures(names, _MOST_MACHINES):
-        yield Picture(partial(strip_figure, comparison.landmarks, part), caption)
-
-
-def _panels(pages: Sequence[Sequence[LandmarkPanel]], names: Sequence[str]) -> Iterator[Picture]:
-    for panels in pages:
-        caption = "Features that several machines have. Hollow: predicted; filled: observed, with 95 % interval."
-        yield Picture(partial(landmark_figure, panels, names), caption)
+        yield Picture(strip_chart(comparison.landmarks, part), caption)
 
 
 def _curves(comparison: Comparison) -> Iterator[Picture]:
@@ -286,7 +288,7 @@ def _curves(comparison: Comparison) -> Iterator[Picture]:
             marks = " Dots: observed. Dashed: predicted." if len(seen) > 1 else ""
             marks += f" Below: values / those of {comparison.baseline}." if base_of(ordered[0], names) else ""
             caption = f"{family_title(family, comparison.families)}, {sweep.replace('_', ' ')}.{marks}"
-            yield Picture(partial(machine_figure, ordered, names), caption, machine_charts(ordered, names))
+            yield Picture(machine_chart(ordered, names), caption)
 
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:
@@ -307,4 +309,4 @@ def _spreads(comparison: Comparison, machines: Mapping[str, Sequence[Difference]
             f"Speed of {machine} / speed of {comparison.baseline} for each sweep, with 95 % intervals that include "
             "run-to-run variation. Orange: significant."
         )
-        yield Picture(partial(spread_figure, found), caption)
+        yield Picture(spread_chart(found), caption)

@@ -1,67 +1,48 @@
-"""The figure of one sweep on several machines: one panel for each sweep, one curve for each machine."""
+"""Charts that compare machines: their curves, cliffs and tapers, speeds, and heat maps of ratios."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import ceil, log
+from statistics import median
 
-import numpy as np
+from gpureport.compare.records import Difference, Landmark, MachineCurve
+from gpureport.compare.summary import MeanRatio
+from gpureport.records.curves import Feature
+from gpureport.report.figures.chart import MACHINES, Axis, Cells, Chart, Mark, Panel, Role, Series, stretch
+from gpureport.report.figures.sweeps import MOST_SIZES, UNITS, interpolation, one, value_scale
+from gpureport.report.grouping import grouped, in_figures
+from gpureport.text import N90, shorten
+from gpureport.units import format_ratio
 
-from gpureport.compare.records import MachineCurve
-from gpureport.report.figures.landmarks import MACHINES
-from gpureport.report.figures.theme import (
-    BETWEEN_IN,
-    FONT_PT,
-    STRIP_IN,
-    Margins,
-    Pairs,
-    bars,
-    binary_axis,
-    dots,
-    fitted,
-    inches,
-    interpolated,
-    name_at_edge,
-    named,
-    ratio_axis,
-    sheet,
-    size_format,
-    value_axis,
-    write_title,
-)
+MOST_PANELS = MOST_SIZES
+MOST_ROWS = 26
+"""Rows of one heat map, with the headings of families: two such figures fill a page."""
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-MOST_PANELS = 3
-
-_PLOT_IN = {1: 1.5, 2: 1.3, 3: 1.2}
-_MARGINS = Margins(left=0.66, top=0.5, right=0.1, bottom=0.36)
-_TITLE_IN, _GAP_IN = 0.24, 0.52
+_ROW_IN, _MOST_TALL_IN = 0.15, 8.6
 _MOST_REACH = 25.0  # of ratios, above and below 1
-_DASH, _SPACE = 4.0, 2.0  # line widths; the dashes of machines begin at different places, so that equal curves are seen
+_STRIPS: dict[Role, float] = {"predicted": 0.24, "observed": -0.22}
+"""Distance below the middle of a row, in rows; dots of one row are scattered around it."""
+_TITLES: dict[Feature, str] = {"cliff": "cliffs (capacity transitions), midpoint", "taper": f"tapers, {N90}"}
+_WIDER = 1.3  # of axes of sizes, as a factor
+_LEAST_RANGE, _ROOM, _MOST_FOR_INTERVALS = 0.02, 1.5, 0.4
+"""Of the scale of differences, in logarithms: its least range; its range / the largest difference, or half of the
+median interval; the range that intervals alone require at most."""
+_ROUNDED = 0.1  # largest relative rounding error of a printed ratio
+_MOST_NAMED = 44  # columns of a heat map
+_REACHES = (1.05, 1.25, 1.5, 2.0, 4.0, 8.0)
+"""Ratios with the darkest colour of a heat map."""
 
 
-def machine_figure(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[str]) -> "Figure":
-    """Draw *sweeps*, at most :data:`MOST_PANELS`; *machines* are the names in the order of their colours.
+def machine_chart(sweeps: Sequence[Sequence[MachineCurve]], machines: Sequence[str]) -> Chart:
+    """Return *sweeps*, at most :data:`MOST_PANELS`; *machines* are the names in the order of their colours.
 
-    Observed curves are dots with lines, with intervals as bars. Predicted ones are dashed lines, with intervals as
-    bands. Below a curve are the values divided by those of the first machine, if it has the sweep; without bands, which
-    are not those of ratios: predictions share uncertainties.
+    Observed curves are dots, predicted ones dashed with bands. Below a curve are the values divided by those of the
+    first machine, if it has the sweep; without bands, which are not those of ratios: predictions share uncertainties.
     """
-    columns = len(sweeps)
-    bases = [base_of(curves, machines) for curves in sweeps]
-    heights = [(0.0, _PLOT_IN[columns]), *([(BETWEEN_IN, STRIP_IN)] if any(bases) else [])]
-    figure, axes = sheet(heights, columns, margins=_MARGINS, gap_in=_GAP_IN)
-    for column, (curves, base) in enumerate(zip(sweeps, bases, strict=True)):
-        _draw(axes[column::columns], curves, machines, base, 9 // columns)
-    labels = [curves[0].metric.label for curves in sweeps]
-    for column, (axis, label) in enumerate(zip(axes, labels, strict=False)):
-        if not column or label != labels[column - 1]:
-            name_at_edge(axis, label, _GAP_IN if column else _MARGINS.left)
-    if bases[0]:
-        name_at_edge(axes[columns], "ratio", _MARGINS.left)
-    named(figure, list(zip(machines, MACHINES, strict=False)))
-    return figure
+    height = {1: 1.5, 2: 1.3, 3: 1.2}[len(sweeps)]
+    columns = tuple(_machine_stack(curves, machines, height) for curves in sweeps)
+    return Chart(columns, legend=tuple(zip(machines, MACHINES, strict=False)))
 
 
 def base_of(curves: Sequence[MachineCurve], machines: Sequence[str]) -> MachineCurve | None:
@@ -69,53 +50,300 @@ def base_of(curves: Sequence[MachineCurve], machines: Sequence[str]) -> MachineC
     return next((curve for curve in curves if curve.machine == machines[0] and len(curves) > 1), None)
 
 
-def _draw(
-    axes: "Sequence[Axes]",
-    curves: Sequence[MachineCurve],
-    machines: Sequence[str],
-    base: MachineCurve | None,
-    most_ticks: int,
-) -> None:
-    """Draw a sweep on its axes: that of values, then that of ratios, if there is one."""
-    first, (values, *below) = curves[0], axes
-    _draw_curves(values, curves, machines)
-    x = [point.x for curve in curves for point in curve.points]
-    for axis in axes:
-        binary_axis(axis, size_format(first.axis.unit), most_ticks)
-        axis.set_xlim(min(x) / 1.15, max(x) * 1.15)
-    value_axis(values, first.metric.value_unit, zero=first.metric.kind == "rate")
-    write_title(values, fitted(first.key.variant, (inches(values)[0] + 0.3) / 1.1, FONT_PT), _TITLE_IN)
-    if base and below:
-        ratio_axis(below[0], _draw_curves(below[0], curves, machines, base), _MOST_REACH)
-        values.tick_params(labelbottom=False)
-    elif below:
-        below[0].set_visible(False)
-    (below[0] if base and below else values).set_xlabel(first.axis.label, labelpad=1)
+def _machine_stack(curves: Sequence[MachineCurve], machines: Sequence[str], height: float) -> tuple[Panel, ...]:
+    first, base = curves[0], base_of(curves, machines)
+    every = [point.x for curve in curves for point in curve.points]
+    x = Axis(first.axis.label, UNITS.get(first.axis.quantity, ""), "log2", stretch(every, 1.15))
+    lines = tuple(line for curve in curves for line in _machine_lines(curve, machines))
+    y = Axis(first.metric.label, first.metric.value_unit, value_scale(lines, rate=first.metric.kind == "rate"))
+    values = Panel(x, y, lines, (first.key.variant,), height, joined=base is not None)
+    if base is None:
+        return (values,)
+    ratios = tuple(line for curve in curves for line in _machine_lines(curve, machines, base))
+    return values, Panel(x, Axis("ratio", scale="ratio", ends=(0.0, _MOST_REACH)), ratios, (), 0.4)
 
 
-def _draw_curves(
-    axis: "Axes", curves: Sequence[MachineCurve], machines: Sequence[str], base: MachineCurve | None = None
-) -> dict[str, Pairs]:
-    """Draw all curves, divided by *base* where it has values; return x and y of each, by colour."""
-    colours = dict(zip(machines, MACHINES, strict=False))
-    under = interpolated([(point.x, point.value) for point in base.points]) if base else lambda _: 1.0
-    ends = (base.points[0].x, base.points[-1].x) if base else (0.0, np.inf)
-    drawn: dict[str, Pairs] = {}
-    for curve in curves:
-        points = [point for point in curve.points if ends[0] / 1.01 <= point.x <= ends[1] * 1.01]
-        if not points:
-            continue
-        colour, number = colours[curve.machine], machines.index(curve.machine)
-        x, bases = [point.x for point in points], np.array([under(point.x) for point in points])
-        y = np.array([point.value for point in points]) / bases
-        drawn[colour] = list(zip(x, y, strict=True))
-        dashes = (number * (_DASH + _SPACE) / 2, (_DASH, _SPACE))
-        axis.plot(x, y, color=colour, linewidth=0.8, linestyle="-" if curve.observed else dashes)
-        ends_of = np.array([(p.ci_low or np.nan, p.ci_high or np.nan) for p in points]).T
-        low, high = ends_of / bases
-        if curve.observed:
-            bars(axis, x, low, high, colour)
-            dots(axis, x, y, colour, 2.0)
-        elif base is None:
-            axis.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-    return drawn
+def _machine_lines(curve: MachineCurve, machines: Sequence[str], base: MachineCurve | None = None) -> Iterator[Series]:
+    """Yield a curve, divided by *base* where it has values."""
+    known = [(point.x, point.value) for point in base.points] if base else []
+    ends = (known[0][0] / 1.01, known[-1][0] * 1.01) if known else (0.0, float("inf"))
+    under = interpolation(known) if known else one
+    points = [(point, under(point.x)) for point in curve.points if ends[0] <= point.x <= ends[1]]
+    if not points:
+        return
+    name = "" if curve is base else f"{curve.machine} / {base.machine}" if base else curve.machine
+    role = MACHINES[machines.index(curve.machine)]
+    line = [(p.x, p.value / by) for p, by in points]
+    with_ends = [
+        (x, y, (p.ci_low or p.value) / by, (p.ci_high or p.value) / by)
+        for (x, y), (p, by) in zip(line, points, strict=True)
+    ]
+    if curve.observed:
+        yield Series.of("", role, "line", line)
+        yield Series.of(name, role, "dots", with_ends)
+    else:
+        yield Series.of(name, role, "dashes", line if base else with_ends)
+
+
+def landmark_charts(marks: Sequence[Landmark], machines: Sequence[str]) -> Iterator[Chart]:
+    """Yield charts of the cliffs and tapers that at least two of *machines* have, sizes across.
+
+    Of a few machines, all features of one kind share a panel with a row for each workload. Of many, each feature has a
+    panel with a row for each machine.
+    """
+    known = [mark for mark in marks if mark.predicted or mark.observed]
+    features = grouped(((mark.workload, mark.feature, mark.level), mark) for mark in known)
+    common = [found for found in features.values() if len({mark.machine for mark in found}) > 1]
+    few = len(machines) <= len(MACHINES)
+    legend = tuple(zip(machines, MACHINES, strict=False)) if few else ()
+    columns: list[list[Panel]] = [[] for _ in range(1 if few else 2)]
+    for panel in _by_kind(common, machines) if few else _by_feature(common, machines):
+        shortest = min(columns, key=_tall)
+        if shortest and _tall([*shortest, panel]) > _MOST_TALL_IN:
+            yield Chart(tuple(tuple(column) for column in columns if column), len(columns), legend)
+            columns = [[] for _ in columns]
+            shortest = columns[0]
+        shortest.append(panel)
+    if columns[0]:
+        yield Chart(tuple(tuple(column) for column in columns if column), len(columns), legend)
+
+
+def _tall(panels: Sequence[Panel]) -> float:
+    return sum(panel.height_in + 0.4 for panel in panels)
+
+
+def _by_kind(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) -> Iterator[Panel]:
+    for kind, found in grouped((feature[0].feature, feature) for feature in features).items():
+        for part in in_figures(found, int((_MOST_TALL_IN - 0.5) / _ROW_IN)):
+            rows = [_feature_name(feature[0]) for feature in part]
+            marks = [(row, mark) for row, feature in enumerate(part) for mark in feature]
+            yield _landmark_panel(_TITLES[kind], rows, marks, machines)
+
+
+def _by_feature(features: Iterable[Sequence[Landmark]], machines: Sequence[str]) -> Iterator[Panel]:
+    for feature in features:
+        rows = [name for name in machines if any(mark.machine == name for mark in feature)]
+        kind = "taper (n90)" if feature[0].feature == "taper" else "cliff"
+        marks = [(rows.index(mark.machine), mark) for mark in feature]
+        yield _landmark_panel(f"{_feature_name(feature[0])}, {kind}", rows, marks, ())
+
+
+def _feature_name(mark: Landmark) -> str:
+    return mark.workload if mark.feature == "taper" else f"{mark.workload}, {mark.level}"
+
+
+def _landmark_panel(
+    title: str, rows: Sequence[str], marks: Sequence[tuple[int, Landmark]], machines: Sequence[str]
+) -> Panel:
+    """Return a panel with a row for each of *rows*; a few *machines* have a colour each and share rows."""
+    series = []
+    for name, found in grouped((mark.machine if machines else "", (row, mark)) for row, mark in marks).items():
+        number = machines.index(name) if machines else 0
+        shift = 0.55 * ((number + 0.5) / max(1, len(machines)) - 0.5)
+        roles: tuple[Role, Role] = (MACHINES[number],) * 2 if machines else ("predicted", "observed")
+        predicted = [(mark.predicted, row + shift) for row, mark in found if mark.predicted]
+        seen = [
+            (mark.observed, row + shift, mark.ci_low or mark.observed, mark.ci_high or mark.observed)
+            for row, mark in found
+            if mark.observed
+        ]
+        if predicted:
+            series.append(Series.of(f"{name} predicted".strip(), roles[0], "rings", predicted))
+        if seen:
+            series.append(Series.of(f"{name} observed".strip(), roles[1], "dots", seen))
+    x = Axis("", marks[0][1].unit, "log2", _size_ends([mark for _, mark in marks]))
+    return Panel(x, Axis(scale="rows", rows=tuple(rows)), tuple(series), (title,), _ROW_IN * len(rows))
+
+
+def _size_ends(marks: Iterable[Landmark]) -> tuple[float, float]:
+    """Return the ends of an axis of sizes: a little wider than all marks, and wide enough for two ticks."""
+    sizes = [v for mark in marks for v in (mark.predicted, mark.observed, mark.ci_low, mark.ci_high) if v]
+    low, high = min(sizes), max(sizes)
+    return stretch(sizes, max(_WIDER, (4.0 * low / high) ** 0.5))
+
+
+def strip_chart(marks: Sequence[Landmark], machines: Sequence[str]) -> Chart:
+    """Return all cliffs on the left and all tapers on the right: a row for each machine, a dot for each workload.
+
+    *marks* may include other machines than *machines*, which only widen the scale; at least one has a size.
+    """
+    by_feature: dict[Feature, list[Landmark]]
+    by_feature = dict(grouped((mark.feature, mark) for mark in marks if mark.predicted or mark.observed))
+    columns = []
+    for feature, title in _TITLES.items():
+        found = [mark for mark in by_feature.get(feature, []) if mark.machine in machines]
+        series = []
+        for role, shift in _STRIPS.items():
+            sizes = [(mark.predicted if role == "predicted" else mark.observed, mark.machine) for mark in found]
+            at = [
+                (size, machines.index(machine) + shift + 0.16 * (2 * (number * 0.618 % 1) - 1))
+                for number, (size, machine) in enumerate(sizes)
+                if size
+            ]
+            if at:
+                series.append(Series.of(role, role, "small dots", at))
+        if feature in by_feature:
+            x = Axis("", by_feature[feature][0].unit, "log2", _size_ends(by_feature[feature]))
+            rows = Axis(scale="rows", rows=tuple(shorten(name, 24) for name in machines))
+            columns.append((Panel(x, rows, tuple(series), (title, title.partition(":")[0]), 0.19 * len(machines)),))
+    return Chart(tuple(columns))
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """One kind of work: its name, and the mean of each machine except the baseline."""
+
+    name: str
+    means: Sequence[MeanRatio | None]
+
+
+def speed_chart(rows: Sequence[SpeedRow], machines: Sequence[str]) -> Chart:
+    """Return *rows* from top to bottom; *machines* are the baseline and the others, as many as :data:`MACHINES`.
+
+    Each kernel is a small dot. Each mean is a large dot, with its 95 % interval.
+    """
+    series, others = [], machines[1:]
+    for number, (machine, role) in enumerate(zip(others, MACHINES[1:], strict=False)):
+        shift = (number + 0.5) / len(others) * 0.8 - 0.4
+        found = [(row + shift, mean) for row, each in enumerate(rows) if (mean := each.means[number])]
+        kernels = [(ratio, y, name) for y, mean in found for name, ratio in mean.kernels.items()]
+        if kernels:
+            x, y, names = zip(*kernels, strict=True)
+            series.append(Series(f"{machine}, kernels", role, "small dots", x, y, texts=tuple(map(str, names))))
+            ratios = [
+                (m.ratio.value, y, m.ratio.ci_low or m.ratio.value, m.ratio.ci_high or m.ratio.value) for y, m in found
+            ]
+            series.append(Series.of(machine, role, "dots", ratios))
+    values = [0.95, 1.05, *(x for each in series for x in each.x)]
+    panel = Panel(
+        Axis(f"speed / speed of {machines[0]} (right: faster)", scale="log10", ends=stretch(values, 1.05)),
+        Axis(scale="rows", rows=tuple(row.name for row in rows)),
+        tuple(series),
+        height_in=len(rows) * (len(others) * 0.11 + 0.04),
+        marks=(Mark(1, 1, role="ink"),),
+    )
+    return Chart(((panel,),), legend=tuple(zip(others, MACHINES[1:], strict=False)))
+
+
+def spread_chart(differences: Sequence[Difference]) -> Chart:
+    """Return one machine's speeds relative to the baseline: one dot per sweep with its 95 % interval, slowest first."""
+    ordered = sorted(differences, key=lambda difference: difference.speed.value)
+    halves = [log(s.ci_high / s.ci_low) / 2 for s in (d.speed for d in ordered) if s.ci_low and s.ci_high]
+    usual = min(_ROOM * median(halves or [0.0]), _MOST_FOR_INTERVALS)
+    reach = max(_LEAST_RANGE, usual, _ROOM * max(difference.effect for difference in ordered))
+    series = []
+    kinds: tuple[tuple[str, Role], ...] = (("not significant", "muted"), ("significant", "observed"))
+    for significant, (name, role) in enumerate(kinds):
+        found = [(x, each) for x, each in enumerate(ordered) if each.significant == bool(significant)]
+        points = [
+            (float(x), log(s.value), log(s.ci_low or s.value), log(s.ci_high or s.value))
+            for x, s in ((x, each.speed) for x, each in found)
+        ]
+        if points:
+            texts = tuple(each.sweep for _, each in found)
+            series.append(Series.of(name, role, "dots", points, texts=texts))
+    panel = Panel(
+        Axis(f"{len(ordered)} sweeps, slowest first", scale="linear", ends=(-0.5, len(ordered) - 0.5)),
+        Axis("speed", scale="asinh", ends=(-reach, reach)),
+        tuple(series),
+        (ordered[0].machine,),
+        1.75,
+    )
+    return Chart(((panel,),))
+
+
+@dataclass(frozen=True)
+class HeatBlock:
+    """A group of columns, and the meaning of their ratios.
+
+    Names of machines that are only *predicted* have the colour of predictions. Names of *cautioned* ones start with △.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    predicted: frozenset[str] = frozenset()
+    cautioned: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """One row: its name, a detail that distinguishes rows of that name, and the ratios by block and column.
+
+    Rows with the same *heading* stand below it. An entry of *texts* replaces the ratio in the first block, without
+    colour, if it fits.
+    """
+
+    name: str
+    detail: str
+    cells: tuple[Mapping[str, float], ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    heading: str = ""
+
+
+def named_columns(blocks: Sequence[HeatBlock]) -> int:
+    """Return n if every n-th column has its name printed, because all names would overlap."""
+    return ceil(sum(len(block.columns) for block in blocks) / _MOST_NAMED)
+
+
+def reach_of(rows: Iterable[HeatRow]) -> float:
+    """Return the ratio that gets the darkest colour, for all figures of *rows*: few ratios lie beyond it."""
+    ratios = sorted(max(r, 1 / r) for row in rows for cells in row.cells for r in cells.values())
+    usual = ratios[int(0.95 * (len(ratios) - 1))] if ratios else 1.0
+    return next((reach for reach in _REACHES if reach >= usual), max(_REACHES))
+
+
+def heat_chart(rows: Sequence[HeatRow], blocks: Sequence[HeatBlock], reach: float) -> Chart:
+    """Return a map of *rows* by the columns of *blocks*, with the ratio *reach* of the darkest colour."""
+    lines = list(_lines(rows))
+    names = tuple(
+        row.heading if number is None else ", ".join(filter(None, (row.name, row.detail))) for number, row in lines
+    )
+    roles: tuple[Role, ...] = tuple("muted" if number is None else "ink" for number, _ in lines)
+    y = Axis(scale="rows", rows=names, roles=roles)
+    height = len(lines) * (_ROW_IN if len(lines) <= MOST_ROWS else 0.13)
+    rest = (y, height, reach, named_columns(blocks))
+    return Chart(tuple((_block_panel(lines, number, block, *rest),) for number, block in enumerate(blocks)))
+
+
+def _block_panel(
+    lines: Sequence[tuple[int | None, HeatRow]],
+    number: int,
+    block: HeatBlock,
+    y: Axis,
+    height: float,
+    reach: float,
+    every: int,
+) -> Panel:
+    values, texts = [], []
+    for line, row in lines:
+        shown = row.cells[number] if line is not None else {}
+        replaced = row.texts if line is not None and not number else {}
+        values.append(tuple(None if name in replaced else shown.get(name) for name in block.columns))
+        texts.append(tuple(replaced.get(name) or _ratio_text(shown.get(name)) for name in block.columns))
+    marked = (f"△ {name}" if name in block.cautioned else name for name in block.columns)
+    columns = tuple("" if place % every else name for place, name in enumerate(marked))
+    roles: tuple[Role, ...] = tuple("predicted" if name in block.predicted else "ink" for name in block.columns)
+    cells = Cells(tuple(values), reach, tuple(texts))
+    return Panel(Axis(scale="rows", rows=columns, roles=roles), y, (), (block.title,), height, cells=cells)
+
+
+def _lines(rows: Sequence[HeatRow]) -> Iterator[tuple[int | None, HeatRow]]:
+    """Yield each row with its number; before rows with a heading their first row without a number."""
+    for heading, group in groupby(enumerate(rows), key=lambda pair: pair[1].heading):
+        members = list(group)
+        if heading:
+            yield None, members[0][1]
+        yield from members
+
+
+def printed_rows(rows: Sequence[HeatRow]) -> int:
+    """Return the number of rows, including headings."""
+    return len(list(_lines(rows)))
+
+
+def _ratio_text(ratio: float | None) -> str:
+    """Write a ratio, with shorter variants that are not rounded too far after line breaks."""
+    if ratio is None:
+        return ""
+    texts = (format_ratio(ratio), f"{ratio:.2f}", f"{ratio:.2f}".removeprefix("0") if ratio < 1 else f"{ratio:.1f}")
+    return "\n".join(text for text in texts if abs(float(text) / ratio - 1) < _ROUNDED)

@@ -1,18 +1,15 @@
 """Pictures of a page: what draws them, and their SVG text, drawn in parallel processes."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from gpureport.report.figures.charts import Chart
+from gpureport.report.figures.chart import Chart, described, stacks
+from gpureport.report.figures.draw import draw
 from gpureport.report.figures.theme import theme
 from gpureport.report.processes import in_parallel
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MANY = 6
 """Other processes would take longer to start than to draw fewer pictures."""
@@ -28,24 +25,26 @@ _NAMES = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xli
 class Picture:
     """A figure with its caption."""
 
-    draw: "Callable[[], Figure]"
-    """Draws it: a function of a module with its arguments (:func:`functools.partial`), for other processes."""
+    chart: Chart
     caption: str
-    charts: tuple[Chart, ...] = ()
-    """Data of its panels, for interactive charts; empty where it stays as it is."""
+
+    @property
+    def description(self) -> str:
+        """What the figure shows, for those who cannot see it."""
+        return " ".join(f"{described(stack)}." for stack in stacks(self.chart))
 
     def svg(self, number: int = 0) -> str:
-        """Return the figure as an SVG element with the caption as its title; *number* is its own on the page."""
+        """Return the figure as an SVG element with its description as its title; *number* is its own on the page."""
         import matplotlib as mpl
 
         with theme(), mpl.rc_context({"svg.hashsalt": str(number)}):
             text = StringIO()
-            self.draw().savefig(text, format="svg", metadata=_NO_METADATA)
-        return _described(text.getvalue(), self.caption)
+            draw(self.chart).savefig(text, format="svg", metadata=_NO_METADATA)
+        return _described(text.getvalue(), self.description)
 
 
-def _described(svg: str, caption: str) -> str:
-    """Return the element of an SVG file with only what is drawn, and *caption* as its title for screen readers."""
+def _described(svg: str, text: str) -> str:
+    """Return the element of an SVG file with only what is drawn, and *text* as its title for screen readers."""
     for prefix, name in _NAMES.items():
         ET.register_namespace(prefix, name)
     root = ET.fromstring(svg)  # noqa: S314 - our own
@@ -60,7 +59,7 @@ def _described(svg: str, caption: str) -> str:
             del element.attrib["transform"]
         element.text, element.tail = (element.text or "").strip() or None, None
     title = ET.Element("title")
-    title.text = caption
+    title.text = text
     root.insert(0, title)
     root.attrib.update({"role": "img", "stroke-linejoin": "round", "font-family": _FAMILIES})
     return ET.tostring(root, encoding="unicode")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 from math import log
 from pathlib import Path
 
@@ -13,10 +12,9 @@ from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
 from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
 from gpureport.report.comparison.sentences import FILE
-from gpureport.report.figures.charts import machine_charts
-from gpureport.report.figures.machines import MOST_PANELS, machine_figure
+from gpureport.report.figures.machines import MOST_PANELS, machine_chart
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.sizes import drawable
+from gpureport.report.figures.sweeps import drawable
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.side_by_side import (
@@ -104,9 +102,8 @@ def _figures(first: DevicePredictions, other: DevicePredictions, drawn: Sequence
     )
     return tuple(
         Picture(
-            partial(machine_figure, part, names),
+            machine_chart(part, names),
             f"{family_title(family, first.families)}, {sweep.replace('_', ' ')}; {marks}.",
-            machine_charts(part, names),
         )
         for (family, sweep, *_), sweeps in kinds.items()
         for part in in_figures(sweeps, MOST_PANELS)

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
-from gpureport.report.figures.essentials import essentials, essentials_figure
 from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.grouping import grouped
 from gpureport.report.run import caches, efficiency, groups, kernels, trust, unexpected, whole_device, work
 from gpureport.report.run.numbers import Kinds
 from gpureport.report.run.sweeps import Block, Selection, chapter_blocks, curve_pictures, selection
-from gpureport.report.text.captions import essentials_caption
-from gpureport.report.text.words import family_name
+from gpureport.report.text.sentences import text
+from gpureport.report.text.words import seen_in
 
 _FEW = 2  # the most kernels of the user that page one draws
 
@@ -118,5 +117,6 @@ def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | Non
 
 
 def _essentials(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
-    drawn = essentials(found, partial(family_name, report), report.device)
-    return Picture(partial(essentials_figure, drawn), essentials_caption(drawn, report)) if drawn else None
+    drawn = working_sets(found)
+    caption = text("working_sets_caption", observed=bool(report.observations), seen=seen_in(report))
+    return Picture(working_set_chart(drawn, report.device), caption) if drawn else None

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 
 from gpureport.findings.key_figures import FP32, MEMORY, KeyFigure, Quantity
@@ -14,9 +13,8 @@ from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, seen_word
-from gpureport.report.figures.charts import roofline_charts
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.roofline import COLUMNS, roofline_dots, roofline_figure
+from gpureport.report.figures.rooflines import COLUMNS, roofline_chart, roofline_dots
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run.sweeps import Block
@@ -259,7 +257,6 @@ def _roofline(report: Report, name: str, found: Sequence[CurveRecords], names: M
     for row in in_figures(panels, COLUMNS):
         dots = list(chain.from_iterable(row))
         yield Picture(
-            partial(roofline_figure, dots, report.device),
+            roofline_chart(dots, report.device, seen_word(found)),
             roofline_caption(name, dots, seen_word(found)),
-            roofline_charts(dots, report.device),
         )

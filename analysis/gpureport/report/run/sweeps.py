@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal, Self, TypeVar
 
 from gpureport.findings.advice import shape_of
@@ -11,8 +10,7 @@ from gpureport.records.curves import Observation, Points, SweepKey
 from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock, Report
 from gpureport.report.curves import FLAT, CurveRecords
-from gpureport.report.figures import cases, shapes, sizes, traces
-from gpureport.report.figures.charts import sweep_charts, trace_charts
+from gpureport.report.figures import sweeps
 from gpureport.report.figures.picture import Picture
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption, trace_caption
@@ -201,42 +199,23 @@ def pictures(
     kind = kind_of(members[0]) if members else "sizes"
     named = {curve.key: (titles or {}).get(curve.key, (curve.key.variant,)) for curve in members}
     if kind == "traces":
-        found = [trace for curve in members for trace in traces.traces(curve, curve.key.variant)]
-        groups = in_figures(found, traces.MOST_PANELS)
-        return tuple(
-            Picture(partial(traces.trace_figure, group), trace_caption(group, clocks), trace_charts(group))
-            for group in groups
-        )
+        found = [trace for curve in members for trace in sweeps.traces(curve, curve.key.variant)]
+        groups = in_figures(found, sweeps.MOST_TRACES)
+        return tuple(Picture(sweeps.trace_chart(group), trace_caption(group, clocks)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
-    parts = enumerate(_parts(kind, drawn))
+    parts = enumerate(sweeps.in_charts(drawn, kind))
     return tuple(_picture(kind, part, [named[c.key] for c in part], first=not number) for number, part in parts)
 
 
-def _parts(kind: Kind, drawn: Sequence[CurveRecords]) -> Sequence[Sequence[CurveRecords]]:
-    if kind != "cases":
-        return list(in_figures(drawn, sizes.MOST_PANELS if kind == "sizes" else shapes.MOST_PANELS))
-    parts: list[list[CurveRecords]] = []
-    rows = cases.MOST_ROWS
-    for curve in drawn:
-        rows += len(cases.case_labels(curve))
-        if rows > cases.MOST_ROWS:
-            parts.append([])
-            rows = len(cases.case_labels(curve))
-        parts[-1].append(curve)
-    return parts
-
-
 def _picture(kind: Kind, part: Sequence[CurveRecords], titles: Sequence[Sequence[str]], *, first: bool) -> Picture:
-    """Draw one figure; only the first map of a section has the full caption, and maps have no interactive charts."""
-    drawn = [replace(curve, measurement=None) for curve in part]  # samples are not drawn, and other processes get less
+    """Draw one figure; only the first map of a section has the full caption."""
     if kind == "shapes":
         caption = f"{', '.join(each[-1] for each in titles)}; shades and marks as above."
-        return Picture(partial(shapes.shape_figure, drawn, titles), shape_caption(part) if first else caption)
-    charts = sweep_charts(part, [each[0] for each in titles], cases=kind == "cases")
+        return Picture(sweeps.shape_chart(part, titles), shape_caption(part) if first else caption)
     if kind == "cases":
-        return Picture(partial(cases.case_figure, drawn, titles), case_caption(part), charts)
-    return Picture(partial(sizes.size_figure, drawn, titles), size_caption(part), charts)
+        return Picture(sweeps.case_chart(part, titles), case_caption(part))
+    return Picture(sweeps.size_chart(part, titles), size_caption(part))
 
 
 def _by_size(curve: CurveRecords) -> CurveRecords:

@@ -13,9 +13,8 @@ from gpureport.records.measurement import Measurement
 from gpureport.records.prediction import Arithmetic, Prediction, Sensitivity
 from gpureport.records.report import Report
 from gpureport.report.curves import specified
-from gpureport.report.figures.overview import overview_figure, overview_rows
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.readings import clock_figure, clock_readings, trace_spans
+from gpureport.report.figures.runs import clock_chart, clock_readings, ratio_chart, ratio_rows, trace_spans
 from gpureport.report.run.entry import fact_name, fact_value
 from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs, text
@@ -96,8 +95,8 @@ def blocks(report: Report, *, with_ratios: bool) -> Iterator[Block]:
 
 def ratio_picture(report: Report) -> Picture | None:
     """Draw all values as ratios to their predictions."""
-    rows, seen = overview_rows(specified(report)), seen_in(report)
-    return Picture(partial(overview_figure, rows, seen), text("ratios", seen=seen)) if rows else None
+    rows, seen = ratio_rows(specified(report)), seen_in(report)
+    return Picture(ratio_chart(rows, seen), text("ratios", seen=seen)) if rows else None
 
 
 def clock_blocks(report: Report) -> Iterator[Block]:
@@ -105,7 +104,7 @@ def clock_blocks(report: Report) -> Iterator[Block]:
     readings, spans = clock_readings(report), trace_spans(report)
     if len(readings) >= _FEWEST_CLOCKS and spans:
         caption = "Core clock, read while the run measured; grey: while frames were traced."
-        yield Block.of("clocks", (Picture(partial(clock_figure, readings, spans), caption),))
+        yield Block.of("clocks", (Picture(clock_chart(readings, spans), caption),))
 
 
 def sensitivity_table(report: Report) -> Table:

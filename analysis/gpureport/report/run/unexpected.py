@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names
 from gpureport.explain.trials import mentioned
@@ -10,7 +9,7 @@ from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, most_distant, specified
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.samples import MOST_PANELS, deviating_points, sample_figure
+from gpureport.report.figures.runs import MOST_SAMPLED, deviating_points, sample_chart
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs, text
@@ -57,10 +56,10 @@ def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
     sampled = deviating_points(found)
     figures = tuple(
         Picture(
-            partial(sample_figure, part),
+            sample_chart(part),
             text("sample_caption", count=len(sampled)) if not number else "More of them, as above.",
         )
-        for number, part in enumerate(in_figures(sampled, MOST_PANELS))
+        for number, part in enumerate(in_figures(sampled, MOST_SAMPLED))
     )
     if figures:
         yield Block.of("samples", figures)

@@ -1,7 +1,6 @@
 """The chapter on the whole device: transfers, power and energy."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from gpureport.findings.whole_device import link_under_load, peer_rate, predicted_energy_j, slow_link
 from gpureport.records.curves import Position
@@ -10,7 +9,7 @@ from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
 from gpureport.report.figures.picture import Picture
-from gpureport.report.figures.readings import power_figure
+from gpureport.report.figures.runs import power_chart
 from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
@@ -64,7 +63,7 @@ def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
     """Yield the tables of transfers and of energy, and the trace of power and clocks."""
     caption = "Power and core clock while the kernels ran, with the name of each load at its begin."
     traced = report.energy and any(load.readings for load in report.energy.loads)
-    figures = (Picture(partial(power_figure, report.energy), caption),) if report.energy and traced else ()
+    figures = (Picture(power_chart(report.energy), caption),) if report.energy and traced else ()
     yield Block.of("transfers", table=transfer_table(found))
     yield Block.of("energy", figures, energy_table(report))
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from gpureport.records.curves import SweepKey
 from gpureport.records.report import Clock, Report
 from gpureport.report.curves import CurveRecords, most_distant, seen_word
-from gpureport.report.figures.essentials import Essentials
-from gpureport.report.figures.roofline import Dot
-from gpureport.report.figures.traces import Trace
+from gpureport.report.figures.rooflines import Dot
+from gpureport.report.figures.sweeps import Trace
 from gpureport.report.grouping import grouped
 from gpureport.report.text.sentences import paragraphs, text
-from gpureport.report.text.words import family_name, seen_in
+from gpureport.report.text.words import family_name
 
 _FEW = 2  # the most cliffs and tapers with a sentence each
 
@@ -142,8 +141,3 @@ def roofline_caption(family: str, dots: Sequence[Dot], seen: str) -> str:
     shares = {d.name: d.observed_per_s / d.predicted_per_s for d in dots if d.observed_per_s}
     ends = [pick(shares, key=shares.__getitem__) for pick in (min, max)] if shares else []
     return text("roofline_caption", family=family, ends={name: shares[name] for name in ends}, seen=seen)
-
-
-def essentials_caption(drawn: Essentials, report: Report) -> str:
-    """Return the caption of the figure of page one."""
-    return text("essentials_caption", drawn=drawn, observed=bool(report.observations), seen=seen_in(report))

@@ -1,0 +1,203 @@
+"""The specification of a figure: panels with axes, series, marks and cells. One module draws it, one script shows it.
+
+Functions of this package build charts from records. :mod:`gpureport.report.figures.draw` draws any chart with
+matplotlib, ``templates/charts.js`` any chart but heat maps on a screen.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Literal, Self
+
+from gpureport.text import listed, printable
+from gpureport.units import format_range, format_value
+
+Role = Literal["predicted", "observed", "ink", "muted", "faint", "green", "pink", "amber", "sky"]
+"""What something stands for, or which of several equal ones it is; it decides the colour."""
+Scale = Literal["linear", "zero", "log2", "log10", "ratio", "asinh", "rows", "time"]
+"""``zero``: linear from 0. ``ratio``: logarithmic, with 1 in the middle. ``asinh``: logarithms of ratios, compressed
+beyond 1 %. ``rows``: names at 0, 1, … from top to bottom. ``time``: seconds since 1970."""
+Style = Literal["line", "dashes", "dots", "small dots", "rings", "strokes", "up", "down", "squares", "ranges", "boxes"]
+"""``ranges``: only the intervals. ``boxes``: intervals as grey boxes with texts."""
+Numbers = tuple[float | None, ...]
+
+MACHINES: tuple[Role, ...] = ("ink", "green", "pink", "amber")
+"""Roles of the baseline and of other machines, if these are few."""
+_LARGEST_WHOLE = 1e15
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a panel."""
+
+    label: str = ""
+    unit: str = ""
+    """An SI base unit, or what is counted; empty for plain numbers."""
+    scale: Scale = "linear"
+    ends: tuple[float, float] | None = None
+    """Default: all values, with some room. Of ratios, only the upper one counts."""
+    rows: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
+    """Of the names of rows; empty: all ``ink``."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values of one kind. Intervals are those of y, in panels with rows those of x."""
+
+    name: str
+    role: Role
+    style: Style
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: Numbers = ()
+    """Lower ends of 95 % intervals; empty: without intervals."""
+    high: Numbers = ()
+    wide: bool = False
+    """Whether intervals are shaded bands; else thin lines."""
+    texts: tuple[str, ...] = ()
+    """Of each point, shown with its value on a screen."""
+    labelled: bool = False
+    """Whether the texts, or the name of a line of two points, are also written beside the marks, where there is room.
+    Texts may have shorter variants after line breaks."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        role: Role,
+        style: Style,
+        points: Iterable[tuple[float, ...]],
+        *,
+        wide: bool = False,
+        texts: tuple[str, ...] = (),
+        labelled: bool = False,
+    ) -> Self:
+        """Return the series of *points* (at least one): x, y, and both ends of the interval, if there is one."""
+        x, y, *ends = zip(*points, strict=True)
+        low, high = ends or ((), ())
+        return cls(name, role, style, x, y, low, high, wide, texts, labelled)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line across the panel, or a shaded range, with a name."""
+
+    start: float
+    end: float
+    name: str = ""
+    role: Role = "muted"
+    upright: bool = True
+    """Whether *start* and *end* are on the x axis."""
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A heat map over the rows of both axes, from top to bottom; ``None`` where there is no value."""
+
+    values: tuple[Numbers, ...]
+    reach: float = 0.0
+    """Ratio with the darkest colour; 0: the values are shares of the best."""
+    texts: tuple[tuple[str, ...], ...] = ()
+    """Written in cells, where they fit; with line breaks before shorter variants."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...] = ()
+    titles: tuple[str, ...] = ()
+    """The longest first: the first that fits is drawn."""
+    height_in: float = 1.06
+    marks: tuple[Mark, ...] = ()
+    cells: Cells | None = None
+    notes: tuple[tuple[str, Role], ...] = ()
+    """Texts to the right of rows; the last one is their heading."""
+    names: tuple[tuple[float, float, str, Role], ...] = ()
+    """Texts to the right of the axes, with lines to the places (x, y) that they name."""
+    joined: bool = False
+    """Whether the panel below has the same x axis."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure as wide as a page: columns of panels from top to bottom."""
+
+    columns: tuple[tuple[Panel, ...], ...]
+    places: int = 0
+    """Columns for which there is room; by default, as many as there are."""
+    legend: tuple[tuple[str, Role], ...] = field(default=())
+
+
+def known(values: Iterable[float | None]) -> list[float]:
+    """Return the values that are not ``None``."""
+    return [value for value in values if value is not None]
+
+
+def stacks(chart: Chart) -> Iterator[list[Panel]]:
+    """Yield the panels that have one x axis in common."""
+    for column in chart.columns:
+        stack: list[Panel] = []
+        for panel in column:
+            stack.append(panel)
+            if not panel.joined:
+                yield stack
+                stack = []
+
+
+def described(stack: Sequence[Panel]) -> str:
+    """Return what panels with one x axis show, for those who cannot see it: axes, and the range of each series."""
+    parts = [*(panel.titles[0] for panel in stack if panel.titles)]
+    for panel in stack:
+        by_rows, across = panel.y.scale == "rows", " against ".join(filter(None, (panel.y.label, panel.x.label)))
+        if panel.y.scale == "ratio" or (by_rows and panel.joined):
+            continue
+        of = f"heat map of {listed([*panel.x.rows])}" if panel.cells else across
+        write = partial(format_value, unit=panel.x.unit if by_rows else panel.y.unit)
+        ranges = [
+            f"{each.name} {format_range(each.x if by_rows else each.y, write)}"
+            for each in panel.series
+            if each.name and not each.labelled and not panel.cells
+        ]
+        rows = [f"rows: {listed(panel.y.rows)}"] if by_rows else []
+        parts.append("; ".join(filter(None, (of, *ranges, *rows))))
+    return printable(": ".join(parts))
+
+
+def chart_json(chart: Chart) -> str:
+    """Return panels but heat maps as JSON that can be the content of an element ``script``; empty without any."""
+    found = [
+        {"alt": described(stack), "panels": [asdict(panel) for panel in stack]}
+        for stack in stacks(chart)
+        if not any(panel.cells for panel in stack)
+    ]
+    text = json.dumps(_compact(found), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c") if found else ""
+
+
+def _compact(data: object) -> object:
+    """Return *data* with six significant digits, printable texts, and without what is empty."""
+    if isinstance(data, dict):
+        return {
+            name: _compact(value)
+            for name, value in data.items()
+            if value not in ("", ()) and value is not None and value is not False
+        }
+    if isinstance(data, list | tuple):
+        return list(map(_compact, data))
+    if isinstance(data, str):
+        return "\n".join(map(printable, data.split("\n")))
+    if isinstance(data, bool) or not isinstance(data, int | float):
+        return data
+    rounded = float(f"{data:.6g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < _LARGEST_WHOLE else rounded
+
+
+def stretch(values: Sequence[float], factor: float) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis: *values*, and *factor* beyond them."""
+    return min(values) / factor, max(values) * factor

@@ -1,0 +1,626 @@
+"""Charts drawn with matplotlib."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import asinh, ceil, floor, inf, log1p, log2, log10
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.report.figures.chart import Axis, Cells, Chart, Panel, Role, Series, known
+from gpureport.report.figures.theme import (
+    COLOURS,
+    FONT_PT,
+    SMALL_PT,
+    WIDTH_IN,
+    first_fitting,
+    fitted,
+    needed_in,
+    readable,
+)
+from gpureport.report.grouping import grouped
+from gpureport.units import abbreviated, format_bytes, scale_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+Ticks = Sequence[tuple[float, str]]
+
+_TITLE_IN, _UNIT_IN, _LEGEND_IN, _FOOT_IN, _TICKS_IN, _JOINED_IN = 0.19, 0.15, 0.17, 0.36, 0.2, 0.06
+_LABEL_IN, _GAP_IN, _EDGE_IN, _LONGEST_IN = 0.16, 0.1, 0.14, 2.3
+_NAMES_IN, _BEND_IN = 1.42, 0.22  # right of the axes; width in which lines to names bend
+_TALLEST_IN = 1.55  # of upright names of columns
+_LINE_IN = 0.105  # between lines of text
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_LOGARITHMIC = ("log2", "log10", "ratio")
+_MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v", "squares": "s"}
+_STRAIGHT = 0.01
+"""Logarithm of a ratio beyond which the scale ``asinh`` compresses."""
+_REACHES = ((1.5, 1.2), (2.5, 1.5), (9.0, 2.0), (inf, 5.0))
+"""The outer ticks of an axis of ratios, by its reach."""
+_CHANGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 9.0)
+_SHADES = 21
+_KEY_IN = (0.9, 0.08)
+_FEWEST_TICKS = 2
+_BRIGHT = 0.3  # relative luminance of a colour on which text is dark
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Where a panel is: inches from the upper left corner of the figure."""
+
+    left: float
+    top: float
+    width: float
+    right: float
+    """Width of the free space to the right."""
+
+
+class Spot(NamedTuple):
+    """A possible place of a text, in inches from the lower left corner of the axes."""
+
+    at: Floats
+    side: int = 0
+    """Whether the text ends (-1) or begins (1) beside *at*, or is centred there."""
+    room: float = inf
+    """Widest text."""
+
+
+class Label(NamedTuple):
+    """A text with its possible places, the best first."""
+
+    text: str
+    """With shorter variants after line breaks."""
+    role: Role
+    spots: Sequence[Spot]
+    angle: float = 0.0
+    """Of the text."""
+
+
+def draw(chart: Chart) -> "Figure":
+    """Draw a chart within :func:`gpureport.report.figures.theme.theme`."""
+    from matplotlib.figure import Figure
+
+    boxes = list(_boxes(chart))
+    height = max(box.top + panel.height_in + _foot_in(panel) for panel, box, _ in boxes)
+    figure = Figure(figsize=(WIDTH_IN, height))
+    for panel, box, beside in boxes:
+        bottom = height - box.top - panel.height_in
+        share = (box.left / WIDTH_IN, bottom / height, box.width / WIDTH_IN, panel.height_in / height)
+        _Drawing(figure.add_axes(share), panel, box).draw(beside)
+    x = 0.0 if not _has_cells(chart) else _key(figure, next(p.cells for p, *_ in boxes if p.cells))
+    each = (WIDTH_IN - x) / max(1, len(chart.legend))
+    for name, role in chart.legend:
+        text = fitted(f"● {name}", each - 0.05)
+        figure.text(x / WIDTH_IN, 1 - 0.02 / height, text, color=readable(COLOURS[role]), va="top")
+        x += min(needed_in(text) + 0.15, each)
+    return figure
+
+
+def _has_cells(chart: Chart) -> bool:
+    return any(panel.cells for column in chart.columns for panel in column)
+
+
+def _boxes(chart: Chart) -> Iterator[tuple[Panel, _Box, Panel | None]]:
+    """Place the panels; yield each with the one to its left, whose names it does not repeat."""
+    columns = chart.columns
+    beside = [(), *columns][: len(columns)]
+    pairs = [list(zip_longest(column, left[: len(column)])) for column, left in zip(columns, beside, strict=True)]
+    lefts = [max(_left_in(panel, left) for panel, left in column) for column in pairs]
+    rights = [max(map(_right_in, column)) for column in columns]
+    places = max(len(columns), chart.places)
+    free = WIDTH_IN - sum(lefts) - sum(rights) - (places - len(columns)) * ((lefts[-1] + rights[-1]) if lefts else 0)
+    weights = [max(len(panel.x.rows) or 1 for panel in column) for column in columns]
+    share = free / (sum(weights) + places - len(columns))
+    if _has_cells(chart):
+        share = min(share, 0.95)
+    x = 0.0
+    top = _LEGEND_IN if chart.legend or _has_cells(chart) else 0.02
+    for column, left_in, right_in, weight in zip(pairs, lefts, rights, weights, strict=True):
+        y, x = top, x + left_in
+        for panel, left in column:
+            y += _head_in(panel, share)
+            last = column is pairs[-1] and places == len(columns)
+            beyond = WIDTH_IN - x - weight * share if last else right_in + (0.0 if panel.cells else 0.3)
+            yield panel, _Box(x, y, weight * share, beyond), left
+            y += panel.height_in + _foot_in(panel)
+        x += weight * share + right_in
+
+
+def _left_in(panel: Panel, beside: Panel | None) -> float:
+    """Return the width of ticks and label of the y axis."""
+    if panel.y.scale == "rows":
+        repeated = beside is not None and beside.y.rows == panel.y.rows
+        names = 0.0 if repeated else max(map(needed_in, panel.y.rows), default=0.0) + 0.08
+        return min(names, _LONGEST_IN) + (0.0 if repeated else _label_in(panel, beside))
+    ticks = _ticks(panel.y, _ends(panel, upright=False), panel.height_in / 0.2)
+    unit = needed_in(_unit(panel.y, _ends(panel, upright=False)))
+    return max(*(needed_in(text) for _, text in ticks), unit - 0.02, 0.1) + 0.08 + _label_in(panel, beside)
+
+
+def _label_in(panel: Panel, beside: Panel | None) -> float:
+    return _LABEL_IN * (panel.y.label.count("\n") + 1) if _y_label(panel, beside) else 0.0
+
+
+def _y_label(panel: Panel, beside: Panel | None) -> str:
+    """Return the label of the y axis, unless the panel to the left has the same one."""
+    return "" if beside and beside.y.label == panel.y.label else panel.y.label
+
+
+def _right_in(panel: Panel) -> float:
+    if panel.names:
+        return min(_NAMES_IN, max(needed_in(text) for *_, text, _ in panel.names) + _BEND_IN + 0.05) + _EDGE_IN
+    return max([_EDGE_IN, *(needed_in(text) + _EDGE_IN for text, _ in panel.notes)])
+
+
+def _head_in(panel: Panel, column_in: float) -> float:
+    names = max(map(needed_in, panel.x.rows), default=0.0) if panel.cells and not panel.x.label else 0.0
+    upright = names > column_in
+    title = _TITLE_IN if panel.titles or panel.notes else 0.0
+    return title + (min(names, _TALLEST_IN) + 0.08 if upright else _LINE_IN + 0.04 if names else 0.0) or (
+        _UNIT_IN if panel.y.unit or panel.y.scale == "time" else 0.0
+    )
+
+
+def _foot_in(panel: Panel) -> float:
+    if panel.joined:
+        return _JOINED_IN
+    if panel.cells and not panel.x.label:
+        return 0.03
+    return _FOOT_IN if panel.x.label else _TICKS_IN
+
+
+def _ends(panel: Panel, *, upright: bool) -> tuple[float, float]:
+    """Return the ends of the x axis (*upright*: of lines at its places) or of the y axis."""
+    axis, by_rows = panel.x if upright else panel.y, panel.y.scale == "rows"
+    if axis.scale == "rows":
+        return (-0.5, len(axis.rows) - 0.5) if upright else (len(axis.rows) - 0.5, -0.5)
+    values = [value for each in panel.series for value in _along(each, upright=upright, intervals=upright == by_rows)]
+    values += [
+        end for mark in panel.marks if mark.upright == upright and not axis.ends for end in (mark.start, mark.end)
+    ]
+    if axis.scale == "ratio":
+        reach = max([1.3, *(1.05 * max(value, 1 / value) for value in values if value > 0)])
+        reach = min(reach, axis.ends[1]) if axis.ends else reach
+        return 1 / reach, reach
+    if axis.ends or not values:
+        return axis.ends or (0.0, 1.0)
+    low, high = min(values), max(values)
+    if axis.scale in _LOGARITHMIC:
+        room = 1.15 if upright else 1.2
+        return low / room, high * room
+    if axis.scale == "zero":
+        return 0.0, high * 1.12
+    room = 0.05 * (high - low) or 0.5 if not upright else 0.0
+    return low - room, high + (room or (0.5 if high == low else 0.0))
+
+
+def _along(series: Series, *, upright: bool, intervals: bool) -> list[float]:
+    """Return the values of a series along an axis, with the ends of its intervals if these are along this axis."""
+    values = series.x if upright else series.y
+    return [*values, *(known((*series.low, *series.high)) if intervals else ())]
+
+
+def _ticks(axis: Axis, ends: tuple[float, float], most: float) -> Ticks:
+    """Return at most *most* round ticks between the *ends* of an axis, with their texts."""
+    low, high = sorted(ends)
+    most = max(3, floor(most))
+    if axis.scale == "rows":
+        return list(enumerate(axis.rows))
+    if axis.scale == "time":
+        return _dates(low, high)
+    if axis.scale == "log2":
+        return [(value, _size(value, axis.unit)) for value in _powers(low, high, most)]
+    if axis.scale == "ratio":
+        near = next(near for reach, near in _REACHES if high < reach)
+        return [(value, f"{value:.2g}") for value in (1 / near, 1.0, near)]
+    if axis.scale == "asinh":
+        return [(log1p(change), f"{100 * change:+.3g} %" if change else "equal") for change in _changes(high, most)]
+    divisor, _ = scale_of(high, abbreviated(axis.unit))
+    return [(value, f"{value / divisor:.6g}") for value in round_ticks(low, high, most, axis.scale == "log10")]
+
+
+def round_ticks(low: float, high: float, most: int, logarithmic: bool) -> list[float]:
+    """Return at most *most* round numbers within *low* … *high*: 1-2-5 or powers of ten if *logarithmic*."""
+    if logarithmic:
+        decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+        for steps in ((1, 2, 5), (1, 3), (1,)):
+            found = [step * 10.0**decade for decade in decades for step in steps if low <= step * 10.0**decade <= high]
+            if len(found) <= most:
+                break
+        if len(found) >= _FEWEST_TICKS:
+            return found[:: ceil(len(found) / most)]
+    from matplotlib.ticker import MaxNLocator
+
+    every = np.asarray(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)).tolist()
+    return [value for value in every if low <= value <= high]
+
+
+def _powers(low: float, high: float, most: int) -> list[float]:
+    exponents = range(ceil(log2(low)), floor(log2(high)) + 1)
+    return [2.0**exponent for exponent in exponents[:: max(1, ceil(len(exponents) / most))]]
+
+
+def _size(value: float, unit: str) -> str:
+    """Write bytes as such, sizes of work-groups in full, and other counts as powers of two."""
+    if unit in ("B", ""):
+        return format_bytes(value) if unit else f"{value:.0f}"
+    return "2" + str(round(log2(value))).translate(_SUPERSCRIPTS)
+
+
+def _changes(reach: float, most: int) -> list[float]:
+    """Return the relative changes within *reach* that are far enough apart, from 0 outwards."""
+    kept, distance = [0.0], 2 * asinh(reach / _STRAIGHT) / most
+    for change in (sign * each for each in _CHANGES for sign in (1, -1) if sign * each > -1):
+        places = [asinh(log1p(each) / _STRAIGHT) for each in (change, *kept)]
+        if abs(log1p(change)) <= reach and all(abs(places[0] - other) >= distance for other in places[1:]):
+            kept.append(change)
+    return sorted(kept)
+
+
+def _dates(low: float, high: float) -> Ticks:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, num2date
+
+    locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+    days = [each / 86400 for each in (low, high)]
+    found = locator.tick_values(*map(num2date, days))  # type: ignore[no-untyped-call]
+    texts = ConciseDateFormatter(locator, show_offset=False).format_ticks(found)  # type: ignore[no-untyped-call]
+    return [(value * 86400, text) for value, text in zip(found, texts, strict=True) if days[0] <= value <= days[1]]
+
+
+def _unit(axis: Axis, ends: tuple[float, float]) -> str:
+    """Return the unit of an axis's ticks."""
+    plain = axis.scale in ("log2", "rows", "ratio", "asinh", "time")
+    return "" if plain or not axis.unit else scale_of(max(ends), abbreviated(axis.unit))[1]
+
+
+class _Drawing:
+    """A panel on its axes."""
+
+    def __init__(self, axis: "Axes", panel: Panel, box: _Box) -> None:
+        self.axis, self.panel, self.width_in, self.height_in = axis, panel, box.width, panel.height_in
+        self.right_in = box.right
+        self.by_rows = panel.y.scale == "rows"
+        self.ends = {name: _ends(panel, upright=name == "x") for name in ("x", "y")}
+        self.taken: list[tuple[float, float]] = []
+
+    def draw(self, beside: Panel | None) -> None:
+        """Draw everything, what is behind first; *beside* is the panel to the left."""
+        panel, axis = self.panel, self.axis
+        self._scale("x", self.width_in / 0.55)
+        self._scale("y", self.height_in / 0.2)
+        label = "\n".join(fitted(line, max(self.height_in + 0.04, 0.6)) for line in _y_label(panel, beside).split("\n"))
+        axis.set_ylabel(label, labelpad=2)
+        if beside and self.by_rows and beside.y.rows == panel.y.rows:
+            axis.tick_params(labelleft=False)
+        self._draw_marks()
+        if panel.cells:
+            self._draw_cells(panel.cells)
+        for number, each in enumerate(panel.series):
+            self._draw_series(each, 3 * number)
+        if panel.titles:
+            room = self.width_in + (0.0 if panel.notes else self.right_in)
+            cut = first_fitting(panel.titles, room, FONT_PT * 1.06)
+            title = cut if len(panel.titles) > 1 else fitted(panel.titles[0], room, FONT_PT * 1.06)
+            left = min(0.0, self.width_in - needed_in(title, FONT_PT * 1.06)) if panel.notes else 0.0
+            above = _head_in(panel, self._cell_in) - 0.11 if panel.cells else 0.07
+            self._write(title, left, self.height_in + above, size=FONT_PT, weight=600)
+        self._write_labels()
+        self._write_names()
+        for row, (text, role) in enumerate(panel.notes):
+            last = row == len(panel.notes) - 1
+            y = self.height_in + 0.07 if last else self._inches([0.0], [row])[0][1]
+            self._write(text, self.width_in + max(needed_in(t) for t, _ in panel.notes) + 0.06, y, role, ha="right")
+
+    @property
+    def _cell_in(self) -> float:
+        return self.width_in / max(1, len(self.panel.x.rows))
+
+    def _scale(self, name: Literal["x", "y"], most: float) -> None:
+        """Set scale, ends, ticks and unit of the x or the y axis."""
+        axis, spec, ends = self.axis, getattr(self.panel, name), self.ends[name]
+        if spec.scale in _LOGARITHMIC:
+            axis.set(**{f"{name}scale": "log"})
+        elif spec.scale == "asinh":
+            getattr(axis, f"set_{name}scale")("asinh", linear_width=_STRAIGHT)
+        axis.set(**{f"{name}lim": ends})
+        ticks, unit = _ticks(spec, ends, most), _unit(spec, ends)
+        hidden = name == "x" and self.panel.joined
+        texts = ["" if hidden else text for _, text in ticks]
+        if spec.scale == "rows":
+            self._rows(name, texts)
+        else:
+            getattr(axis, f"set_{name}ticks")([value for value, _ in ticks], texts)
+        getattr(axis, f"{name}axis").minorticks_off()
+        if name == "y" and unit:
+            self._write(unit, -0.03, self.height_in + 0.1, ha="right")
+        if name == "x" and spec.label and not hidden:
+            label = f"{spec.label} ({unit})" if unit else spec.label
+            axis.set_xlabel(fitted(label, self.width_in + (0.3 if self.by_rows else 0.2)), labelpad=1)
+
+    def _rows(self, name: Literal["x", "y"], texts: Sequence[str]) -> None:
+        spec, axis = getattr(self.panel, name), getattr(self.axis, f"{name}axis")
+        self.axis.grid(visible=False, axis=name)
+        self.axis.spines["left"].set_visible(False)
+        if self.panel.joined or self.panel.cells:
+            self.axis.spines["bottom"].set_visible(False)
+            self.axis.grid(visible=False)
+        upright = name == "x" and max(map(needed_in, texts), default=0.0) > self._cell_in
+        room = _TALLEST_IN if upright else self._cell_in if name == "x" else _LONGEST_IN - 0.06
+        step = ceil(_LINE_IN / self._cell_in) if name == "x" and (upright or self.panel.x.label) else 1
+        if self.panel.cells and self.panel.x.label:
+            step = ceil(len(texts) / 5)
+        axis.set_ticks(range(0, len(texts), step), [fitted(text, room) for text in texts[::step]])
+        if name == "x" and not self.panel.x.label:
+            axis.tick_top()
+        for label, role in zip(axis.get_ticklabels(), spec.roles[::step], strict=False):
+            label.set(color=readable(COLOURS[role]), rotation=90 if upright else 0)
+        if upright:
+            self.axis.tick_params("x", rotation=90, pad=2)
+
+    def _draw_marks(self) -> None:
+        for mark in self.panel.marks:
+            colour = COLOURS[mark.role]
+            if mark.start == mark.end:
+                along = self.axis.axvline if mark.upright else self.axis.axhline
+                style: Any = (0, (1, 1.5)) if mark.dashed else "-"
+                along(mark.start, color=colour, linewidth=0.7, linestyle=style, zorder=1, alpha=0.8)
+            else:
+                over = self.axis.axvspan if mark.upright else self.axis.axhspan
+                over(mark.start, mark.end, color=colour, alpha=0.13, linewidth=0, zorder=0.5)
+
+    def _draw_series(self, each: Series, phase: float) -> None:
+        colour, x, y = COLOURS[each.role], np.array(each.x), np.array(each.y)
+        if each.low:
+            self._draw_intervals(each, colour)
+        if each.style in ("line", "dashes"):
+            style: Any = "-" if each.style == "line" else (phase, (4, 2))
+            self.axis.plot(x, y, color=colour, linewidth=0.9, linestyle=style)
+        elif each.style in ("dots", "small dots"):
+            size = 1.8 if each.style == "small dots" else 3.2 if self.by_rows else 2.4
+            look: Any = {"linewidth": size, "solid_capstyle": "round", "zorder": 3}
+            self.axis.plot(_gapped(x, x), _gapped(y, y), color=colour, **look)
+        elif each.style in _MARKERS:
+            hollow = each.role == "predicted" or each.style in ("rings", "squares")
+            face = "white" if hollow else colour
+            look = {"markersize": 4.0, "markerfacecolor": face, "markeredgewidth": 0.8, "color": colour}
+            self.axis.plot(x, y, _MARKERS[each.style], clip_on=False, zorder=3, **look)
+        self._draw_arrows(each, colour)
+
+    def _draw_intervals(self, each: Series, colour: str) -> None:
+        """Draw a band around a line, bars along x in rows, or else bars along y."""
+        low, high = (np.array(ends, dtype=float) for ends in (each.low, each.high))
+        if each.style == "boxes":
+            ends, rows = np.column_stack([low, high - low]), grouped(zip(each.y, range(len(low)), strict=True))
+            for row, members in rows.items():
+                spans = ends[members].tolist()
+                self.axis.broken_barh(spans, (row - 0.42, 0.84), facecolor=COLOURS["faint"], edgecolor="white")
+        elif each.style in ("line", "dashes") and not self.by_rows:
+            self.axis.fill_between(each.x, low, high, color=colour, alpha=0.15, linewidth=0)
+        else:
+            at = np.array(each.y if self.by_rows else each.x, dtype=float)
+            ends, across = _gapped(low, high), _gapped(at, at)
+            pair = (ends, across) if self.by_rows else (across, ends)
+            width, alpha = (5.0, 0.22) if each.wide else (0.7, 1.0 if each.style != "small dots" else 0.5)
+            self.axis.plot(*pair, color=colour, linewidth=width, alpha=alpha, solid_capstyle="butt", zorder=2)
+
+    def _draw_arrows(self, each: Series, colour: str) -> None:
+        """Draw arrow heads at the edge of the axes beyond which points lie."""
+        low, high = sorted(self.ends["x" if self.by_rows else "y"])
+        values = each.x if self.by_rows else each.y
+        for edge, beyond, marker in ((low, low, "<v"), (high, -high, ">^")):
+            at = [
+                (edge, y) if self.by_rows else (x, edge)
+                for x, y, value in zip(each.x, each.y, values, strict=True)
+                if (value < low if beyond == low else value > high) and each.style not in ("line", "dashes")
+            ]
+            look: Any = {"color": colour, "markersize": 3, "markeredgewidth": 0, "clip_on": False}
+            if at:
+                self.axis.plot(*zip(*at, strict=True), marker[not self.by_rows], **look)
+
+    def _draw_cells(self, cells: Cells) -> None:
+        from seaborn.utils import relative_luminance
+
+        values = np.array(cells.values, dtype=float)
+        norm, colours = _palette(cells)
+        self.axis.imshow(values, norm=norm, cmap=colours, aspect="auto", interpolation="none")
+        for axis, count in ((self.axis.xaxis, values.shape[1]), (self.axis.yaxis, values.shape[0])):
+            axis.set_ticks(np.arange(count + 1) - 0.5, minor=True)
+        self.axis.grid(which="minor", color="white", linewidth=0.8)
+        self.axis.grid(visible=False, which="major")
+        for row, texts in enumerate(cells.texts):
+            for column, text in enumerate(texts):
+                value = values[row, column]
+                dark = not np.isnan(value) and relative_luminance(colours(norm(value))) < _BRIGHT
+                ink = "white" if dark else COLOURS["muted" if np.isnan(value) else "ink"]
+                if shown := next((each for each in text.split("\n") if needed_in(each) + 0.02 <= self._cell_in), ""):
+                    self.axis.text(column, row, shown, color=ink, ha="center", va="center_baseline")
+
+    def _inches(self, x: Sequence[float], y: Sequence[float]) -> Floats:
+        """Return the places of points in inches from the lower left corner of the axes, shape (n, 2)."""
+        to_axes = self.axis.transData + self.axis.transAxes.inverted()
+        found: Floats = to_axes.transform(np.column_stack([x, y])) * (self.width_in, self.height_in)
+        return found
+
+    def _write(self, text: str, x: float, y: float, role: Role = "ink", *, size: float = SMALL_PT, **look: Any) -> None:  # noqa: ANN401
+        place = x / self.width_in, y / self.height_in
+        look = {"va": "center", "color": readable(COLOURS[role]), **look}
+        self.axis.text(*place, text, transform=self.axis.transAxes, size=size, **look)
+
+    def _labels(self) -> Iterator[Label]:
+        """Yield what is written beside marks, the most important first."""
+        for mark in self.panel.marks:
+            if mark.name and mark.upright:
+                x, top = self._inches([mark.start], [self.ends["y"][0]])[0][0], self.height_in - 0.07
+                sides = (1, -1) if mark.role == "muted" and not mark.dashed else (-1, 1)
+                heights = (top, top - 0.11, 0.07) if mark.role == "muted" else (0.07, 0.18, top)
+                yield Label(mark.name, mark.role, [Spot(np.array((x, y)), side) for y in heights for side in sides])
+        for each in self.panel.series:
+            if each.labelled and each.style in ("line", "dashes"):
+                yield self._line_label(each)
+            elif each.labelled:
+                yield from self._point_labels(each)
+
+    def _line_label(self, line: Series) -> Label:
+        """Return the name of a line, above or below it; along it if it is slanted."""
+        start, end = self._inches(line.x, line.y)[[0, -1]]
+        direction = end - start
+        length, angle = float(np.hypot(*direction)), float(np.arctan2(direction[1], direction[0]))
+        if abs(angle) < 0.01:
+            return Label(line.name, line.role, _around((start + end) / 2))
+        along = direction / length
+        normal = np.array((-along[1], along[0]))
+        spots = [
+            Spot(start + shift * along + away * normal, 1, length - shift)
+            for away in (0.09, -0.09)
+            for shift in np.arange(0.0, length, 0.1)
+        ]
+        return Label(line.name, line.role, spots, angle)
+
+    def _point_labels(self, each: Series) -> Iterator[Label]:
+        """Yield the texts of points: inside boxes, beside marks in rows, else above or below points."""
+        spans = list(self._spans(each))
+        for text, (left, right) in zip(each.texts, spans, strict=True):
+            if each.style == "boxes":
+                yield Label(text, each.role, [Spot((left + right) / 2, 0, float(right[0] - left[0]))])
+            elif self.by_rows:  # where marks overlap, beside all of them
+                over = [
+                    (a, b) for a, b in spans if a[1] == left[1] and a[0] <= right[0] + 0.1 and left[0] <= b[0] + 0.1
+                ]
+                beside = (max((b for _, b in over), key=tuple), min((a for a, _ in over), key=tuple))
+                yield Label(text, each.role, [Spot(right, 1), Spot(left, -1), Spot(beside[0], 1), Spot(beside[1], -1)])
+            else:
+                yield Label(text, each.role, _around(left))
+
+    def _spans(self, each: Series) -> Iterator[tuple[Floats, Floats]]:
+        """Yield where each mark begins and ends, in inches; in rows with its interval."""
+        ends = (each.low, each.high) if self.by_rows else ((), ())
+        low, high = ([x if end is None else end for x, end in zip_longest(each.x, known)] for known in ends)
+        yield from zip(self._inches(low, each.y), self._inches(high, each.y), strict=True)
+
+    def _write_labels(self) -> None:
+        """Write each label at the first place that is free of other labels and covers least of what is drawn."""
+        points = [self._inches(each.x, each.y) for each in self.panel.series if each.x and not self.by_rows]
+        drawn = np.concatenate(points) if points else np.empty((0, 2))
+        for each in self.panel.series if self.by_rows and not self.panel.cells else ():
+            if each.style != "boxes":
+                self.taken += [tuple(spot) for span in self._spans(each) for spot in _spots(*span)]
+        for label in list(self._labels()):
+            for text in filter(None, label.text.split("\n")):
+                if self._write_label(text, label, drawn):
+                    break
+
+    def _write_label(self, text: str, label: Label, drawn: Floats) -> bool:
+        width = needed_in(text)
+        along = np.array((np.cos(label.angle), np.sin(label.angle)))
+        half, least, found = width / 2 * along, inf, None
+        for spot in label.spots:
+            middle = spot.at + spot.side * (width / 2 + 0.05) * along
+            if not label.angle and not self.by_rows:
+                middle[0] = np.clip(middle[0], width / 2, max(width / 2, self.width_in - width / 2))
+            covered = self._covered(_spots(middle - half, middle + half), drawn)
+            if width <= spot.room and covered < least:
+                least, found = covered, middle
+        if found is None:
+            return False
+        look: Any = {"va": "center", "ha": "center", "rotation": np.degrees(label.angle), "rotation_mode": "anchor"}
+        if not self.by_rows or self.panel.cells:
+            look["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}
+        self._write(text, found[0], found[1], label.role, **look)
+        self.taken += [tuple(spot) for spot in _spots(found - half, found + half)]
+        return True
+
+    def _covered(self, spots: Floats, drawn: Floats) -> float:
+        """Return how many *drawn* points a text would cover; infinity beyond the axes or over another text."""
+        size = np.array((self.width_in, self.height_in))
+        room = (-0.1, -0.1) if self.by_rows else (0.0, 0.04)
+        beyond = bool((spots < room).any() or (spots > size - room).any())
+        apart = (0.04, 0.075) if self.by_rows else (0.095, 0.075)
+        if beyond or (self.taken and _near(spots, np.array(self.taken), *apart).any()):
+            return inf
+        return float(_near(spots, drawn, 0.05, 0.05).sum()) if len(drawn) else 0.0
+
+    def _write_names(self) -> None:
+        """Write names to the right of the axes in the order of their places, with lines that do not cross."""
+        names = self.panel.names
+        if not names:
+            return
+        places = self._inches([x for x, *_ in names], [y for _, y, *_ in names])
+        heights = spread([float(up) for _, up in places], _LINE_IN)
+        shift = min(0.0, self.height_in - max(heights))
+        shift += max(0.0, -(min(heights) + shift))
+        edge, size = self.width_in, (self.width_in, self.height_in)
+        lines = []
+        for (*_, text, role), (across, up), height in zip(names, places, heights, strict=True):
+            lines += [(across, up), (edge, up), (edge + _BEND_IN, height + shift), (np.nan, np.nan)]
+            text = fitted(text, _NAMES_IN - _BEND_IN - 0.03)
+            self._write(text, edge + _BEND_IN + 0.02, height + shift, role)
+        x, y = (np.array(lines) / size).T
+        look: Any = {"color": "#BBBBBB", "linewidth": 0.4, "clip_on": False, "zorder": 1}
+        self.axis.plot(x, y, transform=self.axis.transAxes, **look)
+
+
+def _around(middle: Floats) -> list[Spot]:
+    """Return places above and below a point, the nearest first."""
+    up = [side * away for away in (0.09, 0.2, 0.31, 0.42) for side in (1, -1)]
+    return [Spot(middle + np.array((across, height))) for height in up for across in (0.0, 0.2, -0.2)]
+
+
+def _spots(start: Floats, end: Floats) -> Floats:
+    """Return points along a line that are 0.05 inches apart, shape (n, 2)."""
+    return np.linspace(start, end, ceil(float(np.hypot(*(end - start))) / 0.05) + 1)
+
+
+def _near(spots: Floats, others: Floats, across: float, up: float) -> NDArray[np.bool_]:
+    """Return for each of *others* whether it is near one of *spots*, shape (n,)."""
+    distance = np.abs(others[:, None] - spots[None])
+    found: NDArray[np.bool_] = np.asarray(((distance[..., 0] < across) & (distance[..., 1] < up)).any(axis=1))
+    return found
+
+
+def _gapped(starts: Floats, ends: Floats) -> Floats:
+    """Return one path of separate lines: page layout takes time for every element. Shape (3 n,) from (n,) each.
+
+    A line without length that has round ends is a dot.
+    """
+    return np.column_stack([starts, ends, np.full(len(starts), np.nan)]).ravel()
+
+
+def _palette(cells: Cells) -> tuple[Any, Any]:
+    """Return norm and colours: of ratios orange below 1 and blue above, of shares from pale to dark."""
+    from matplotlib.colors import LogNorm, Normalize
+    from seaborn import blend_palette, light_palette
+
+    if cells.reach:
+        between = [COLOURS["observed"], "#F4F4F4", COLOURS["predicted"]]
+        return LogNorm(1 / cells.reach, cells.reach, clip=True), blend_palette(between, _SHADES, as_cmap=True)
+    return Normalize(0, 1), light_palette("#A63B00", as_cmap=True)
+
+
+def _key(figure: "Figure", cells: Cells | None) -> float:
+    """Draw the key of the colours at the upper edge, and return its width in inches."""
+    assert cells is not None  # noqa: S101 - the caller found them
+    height, (width, thick) = figure.get_figheight(), _KEY_IN
+    low, high = (f"≤ {1 / cells.reach:.3g}", f"≥ {cells.reach:.3g}") if cells.reach else ("0", "100 % of the best")
+    left = needed_in(low) + 0.05
+    axis = figure.add_axes((left / WIDTH_IN, 1 - 0.125 / height, width / WIDTH_IN, thick / height))
+    norm, colours = _palette(cells)
+    ends = np.geomspace(1 / cells.reach, cells.reach, _SHADES) if cells.reach else np.linspace(0, 1, _SHADES)
+    axis.imshow(ends[None], norm=norm, cmap=colours, aspect="auto", interpolation="none")
+    axis.axis("off")
+    for text, x in ((low, 0.0), (high, left + width + 0.05)):
+        figure.text(x / WIDTH_IN, 1 - 0.085 / height, text, va="center")
+    return left + width + needed_in(high) + 0.25
+
+
+def spread(positions: Sequence[float], gap: float) -> list[float]:
+    """Move *positions* at least *gap* apart, with the same order and mean."""
+    order, steps = np.argsort(positions, kind="stable"), gap * np.arange(len(positions))
+    placed = np.maximum.accumulate(np.array(positions)[order] - steps) + steps
+    result = np.empty(len(positions))
+    result[order] = placed - (np.mean(placed) - np.mean(positions) if len(placed) else 0.0)
+    return [float(position) for position in result]

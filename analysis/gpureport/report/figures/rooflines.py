@@ -1,0 +1,146 @@
+"""The roofline of one family: its variants under the device's ceilings, one panel for each class of operations.
+
+Williams, Waterman & Patterson, "Roofline" (CACM 52(4), 2009): operations/s against operations/byte. The limit is the
+lower of the instruction ceiling and arithmetic intensity x bandwidth.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
+from gpureport.records.curves import ObservedPoint, Points
+from gpureport.records.prediction import PredictedPoint
+from gpureport.report.curves import CurveRecords, reading_units
+from gpureport.report.figures.chart import Axis, Chart, Panel, Series, stretch
+from gpureport.report.grouping import grouped
+from gpureport.spec.models import Device
+from gpureport.units import format_bandwidth, format_value
+
+COLUMNS = 2
+"""Panels side by side."""
+_ROOFS = ("fp32", "fp64")
+"""Classes of operations whose rate is drawn in each panel."""
+_AROUND = 3.0  # from the least and the greatest intensity to the ends of the axis, as a factor
+_LINE_IN = 0.105
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One variant at its largest size: operations per byte, and operations/s as predicted and as observed.
+
+    Only one class of operations counts: the one that would take longest by itself. A sum over classes has no ceiling.
+    """
+
+    name: str
+    operations: str
+    """The class that counts."""
+    intensity: float
+    predicted_per_s: float
+    observed_per_s: float | None
+
+
+def roofline_dots(curves: Sequence[CurveRecords], device: Device, names: Mapping[str, str] = {}) -> tuple[Dot, ...]:
+    """Return the dot of each workload, at its largest observed size, or else at its largest predicted one.
+
+    Sweeps that only some compute units run have none: the ceilings are those of the whole device. *names* are those of
+    workloads (``family/variant``) that are not called like their variant.
+    """
+    placed: dict[str, tuple[float, Dot]] = {}
+    for curve in curves:
+        prediction = curve.specification or curve.calibrated
+        if prediction is None or curve.axis.quantity in ("work_group", "case"):
+            continue
+        if reading_units(curve, device.compute_units) < device.compute_units:
+            continue
+        seen = curve.observation.points if curve.observation else Points()
+        counted = [p for p in prediction.points if _busiest(p, device) and p.memory_bytes > 0 and p.time_s > 0]
+        candidates = [p for p in counted if seen.at(p.point)] or counted
+        if candidates:
+            largest = max(candidates, key=lambda p: p.point.working_set_bytes)
+            size, workload = largest.point.working_set_bytes, curve.key.workload
+            if workload not in placed or size > placed[workload][0]:
+                name = names.get(workload, curve.key.variant)
+                placed[workload] = size, _dot(name, largest, seen.at(largest.point), device)
+    return tuple(dot for _, dot in placed.values())
+
+
+def _busiest(point: PredictedPoint, device: Device) -> str | None:
+    """Return the class of operations that would take longest by itself, if the point has any operations."""
+    counted = (name for name, row in INSTRUCTION_CLASSES.items() if row.roofline and name in point.ceilings_s)
+    known = [name for name in counted if name in device.architecture.rates_per_cycle]
+    if not known or not point.operations > 0:
+        return None
+    return max(known, key=lambda name: (point.ceilings_s[name], name == "instruction"))  # any instruction, of equals
+
+
+def _dot(name: str, point: PredictedPoint, observed: ObservedPoint | None, device: Device) -> Dot:
+    busiest = _busiest(point, device) or "instruction"
+    operations = point.ceilings_s[busiest] * device.rate_per_s(busiest)
+    return Dot(
+        name=name,
+        operations=busiest,
+        intensity=operations / point.memory_bytes,
+        predicted_per_s=operations / point.time_s,
+        observed_per_s=operations / observed.time_s if observed else None,
+    )
+
+
+def roofline_chart(dots: Sequence[Dot], device: Device, seen: str = "observed") -> Chart:
+    """Return *dots* (at least one) under the ceilings of memory, caches and their classes of operations."""
+    classes = grouped((dot.operations, dot) for dot in dots)
+    tallest = max(1.55, _LINE_IN * (max(map(len, classes.values())) + 2))
+    panels = [_panel(name, found, device, seen, tallest) for name, found in classes.items()]
+    return Chart(tuple(tuple(panels[column::COLUMNS]) for column in range(min(COLUMNS, len(panels)))))
+
+
+def _panel(operations: str, dots: Sequence[Dot], device: Device, seen: str, height_in: float) -> Panel:
+    name = "any instruction" if operations == "instruction" else operations
+    rates = {name: device.rate_per_s(operations)}
+    known = device.architecture.rates_per_cycle
+    rates |= {roof: device.rate_per_s(roof) for roof in _ROOFS if roof in known and roof != operations}
+    memory = device.memory.bandwidth_bytes_per_s
+    values = [value for dot in dots for value in (dot.predicted_per_s, dot.observed_per_s) if value]
+    x = stretch([*(dot.intensity for dot in dots), rates[name] / memory], _AROUND)
+    y = min([*values, rates[name] / 4]) / 1.6, max([*values, *rates.values()]) * 1.7
+    return Panel(
+        Axis("arithmetic intensity (op/B)", "", "log10", x),
+        Axis("operations per second", "op/s", "log10", y),
+        (*_ceilings(rates, device, x, y), *_marks(dots, seen)),
+        (f"{name}, peak {format_value(rates[name], 'op/s')}",),
+        height_in,
+        names=tuple((dot.intensity, dot.observed_per_s or dot.predicted_per_s, dot.name, "ink") for dot in dots),
+    )
+
+
+def _ceilings(
+    rates: Mapping[str, float], device: Device, x: tuple[float, float], y: tuple[float, float]
+) -> Iterator[Series]:
+    """Yield the bandwidth of each level up to the first of *rates*, and all rates from memory's ridge point.
+
+    The bandwidth of memory that kernels are expected to reach is predicted: dashed, without a name.
+    """
+    memory, (rate, *_) = device.memory, rates.values()
+    levels = [("DRAM", memory.bandwidth_bytes_per_s)]
+    levels += [(cache.name, device.level_bandwidth_bytes_per_s(cache)) for cache in device.caches]
+    for name, slope in (*levels, ("", memory.bandwidth_bytes_per_s * memory.efficiency)):
+        low, high = max(x[0], y[0] / slope), min(x[1], rate / slope)
+        if low < high:
+            text = f"{name} {format_bandwidth(slope)}\n{name}" if name else ""
+            ends = (low, high), (low * slope, high * slope)
+            yield Series(text, "muted", "line" if name else "dashes", *ends, labelled=bool(name))
+    for number, (name, top) in enumerate(rates.items()):
+        low = top / memory.bandwidth_bytes_per_s
+        if low < x[1] and top < y[1]:
+            label = f"{name} {format_value(top, 'op/s')}\n{name}" if number else ""
+            yield Series(label, "muted", "dashes" if number else "line", (low, x[1]), (top, top), labelled=bool(number))
+
+
+def _marks(dots: Sequence[Dot], seen: str) -> Iterator[Series]:
+    """Yield predicted and observed marks, joined by a line for each kernel."""
+    x, predicted = tuple(dot.intensity for dot in dots), tuple(dot.predicted_per_s for dot in dots)
+    yield Series("predicted", "predicted", "rings", x, predicted, texts=tuple(dot.name for dot in dots))
+    both = [(dot.intensity, dot.observed_per_s, dot.predicted_per_s, dot.name) for dot in dots if dot.observed_per_s]
+    if both:
+        at, values, expected, names = zip(*both, strict=True)
+        yield Series("", "observed", "ranges", at, values, expected, values)
+        yield Series(seen, "observed", "dots", at, values, texts=names)

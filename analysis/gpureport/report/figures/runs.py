@@ -1,0 +1,296 @@
+"""Charts of a whole run: the working sets of page one, all ratios, samples, clocks and power."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.records.curves import Feature
+from gpureport.records.finding import AGREEMENT, Finding
+from gpureport.records.measurement import Energy, MeasuredPoint
+from gpureport.records.prediction import PredictedPoint
+from gpureport.records.report import Report
+from gpureport.report.curves import CurveRecords, FindingPair, reading_units
+from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Series, Style, stretch
+from gpureport.report.figures.sweeps import drawable, observed, plateaus, predictions
+from gpureport.report.grouping import grouped
+from gpureport.spec.models import Device
+from gpureport.units import format_bytes, format_ratio, format_value
+
+MOST_SAMPLED = 4
+"""Panels of samples side by side."""
+_MICROBENCHMARKS = {"read bandwidth": ("read_private", "read"), "latency": ("latency",)}
+"""Variants of ``memory`` that show the caches."""
+_MOST_RATIOS = 12  # rows of ratios; if there are more, those farthest from 1 are drawn
+_WIDEST, _LEAST = 12.0, 1.6
+_FEATURES: dict[Feature, tuple[str, Role, Style, float]] = {
+    "rate": ("rates", "predicted", "dots", 0.24),
+    "taper": ("tapers (saturation points)", "green", "up", 0.0),
+    "cliff": ("cliffs (capacity transitions)", "observed", "down", -0.24),
+}
+"""Name, role, style, and distance below the middle of the row in rows."""
+_MOST_POINTS = 8
+_FEWEST = 3  # samples of a drawn point
+
+
+@dataclass(frozen=True)
+class WorkingSets:
+    """The curves of the figure of page one: read bandwidth and latency over working sets; at least one."""
+
+    bandwidth: tuple[CurveRecords, ...]
+    latency: tuple[CurveRecords, ...]
+
+
+def working_sets(found: Iterable[CurveRecords]) -> WorkingSets | None:
+    """Return the sweeps of the microbenchmarks of caches; if any was observed, only observed ones."""
+    curves = [c for c in found if c.key.family == "memory" and c.axis.quantity == "working_set" and drawable(c.points)]
+    curves = [curve for curve in curves if curve.observation] or curves
+    of = {
+        name: tuple(curve for curve in curves if curve.key.variant in variants)
+        for name, variants in _MICROBENCHMARKS.items()
+    }
+    return WorkingSets(of["read bandwidth"], of["latency"]) if any(of.values()) else None
+
+
+def working_set_chart(drawn: WorkingSets, device: Device) -> Chart:
+    """Return read bandwidth and latency against the working set, with the levels of the device.
+
+    Of levels of each compute unit, the working set is that of one unit.
+    """
+    stacks = [curves for curves in (drawn.bandwidth, drawn.latency) if curves]
+    every = [point.point.x for curves in stacks for curve in curves for point in drawable(curve.points)]
+    x = Axis("working set (of one compute unit for its caches)", "B", "log2", stretch(every, 1.15))
+    panels = [_working_set_panel(curves, x, device, named=not number) for number, curves in enumerate(stacks)]
+    return Chart((tuple(_joined(panels)),))
+
+
+def _joined(panels: Sequence[Panel]) -> Iterator[Panel]:
+    for panel in panels:
+        yield replace(panel, joined=panel is not panels[-1])
+
+
+def _working_set_panel(curves: Sequence[CurveRecords], x: Axis, device: Device, *, named: bool) -> Panel:
+    """Return one quantity: capacities dotted, predictions behind observations, plateaus and onsets of cliffs."""
+    units, first = device.compute_units, curves[0]
+    lines = [
+        replace(line, name=f"{curve.key.variant}, {line.name}" if len(curves) > 1 else line.name)
+        for curve in curves
+        for line in (*predictions(curve), *observed(curve))
+    ]
+    marks = []
+    for cache in device.caches:
+        if x.ends and x.ends[0] < cache.capacity_bytes < x.ends[1]:
+            of = f" of each of {units} units" if cache.scope == "compute_unit" and units > 1 else ""
+            name = f"{cache.name} {format_bytes(cache.capacity_bytes)}" if named else ""
+            marks.append(
+                Mark(cache.capacity_bytes, cache.capacity_bytes, f"{name}{of}\n{name}" if named else "", dashed=True)
+            )
+    for curve in curves:
+        record = curve.observation or curve.specification or curve.calibrated
+        role: Role = "observed" if curve.observation else "predicted"
+        readers, points = reading_units(curve, units), drawable(record.points if record else ())
+        if readers == units:
+            lines += plateaus(record, curve.value_unit, role)
+        elif points:
+            text = f"only {readers} of {units} units"
+            middle = points[len(points) // 3]
+            lines.append(Series("", role, "ranges", (middle.point.x,), (middle.value,), texts=(text,), labelled=True))
+        onsets = [
+            f for f in (record.features if record else ()) if f.position == "onset" and not f.level.is_unexplained
+        ]
+        marks += [Mark(f.value, f.value, format_value(f.value, f.unit), role) for f in onsets]
+    y = Axis(first.metric.label, first.value_unit, "log10")
+    return Panel(x, y, tuple(lines), (), 0.78 if named else 0.6, tuple(marks))
+
+
+def ratio_rows(pairs: Sequence[FindingPair]) -> dict[str, list[Finding]]:
+    """Group the findings that have a ratio: by variant, or by family if there are too many variants."""
+    findings = [c.main for c in pairs if c.main.ratio and c.main.predicted]
+    by_variant = grouped((f"{finding.key.family} / {finding.key.variant}", finding) for finding in findings)
+    by_family = grouped((finding.key.family, finding) for finding in findings)
+    rows = by_variant if len(by_variant) <= _MOST_RATIOS else by_family
+    farthest = sorted(rows, key=lambda name: max(_distance(finding) for finding in rows[name]), reverse=True)
+    return {name: row for name, row in rows.items() if name in farthest[:_MOST_RATIOS]}
+
+
+def _distance(finding: Finding) -> float:
+    ratio = finding.ratio or 1.0
+    return max(ratio, 1 / ratio)
+
+
+def ratio_chart(rows: dict[str, list[Finding]], seen: str = "observed") -> Chart:
+    """Return *seen* / predicted of *rows* (at least one) with 95 % intervals; arrows show what lies beyond the axis."""
+    reach = min(_WIDEST, max(_LEAST, 1.15 * max(_distance(finding) for row in rows.values() for finding in row)))
+    label = f"{seen} / predicted from the specification (shaded: agreement within a factor of {AGREEMENT:g})"
+    series = tuple(_ratio_series(rows))
+    panel = Panel(
+        Axis(label, scale="log10", ends=(1 / reach, reach)),
+        Axis(scale="rows", rows=tuple(rows)),
+        series,
+        height_in=0.17 * len(rows),
+        marks=(Mark(1 / AGREEMENT, AGREEMENT), Mark(1, 1)),
+    )
+    return Chart(((panel,),), legend=tuple((each.name, each.role) for each in series))
+
+
+def _ratio_series(rows: dict[str, list[Finding]]) -> Iterator[Series]:
+    for feature, (name, role, style, below) in _FEATURES.items():
+        found = [(row + below, each) for row, of in enumerate(rows.values()) for each in of if each.feature == feature]
+        points = [
+            (
+                ratio,
+                y,
+                *((end / each.predicted if end and each.predicted else ratio) for end in (each.ci_low, each.ci_high)),
+            )
+            for y, each in found
+            for ratio in [each.ratio or 1.0]
+        ]
+        texts = tuple(f"{each.key.workload}, {each.level}" for _, each in found)
+        if found:
+            yield Series.of(name, role, style, points, texts=texts)
+
+
+@dataclass(frozen=True)
+class SampledPoint:
+    """The samples of one point, relative to its predicted time."""
+
+    workload: str
+    point: str
+    """Label of the point, after the sweep if the workload has several."""
+    at: NDArray[np.float64]
+    """Seconds since the sweep began, or the number of each sample if unknown; shape (n,), n > 0."""
+    timed: bool
+    """Whether *at* are seconds."""
+    ratios: NDArray[np.float64]
+    """Time / predicted time, shape (n,)."""
+    spread: float
+    """Half-width of the prediction's 95 % interval, as a factor."""
+    specified: bool
+    """Whether it is the prediction from the specification; else the calibrated one."""
+
+    @property
+    def median(self) -> float:
+        """Median of the ratios."""
+        return float(np.median(self.ratios))
+
+    @property
+    def distance(self) -> float:
+        """Deviation of the median from the prediction, as a factor."""
+        return max(self.median, 1 / self.median)
+
+
+def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
+    """Return for each curve with a value that is off its point farthest from the prediction; the farthest first."""
+    worst = []
+    found = tuple(found)
+    sweeps = Counter(curve.key.workload for curve in found if curve.measurement)
+    for curve in found:
+        prediction, measured = curve.specification or curve.calibrated, curve.measurement
+        if prediction and measured and any(pair.main.verdict.outcome == "off" for pair in curve.pairs):
+            sweep = f"{curve.key.sweep.replace('_', ' ')}, " if sweeps[curve.key.workload] > 1 else ""
+            pairs = ((p, q) for p, q in measured.points.pairs(prediction.points) if len(p.samples_s) >= _FEWEST)
+            points = [_sampled(curve, sweep, *pair) for pair in pairs]
+            worst += [max(points, key=lambda point: point.distance)] if points else []
+    return tuple(sorted(worst, key=lambda point: -point.distance)[:_MOST_POINTS])
+
+
+def _sampled(curve: CurveRecords, sweep: str, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:
+    times = np.asarray(point.samples_s, dtype=float)
+    timed = len(point.taken_at_s) == len(times)
+    at = np.asarray(point.taken_at_s, dtype=float) if timed else np.arange(1.0, len(times) + 1)
+    return SampledPoint(
+        workload=curve.key.workload,
+        point=f"{sweep}{point.point.label.partition(' (')[0]}",
+        at=at,
+        timed=timed,
+        ratios=times / predicted.time_s,
+        spread=predicted.spread,
+        specified=curve.specification is not None,
+    )
+
+
+def sample_chart(points: Sequence[SampledPoint]) -> Chart:
+    """Return the samples of each of *points* (at least one, at most :data:`MOST_SAMPLED`) in a panel."""
+    return Chart(tuple((_sample_panel(sampled),) for sampled in points), places=MOST_SAMPLED)
+
+
+def _sample_panel(sampled: SampledPoint) -> Panel:
+    at, ratios = tuple(sampled.at.tolist()), tuple(sampled.ratios.tolist())
+    ends = (min(at), max(at)) if min(at) < max(at) else (at[0] - 0.5, at[0] + 0.5)
+    style: Style = "dashes" if sampled.specified else "line"
+    band = ((1 / sampled.spread,) * 2, (sampled.spread,) * 2)
+    return Panel(
+        Axis("s since the sweep began" if sampled.timed else "sample"),
+        Axis("time / predicted", scale="log10"),
+        (
+            Series("predicted", "predicted", style, ends, (1.0, 1.0), *band),
+            Series("measured", "observed", "dots", at, ratios),
+            Series(
+                f"{sampled.point}: {format_ratio(sampled.median)}\n{format_ratio(sampled.median)}",
+                "observed",
+                "line",
+                ends,
+                (sampled.median,) * 2,
+                labelled=True,
+            ),
+        ),
+        (sampled.workload, sampled.workload.partition("/")[2]),
+        0.75,
+    )
+
+
+Reading = tuple[float, float]
+"""Seconds since the run began, and the value."""
+
+
+def clock_readings(report: Report) -> tuple[Reading, ...]:
+    """Return the readings of the core clock in Hz, in the order of time."""
+    readings = (reading for conditions in report.conditions for reading in conditions.readings)
+    return tuple(sorted((reading.at_s, reading.clock_hz) for reading in readings if reading.clock_hz))
+
+
+def trace_spans(report: Report) -> tuple[Reading, ...]:
+    """Return begin and end of the sweeps that recorded traces of frames, in seconds since the run began."""
+    return tuple(
+        (measurement.began_s, measurement.began_s + measurement.duration_s)
+        for measurement in report.measurements
+        if measurement.key.sweep == "frames" and measurement.began_s is not None
+    )
+
+
+def clock_chart(readings: Sequence[Reading], spans: Sequence[Reading]) -> Chart:
+    """Return the clock against time, with *spans*."""
+    marks = tuple(Mark(begin, end) for begin, end in spans)
+    clock = Series.of("core clock", "observed", "line", readings)
+    y = Axis("core clock", "Hz", "zero")
+    return Chart(((Panel(Axis("time since the run began (s)"), y, (clock,), height_in=1.0, marks=marks),),))
+
+
+def power_chart(energy: Energy) -> Chart:
+    """Return power above and core clock below, against the time since the first reading; one of them if one is known.
+
+    The power of each load is the mean of the energy counter, as in the table, where there is a counter; the readings
+    of sensors are averages that lag behind.
+    """
+    readings = [reading for load in energy.loads for reading in load.readings]
+    power = [(reading.at_s, reading.power_w) for reading in readings if reading.power_w]
+    clock = [(reading.at_s, reading.clock_hz) for reading in readings if reading.clock_hz]
+    starts = [(load.name, load.readings[0].at_s) for load in energy.loads if load.readings]
+    counted = [load for load in energy.loads if load.by_counter and load.power_w and load.readings]
+    sensor: Role = "muted" if counted else "observed"
+    series = [Series.of("power sensor", sensor, "line", power)] if power else []
+    for load in counted:
+        ends, value = (load.readings[0].at_s, load.readings[-1].at_s), load.power_w or 0.0
+        series.append(Series(format_value(value, "W"), "observed", "line", ends, (value, value), labelled=True))
+    x, panels = Axis("time since the first reading (s)"), []
+    names = tuple(Mark(start, start, name) for name, start in starts)
+    if power:
+        panels.append(Panel(x, Axis("power", "W", "zero"), tuple(series), height_in=1.1, marks=names))
+    if clock:
+        line = Series.of("core clock", "observed", "line", clock)
+        bare = names if not power else tuple(Mark(start, start) for _, start in starts)
+        panels.append(Panel(x, Axis("core clock", "Hz", "zero"), (line,), height_in=1.1, marks=bare))
+    legend: tuple[tuple[str, Role], ...] = (("mean by the energy counter", "observed"), ("sensor", "muted"))
+    return Chart((tuple(_joined(panels)),), legend=legend if counted and power else ())

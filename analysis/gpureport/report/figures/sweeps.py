@@ -1,0 +1,487 @@
+"""Charts of sweeps: over sizes, of separate cases, of work-group shapes, and traces of frames."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from math import log
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpureport.findings.advice import shape_of
+from gpureport.records.ceilings import ceiling_label
+from gpureport.records.curves import CurveFeature, Feature, Observation, ObservedPoint
+from gpureport.records.prediction import PredictedPoint, Prediction
+from gpureport.report.curves import CurveRecords, seen_word
+from gpureport.report.figures.chart import Axis, Cells, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
+from gpureport.report.grouping import in_figures
+from gpureport.text import shorten
+from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
+
+if TYPE_CHECKING:
+    from gpureport.records.curves import Level
+
+P = TypeVar("P", bound=PredictedPoint | ObservedPoint)
+Point = PredictedPoint | ObservedPoint
+Floats = NDArray[np.float64]
+Base = Callable[[float], float]
+"""What values are divided by, a function of x."""
+
+MOST_SIZES, MOST_SHAPES, MOST_TRACES = 3, 4, 6
+"""Panels of a figure: small figures leave no large gaps at the ends of pages."""
+MOST_CASES = 30
+"""Cases of one curve that are drawn, the first ones; all are in the table."""
+MOST_ROWS = 24
+"""Cases of one figure."""
+
+UNITS = {"working_set": "B", "transfer": "B", "work_items": "work-items"}
+"""Unit of each quantity on an x axis."""
+_WIDE = 5.0  # largest / smallest value from which an axis of times is logarithmic
+_WIDE_CASES = 20.0
+_LINE_IN, _ROW_IN = 0.115, 0.14
+_LABEL = 34  # characters of a case
+_ON_PLATEAU = 0.06  # |ln| of a sample on a plateau / its value
+_SHORTEST, _FEWEST_ON_IT = 1.4, 3  # last / first x of a plateau, and samples on it
+_MOST_REACH = 4.0  # of ratios, above and below 1
+_BINS = 160
+_LEAST_REACH = 0.02  # of the y axis of traces on both sides of the median
+_MOST_ABOVE = 3.0  # maxima / medians of traces, as distances from 1, that the axis includes
+_NAME = 30  # characters of a title before the median
+_MAIN = {"cliff": "midpoint", "taper": "n90"}
+"""The main position of each feature."""
+
+
+def drawable(points: Iterable[P]) -> list[P]:
+    """Return the points that fit on logarithmic axes, in order."""
+    return sorted((p for p in points if p.value > 0 and p.point.x > 0), key=lambda point: point.point.x)
+
+
+def place(value: float, unit: str, points: Sequence[Point]) -> float | None:
+    """Convert bytes or work-items to the sweep's x; ``None`` outside the sweep."""
+    of = {"B": lambda p: p.point.working_set_bytes, "work-items": lambda p: p.point.work_items}.get(unit)
+    if of is None or value <= 0:
+        return None
+    pairs = sorted({float(of(point)): point.point.x for point in points if of(point) > 0 and point.point.x > 0}.items())
+    if len(pairs) < 2 or not pairs[0][0] / 1.1 <= value <= pairs[-1][0] * 1.1:
+        return None
+    return interpolation(pairs)(value)
+
+
+def interpolation(points: Sequence[tuple[float, float]]) -> Base:
+    """Return y as a function of x, interpolated on logarithmic axes; *points* (at least one) are ascending in x."""
+    x, y = np.log(np.array(points)).T
+    return lambda at: float(np.exp(np.interp(np.log(at), x, y)))
+
+
+def one(_: float) -> float:
+    """Return 1: values that are divided by it stay as they are."""
+    return 1.0
+
+
+@dataclass(frozen=True)
+class FeatureMark:
+    """A cliff or taper on the x axis: its transition range, its main position, and the interval of this position."""
+
+    feature: Feature
+    start: float
+    x: float
+    end: float
+    low: float
+    high: float
+    text: str
+    """With shorter variants after line breaks."""
+
+
+def feature_marks(record: Prediction | Observation | None) -> tuple[FeatureMark, ...]:
+    """Return the marks of the cliffs and tapers within the sweep, from left to right."""
+    placed: dict[tuple[Feature, Level], dict[str, tuple[float, CurveFeature]]] = {}
+    points = record.points if record else ()
+    for feature in record.features if record else ():
+        where = place(feature.value, feature.unit, points) if feature.feature != "rate" else None
+        if where is not None:
+            placed.setdefault((feature.feature, feature.level), {})[feature.position] = where, feature
+    found = []
+    for (kind, level), positions in placed.items():
+        if _MAIN[kind] in positions:
+            x, main = positions[_MAIN[kind]]
+            low, high = (place(end or main.value, main.unit, points) or x for end in (main.ci_low, main.ci_high))
+            value = format_value(main.value, "" if main.unit == "work-items" else main.unit)
+            name = "unexplained" if level.is_unexplained else str(level).removesuffix(" partition")
+            text = f"{name} cliff {value}\n{name} {value}\n{value}" if kind == "cliff" else f"n90 {value}\n{value}"
+            places = [where for where, _ in positions.values()]
+            found.append(FeatureMark(kind, min(places), x, max(places), low, high, text))
+    return tuple(sorted(found, key=lambda mark: mark.x))
+
+
+def plateaus(record: Prediction | Observation | None, unit: str, role: Role) -> Iterator[Series]:
+    """Yield a line with its value for each plateau, over the samples that lie on it.
+
+    One that few samples reach, or only near one x, has none: fitted plateaus that no sample reaches, and
+    values of a curve that falls or rises throughout.
+    """
+    points = drawable(record.points) if record else []
+    divisor, _ = scale_of(max((point.value for point in points), default=1.0), unit)
+    for feature in record.features if record else ():
+        if feature.position != "plateau":
+            continue
+        on_it = ((abs(log(p.value / feature.value)) < _ON_PLATEAU, p.point.x) for p in points)
+        near = groupby(on_it, key=itemgetter(0))
+        runs = [[x for _, x in group] for on_plateau, group in near if on_plateau]
+        x = max(runs, key=lambda run: run[-1] / run[0], default=[1.0])
+        if x[-1] >= _SHORTEST * x[0] and len(x) >= _FEWEST_ON_IT:
+            value = feature.value / divisor
+            text = f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
+            yield Series(text, role, "line", (x[0], x[-1]), (feature.value,) * 2, labelled=True)
+
+
+def predictions(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
+    """Yield the predictions, with the band of one of them, behind observations."""
+    for record in (curve.specification, curve.calibrated):
+        if record is None or not (found := drawable(record.points)):
+            continue
+        points: list[tuple[float, ...]] = [(p.point.x, p.value / base(p.point.x)) for p in found]
+        banded = record is curve.prediction
+        if banded:
+            points = [(x, y, y / p.spread, y * p.spread) for (x, y), p in zip(points, found, strict=True)]
+        limits = tuple(ceiling_label(p.bottleneck) for p in found) if banded and base is one else ()
+        style: Style = "dashes" if record.kind == "specification" else "line"
+        name = PREDICTED_NAMES[record.kind] if base is one else ""
+        yield Series.of(name, "predicted", style, points, texts=limits)
+
+
+PREDICTED_NAMES = {"specification": "predicted from the specification", "calibrated": "predicted, calibrated"}
+
+
+def observed(curve: CurveRecords, base: Base = one) -> Iterator[Series]:
+    """Yield the observed points with their intervals."""
+    points = [
+        (p.point.x, *(end / base(p.point.x) for end in (p.value, min(p.ci_low, p.value), max(p.ci_high, p.value))))
+        for p in (drawable(curve.observation.points) if curve.observation else ())
+    ]
+    if points:
+        name = seen_word([curve])
+        yield Series.of(name if base is one else f"{name} / predicted", "observed", "dots", points)
+
+
+def size_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
+    """Return the chart of sweeps over sizes; each must have a point with x and value above 0.
+
+    Above each curve are bottlenecks, cliffs and tapers, below it the values divided by the prediction with the band;
+    searches have neither.
+
+    Args:
+        curves: at most :data:`MOST_SIZES`.
+        titles: for each curve its titles, the longest first.
+    """
+    rows = _track_rows(curves)
+    return Chart(tuple(_stack(curve, known, rows) for curve, known in zip(curves, titles, strict=True)))
+
+
+Track = tuple[Feature | None, str]
+"""What a row above a curve shows: bottlenecks, or the marks of one feature in a record."""
+
+
+def _track_rows(curves: Sequence[CurveRecords]) -> dict[Track, str]:
+    """Return the rows that any of the curves needs, with their names."""
+    found = {
+        (mark.feature, basis)
+        for curve in curves
+        for basis, record in _marked(curve).items()
+        for mark in feature_marks(record)
+    }
+    names: dict[Track, str] = {
+        (feature, basis): f"{feature}, {seen_word(curves) if basis == 'observed' else basis}"
+        for feature in ("cliff", "taper")
+        for basis in ("predicted", "observed")
+        if (feature, basis) in found
+    }
+    with_limits = any(curve.prediction and not curve.is_work_group for curve in curves)
+    return ({(None, "predicted"): "bottleneck"} if with_limits else {}) | names
+
+
+def _marked(curve: CurveRecords) -> dict[Role, Prediction | Observation]:
+    """Return the records whose features are drawn; searches have none."""
+    records: dict[Role, Prediction | Observation | None]
+    records = {"predicted": curve.specification or curve.calibrated, "observed": curve.observation}
+    return {role: record for role, record in records.items() if record and record.points and not curve.is_work_group}
+
+
+def _stack(curve: CurveRecords, titles: Sequence[str], rows: dict[Track, str]) -> tuple[Panel, ...]:
+    x = Axis(
+        curve.axis.label,
+        UNITS.get(curve.axis.quantity, ""),
+        "log2",
+        stretch([point.point.x for point in drawable(curve.points)], 1.15),
+    )
+    marks = tuple(Mark(m.x, m.x, role=role) for role, record in _marked(curve).items() for m in feature_marks(record))
+    values = (*predictions(curve), *observed(curve))
+    y = Axis(curve.metric.label, curve.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
+    levels = plateaus(_marked(curve).get("observed"), curve.value_unit, "observed")
+    known = [(p.point.x, p.value) for p in drawable(curve.prediction.points)] if curve.prediction else []
+    below = known and curve.observation and not curve.is_work_group
+    panels = [Panel(x, y, (*values, *levels), () if rows else tuple(titles), marks=marks, joined=bool(below))]
+    if rows:
+        names = Axis(scale="rows", rows=tuple(rows.values()))
+        tracks = tuple(_tracks(curve, list(rows)))
+        panels.insert(0, Panel(x, names, tracks, tuple(titles), len(rows) * _LINE_IN, joined=True))
+    if below:
+        base = interpolation(known)
+        ratio = Axis(f"{seen_word([curve])} /\npredicted", scale="ratio", ends=(0.0, _MOST_REACH))
+        panels.append(Panel(x, ratio, (*predictions(curve, base), *observed(curve, base)), (), 0.4, marks))
+    return tuple(panels)
+
+
+def value_scale(series: Iterable[Series], *, rate: bool) -> Scale:
+    """Return the scale of an axis of values: logarithmic for times that span a factor of five, else from 0."""
+    values = [value for each in series for value in each.y]
+    return "zero" if rate or max(values) <= _WIDE * min(values) else "log10"
+
+
+def _tracks(curve: CurveRecords, rows: Sequence[Track]) -> Iterator[Series]:
+    """Yield bottlenecks and marks, each in its row."""
+    for (feature, basis), row in zip(rows, range(len(rows)), strict=True):
+        if feature is None and curve.prediction:
+            yield _bottlenecks(curve.prediction, row)
+        record = next((of for role, of in _marked(curve).items() if role == basis), None)
+        marks = [mark for mark in feature_marks(record) if mark.feature == feature]
+        if marks:
+            role: Role = "predicted" if basis == "predicted" else "observed"
+            x, y = tuple(mark.x for mark in marks), (float(row),) * len(marks)
+            ends = tuple(mark.start for mark in marks), tuple(mark.end for mark in marks)
+            yield Series("", role, "ranges", x, y, *ends)
+            interval = tuple(mark.low for mark in marks), tuple(mark.high for mark in marks)
+            style: Style = "down" if feature == "cliff" else "up"
+            texts = tuple(mark.text for mark in marks)
+            yield Series(f"{feature}, {basis}", role, style, x, y, *interval, wide=True, texts=texts, labelled=True)
+
+
+def _bottlenecks(prediction: Prediction, row: int) -> Series:
+    """Return a box for each part of a sweep with one bottleneck."""
+    points = [point for point in sorted(prediction.points, key=lambda p: p.point.x) if point.point.x > 0]
+    x = [point.point.x for point in points]
+    bounds = [x[0], *((a * b) ** 0.5 for a, b in pairwise(x)), x[-1]]
+    found = [
+        (name, list(group)) for name, group in groupby(range(len(x)), lambda i: ceiling_label(points[i].bottleneck))
+    ]
+    low, high = (tuple(bounds[i] for i in each) for each in zip(*((g[0], g[-1] + 1) for _, g in found), strict=True))
+    middles = tuple((a * b) ** 0.5 for a, b in zip(low, high, strict=True))
+    names = tuple(name for name, _ in found)
+    return Series("", "ink", "boxes", middles, (float(row),) * len(found), low, high, texts=names, labelled=True)
+
+
+def case_labels(curve: CurveRecords) -> list[str]:
+    """Return the labels of the drawn cases, in the order of the sweep."""
+    ordered = sorted(curve.points, key=lambda point: point.point.x)
+    return list(dict.fromkeys(point.point.label for point in ordered if point.value > 0))[:MOST_CASES]
+
+
+def case_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
+    """Return the chart of separate cases, a row each; every curve must have a point with a value above 0.
+
+    *titles* are for each curve its titles, the longest first.
+    """
+    columns: tuple[list[Panel], ...] = tuple([] for _ in curves[:2])
+    for curve, known in zip(curves, titles, strict=True):
+        shortest = min(columns, key=lambda column: sum(panel.height_in + 0.55 for panel in column))
+        shortest.append(_case_panel(curve, known))
+    return Chart(tuple(map(tuple, columns)))
+
+
+def _case_panel(curve: CurveRecords, titles: Sequence[str]) -> Panel:
+    labels = case_labels(curve)
+    rows = {label: float(row) for row, label in enumerate(labels)}
+    series = list(
+        filter(None, (_case_series(curve, record, rows) for record in (curve.specification, curve.calibrated)))
+    )
+    seen = [p for p in (curve.observation.points if curve.observation else ()) if p.point.label in rows and p.value > 0]
+    if seen:
+        points = [(p.value, rows[p.point.label], min(p.ci_low, p.value), max(p.ci_high, p.value)) for p in seen]
+        series.append(Series.of(seen_word([curve]), "observed", "dots", points))
+    values = [value for each in series for value in each.x]
+    wide = max(values) > _WIDE_CASES * min(values)
+    return Panel(
+        Axis(curve.metric.label, curve.value_unit, "log10" if wide else "zero"),
+        Axis(scale="rows", rows=tuple(shorten(label, _LABEL) for label in labels)),
+        tuple(series),
+        tuple(titles),
+        len(labels) * _ROW_IN,
+        notes=tuple(_case_notes(curve, labels, max(values))),
+    )
+
+
+def _case_series(curve: CurveRecords, record: Prediction | None, rows: Mapping[str, float]) -> Series | None:
+    """Return a prediction of cases, with its intervals if it is the one that has the band."""
+    found = [p for p in (record.points if record else ()) if p.point.label in rows and p.value > 0]
+    if record is None or not found:
+        return None
+    points: list[tuple[float, ...]] = [(p.value, rows[p.point.label]) for p in found]
+    if record is curve.prediction:
+        points = [(*at, p.value / p.spread, p.value * p.spread) for at, p in zip(points, found, strict=True)]
+    style: Style = "rings" if record.kind == "specification" else "strokes"
+    return Series.of(PREDICTED_NAMES[record.kind], "predicted", style, points, wide=True)
+
+
+def _case_notes(curve: CurveRecords, labels: Sequence[str], largest: float) -> Iterator[tuple[str, Role]]:
+    """Yield for each case its observed value and its ratio to the prediction, or the predicted one; then a heading."""
+    record = curve.specification or curve.calibrated
+    predicted = {p.point.label: p.value for p in record.points} if record else {}
+    seen = {p.point.label: p.value for p in curve.observation.points} if curve.observation else {}
+    divisor, _ = scale_of(largest, abbreviated(curve.value_unit))
+    role: Role = "observed" if seen else "predicted"
+    for label in labels:
+        value = (seen or predicted).get(label)
+        ratio = f" ({format_ratio(value / predicted[label])})" if seen and value and predicted.get(label) else ""
+        yield f"{format_ratio(value / divisor)}{ratio}" if value else "", role
+    yield (f"{seen_word([curve])}{' (ratio)' if predicted else ''}" if seen else "predicted"), role
+
+
+def rated(curve: CurveRecords) -> dict[tuple[int, int], float]:
+    """Return the rate of each shape (x, y) as a share of the best; observed, or else predicted."""
+    record = curve.observation or curve.prediction
+    points: Sequence[Point] = record.points if record else ()
+    rates = {_sides(point): _rate(curve, point) for point in points if point.value > 0}
+    best = max(rates.values(), default=1.0)
+    return {shape: rate / best for shape, rate in rates.items()}
+
+
+def _sides(point: Point) -> tuple[int, int]:
+    x, y, *_ = (*(shape_of(point.point) or (1,)), 1)
+    return x, y
+
+
+def _rate(curve: CurveRecords, point: Point) -> float:
+    return point.value if curve.metric.kind == "rate" else 1 / point.value
+
+
+def shape_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) -> Chart:
+    """Return maps of the rates of two-dimensional work-groups as shares of the best.
+
+    Args:
+        curves: at most :data:`MOST_SHAPES`; each must have a point with a value above 0.
+        titles: for each curve its titles, the longest first.
+    """
+    shares = [rated(curve) for curve in curves]
+    x, y = (_powers([shape[side] for rates in shares for shape in rates]) for side in (0, 1))
+    axes = (
+        Axis("work-group size in x", scale="rows", rows=tuple(map(str, x))),
+        Axis("work-group size in y", scale="rows", rows=tuple(map(str, y[::-1]))),
+    )
+    panels = [
+        Panel(
+            *axes,
+            tuple(_best_shapes(curve, rates, x, y)),
+            tuple(known),
+            1.25,
+            cells=Cells(tuple(tuple(rates.get((across, up)) for across in x) for up in y[::-1])),
+        )
+        for curve, rates, known in zip(curves, shares, titles, strict=True)
+    ]
+    return Chart(tuple((panel,) for panel in panels), places=MOST_SHAPES)
+
+
+def _powers(sides: Sequence[int]) -> list[int]:
+    """Return the powers of two from the least to the greatest side."""
+    return [2**exponent for exponent in range(min(sides).bit_length() - 1, max(sides).bit_length())]
+
+
+def _best_shapes(
+    curve: CurveRecords, rates: dict[tuple[int, int], float], x: Sequence[int], y: Sequence[int]
+) -> Iterator[Series]:
+    """Yield the best shape, and the predicted best one if it is another record's."""
+    best: dict[tuple[str, Role], tuple[int, int]] = {("best", "ink"): max(rates, key=lambda shape: rates[shape])}
+    if curve.observation and curve.prediction and curve.prediction.points:
+        predicted = max(curve.prediction.points, key=lambda point: _rate(curve, point))
+        best["predicted best", "predicted"] = _sides(predicted)
+    for (name, role), (across, up) in reversed(best.items()):
+        if across in x and up in y:
+            at = (float(x.index(across)),), (float(len(y) - 1 - y.index(up)),)
+            style: Style = "squares" if role == "predicted" else "dots"
+            yield Series(name, role, style, *at, texts=(f"{name} {across} x {up}",), labelled=True)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Start and duration of one point's dispatches in order, shape (n,), n > 0, in s."""
+
+    title: str
+    at_s: Floats
+    times_s: Floats
+
+    @property
+    def median_s(self) -> float:
+        """Median duration."""
+        return float(np.median(self.times_s))
+
+    @property
+    def first(self) -> float:
+        """Duration of the first dispatch / median."""
+        return float(self.times_s[0]) / self.median_s
+
+    @property
+    def drift(self) -> float:
+        """Relative change of the median from the first third to the last."""
+        third = -(-len(self.times_s) // 3)
+        return float(np.median(self.times_s[-third:]) / np.median(self.times_s[:third])) - 1
+
+
+def traces(curve: CurveRecords, title: str) -> Iterator[Trace]:
+    """Yield the traces of a sweep's points; if the starts of dispatches are unknown, from the durations before them."""
+    for point in curve.measurement.points if curve.measurement else ():
+        if point.samples_s:
+            at = np.cumsum((0.0, *point.samples_s[:-1]), dtype=float)
+            if len(point.taken_at_s) == len(point.samples_s):
+                at = np.asarray(point.taken_at_s, dtype=float) - point.taken_at_s[0]
+            yield Trace(f"{title}: {point.point.label}", at, np.asarray(point.samples_s, dtype=float))
+
+
+def trace_chart(found: Sequence[Trace]) -> Chart:
+    """Return the median, minimum and maximum of each time bin of traces, relative to the median of the trace."""
+    drawn = [binned(trace.at_s, trace.times_s / trace.median_s) for trace in found]
+    ends = _ratio_limits(*(np.concatenate([columns[number] for columns in drawn]) for number in (1, 3)))
+    name = "median (minimum to maximum)"
+    panels = [
+        Panel(
+            Axis("time since the first dispatch", "s"),
+            Axis("time / median", ends=ends),
+            (Series.of(name, "observed", "line", zip(*(column.tolist() for column in columns), strict=True)),),
+            (f"{shorten(trace.title, _NAME)}, median {format_time(trace.median_s)}",),
+            0.95,
+            (Mark(1, 1, upright=False),),
+        )
+        for trace, columns in zip(found, drawn, strict=True)
+    ]
+    return Chart(tuple(tuple(panels[column::2]) for column in range(min(2, len(panels)))))
+
+
+def _ratio_limits(medians: Floats, maxima: Floats) -> tuple[float, float]:
+    """Return limits that include *medians*, both sides of 1, and *maxima* that are not far above; shape (n,) each."""
+    below, above = (max(_LEAST_REACH, float(reach)) for reach in (1 - medians.min(), medians.max() - 1))
+    highest = min(float(maxima.max()) - 1, _MOST_ABOVE * above)
+    return max(0.0, 1 - 1.5 * below), 1 + max(1.5 * above, 1.1 * highest)
+
+
+def binned(at_s: Floats, times_s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the centre, median, minimum and maximum of up to 160 time bins, shape (bins,) each."""
+    parts = min(_BINS, len(times_s))
+    places, values = np.array_split(at_s, parts), np.array_split(times_s, parts)
+    columns = [[np.median(part) for part in places], [np.median(part) for part in values]]
+    columns += [[part.min() for part in values], [part.max() for part in values]]
+    at, middle, least, most = (np.array(column, dtype=float) for column in columns)
+    return at, middle, least, most
+
+
+def in_charts(curves: Sequence[CurveRecords], kind: str) -> Sequence[Sequence[CurveRecords]]:
+    """Return *curves* of one kind in parts of a figure each."""
+    if kind != "cases":
+        return list(in_figures(curves, MOST_SIZES if kind == "sizes" else MOST_SHAPES))
+    parts: list[list[CurveRecords]] = []
+    rows = MOST_ROWS
+    for curve in curves:
+        rows += len(case_labels(curve))
+        if rows > MOST_ROWS:
+            parts.append([])
+            rows = len(case_labels(curve))
+        parts[-1].append(curve)
+    return parts
