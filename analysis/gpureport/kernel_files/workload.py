@@ -59,14 +59,7 @@ class KernelFileWorkload(Workload):
     _code: MachineCode | None = None
 
     def __init__(self, formulas: Formulas, variant: str, title: str, folder: Path, signature: Signature) -> None:
-        """Describe one variant.
-
-        Args:
-            formulas: of the variant.
-            variant: its identifier.
-            title: of the variant in reports.
-            folder: of the files that the fields name.
-            signature: of the kernel in its source.
+        """Describe one variant; its fields name files in *folder*, and *signature* is that of its kernel in one.
 
         Raises:
             FieldError: an expression is invalid, or sizes do not fit together.

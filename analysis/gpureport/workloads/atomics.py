@@ -99,16 +99,10 @@ class Atomics(Workload):
         serial_cycles: float = 0.0,
         shared_lines: int = 0,
     ) -> Demand:
-        """Return the demand of a dispatch.
+        """Return the demand of a dispatch that sends atomic operations to *counters* addresses, besides *operations*.
 
-        Args:
-            parameters: of the point.
-            device: determines the latencies.
-            counters: number of addresses.
-            sent: number of atomic operations.
-            operations: other operations, by class.
-            serial_cycles: clock cycles of dependent work, on a GPU.
-            shared_lines: cache lines of a CPU to which all cores add; 0: each core has its own.
+        *serial_cycles* are those of dependent work, on a GPU. *shared_lines*: cache lines of a CPU to which all cores
+        add; 0: each core has its own.
         """
         each = sent / counters
         streams: tuple[Stream, ...] = (Stream("counters", counters, 4, 4, True, each, each),)
@@ -147,11 +141,8 @@ def resident_groups(device: Device, local: int) -> int:
 def waiting_cycles(device: Device, sent: float, counters: int, apart: int = 1) -> float:
     """Return the clock cycles for which atomic adds wait for each other on a GPU, in the busiest slice of the cache.
 
-    Args:
-        device: determines the size of a sector, the number of slices, and their rate (one sector per cycle if unknown).
-        sent: number of atomic adds, evenly distributed over the counters.
-        counters: number of counters.
-        apart: words from one counter to the next.
+    The adds that are *sent* are evenly distributed over the *counters*, which are *apart* by this number of words. A
+    slice writes one sector per cycle if its rate is unknown.
     """
     shared = device.shared_cache
     sector = shared.sector_bytes if shared else device.memory.access_bytes

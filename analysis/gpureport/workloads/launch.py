@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ class _Empty(Workload):
     source = "launch.cl"
     metric = Metric(kind="rate", unit="groups", label="work-group launch rate")
     verification_dispatches = 5
-    work_of: ClassVar[Factors | None] = ("groups",)
+    work_of: Factors | None = ("groups",)
     working_set_of = (4,)
     verified = ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
     """One work-group and many, of odd sizes."""

@@ -328,7 +328,7 @@ class Workload(ABC):
     """What is multiplied for the working set."""
     work_items_of: ClassVar[Factors] = ("groups", "local")
     """What is multiplied for the number of work-items."""
-    work_of: ClassVar[Factors | None] = None
+    work_of: Factors | None = None
     """What is multiplied for the work; ``None``: the work is the working set."""
     labelled: ClassVar[str] = ""
     """Label of cases, with parameters in braces."""

@@ -52,9 +52,8 @@ class Tiling:
     def lines_per_access(self, displaced: float) -> float:
         """Return the lines that an access of a wave touches, on average.
 
-        Args:
-            displaced: share of accesses to an element to the west or east. Their rows of b bytes may start anywhere in
-                a line, so they touch b / line + 1 lines.
+        *displaced* is the share of accesses to an element to the west or east. Their rows of b bytes may start anywhere
+        in a line, so they touch b / line + 1 lines.
         """
         if not self.coalesces:
             return 1.0
@@ -64,9 +63,7 @@ class Tiling:
     def halo(self, reach: int, reach_bytes: float) -> float:
         """Return the bytes that work-groups load in whole sectors, relative to the board.
 
-        Args:
-            reach: rows above and below the work-group's own.
-            reach_bytes: bytes to the west and east of them.
+        They load *reach* rows above and below their own, and *reach_bytes* to the west and east of them.
         """
         if not self.coalesces:
             return 1.0

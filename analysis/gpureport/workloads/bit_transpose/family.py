@@ -74,6 +74,7 @@ class Transpose(Workload):
         self.local_rounds = min(self.local_rounds, self.rounds)
         self.shuffled_rounds = min(self.shuffled_rounds, self.rounds)
         self.matrices_per_tile = (ROWS // size) ** 2
+        self.work_of = ("tiles", self.matrices_per_tile, "repeats")
         self.title = f"Bit transpose {size} x {size}, {self.method}"
         if size == 8:
             self.variant += "_8x8"
@@ -109,7 +110,6 @@ class Transpose(Workload):
         return {"local": items}
 
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
-        """Return the work-groups of a sweep; few on a CPU, which builds the kernel for each."""
         return tuple({"local": n} for n in grid.work_groups(device, limits))
 
     def work_group(self, parameters: Parameters) -> tuple[int, ...]:
@@ -127,9 +127,6 @@ class Transpose(Workload):
             "work_group": " x ".join(map(str, self.work_group(parameters))),
             "working_set": f"{matrices} ({format_bytes(self.nbytes(parameters))})",
         }[sweep.axis.quantity]
-
-    def work(self, parameters: Parameters) -> float:
-        return parameters["tiles"] * self.matrices_per_tile * parameters["repeats"]
 
     def work_items(self, parameters: Parameters) -> int:
         return parameters["tiles"] * ROWS // self.rows_per_item
@@ -221,14 +218,9 @@ class Transpose(Workload):
 
 
 def transposed(words: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
-    """Transpose bit matrices.
+    """Transpose the bit matrices of *size* rows and columns (32 or 8) in whole tiles of 32 words each.
 
-    Args:
-        words: rows of whole tiles, 32 words each; bit c of a word is column c.
-        size: rows and columns of the matrices of a tile, 32 or 8.
-
-    Returns:
-        The same number of words.
+    Bit c of a word is column c.
     """
     columns = np.arange(ROWS, dtype=np.uint32)
     bits = words.reshape(-1, size, 1) >> columns & np.uint32(1)

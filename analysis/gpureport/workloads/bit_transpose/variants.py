@@ -125,11 +125,9 @@ class PaddedColumns(Columns):
 
 
 def bank_conflicts(words: Sequence[int], banks: int) -> float:
-    """Return the time of one access of a wave relative to one without bank conflicts.
+    """Return the time of one access of a wave, of 4-byte *words*, relative to one without bank conflicts.
 
-    Args:
-        words: the 4-byte word that each lane accesses.
-        banks: of local memory; 1: cached memory without banks.
+    One bank is cached memory without banks.
     """
     if banks <= 1:
         return 1.0

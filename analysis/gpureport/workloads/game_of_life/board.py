@@ -12,7 +12,18 @@ from gpureport.spec.models import Device
 from gpureport.spec.values import constant
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import (
+    Argument,
+    Buffer,
+    Demand,
+    Factors,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    Workload,
+)
 from gpureport.workloads.tiling import Tiling
 
 Cells = NDArray[np.bool_]
@@ -36,6 +47,7 @@ class Board(Workload):
 
     family = "game_of_life"
     metric = Metric(kind="rate", unit="cells", label="cells advanced")
+    work_of: Factors | None = ("width", "height")
     verification_dispatches = 3
     verified = tuple(
         {"width": width, "height": height, "local_x": x, "local_y": y}
@@ -169,10 +181,6 @@ class Board(Workload):
             return "{local_x} x {local_y}".format_map(parameters)
         return f"{parameters['width']} x {parameters['height']} ({format_bytes(self.nbytes(parameters))})"
 
-    def work(self, parameters: Parameters) -> float:
-        """Work is cells times generations."""
-        return parameters["width"] * parameters["height"] * self.generations
-
     def work_items(self, parameters: Parameters) -> int:
         return prod(self.geometry(parameters)[0])
 
@@ -303,13 +311,9 @@ def random_cells(rng: np.random.Generator, nbytes: int, bits: int) -> NDArray[np
 
 
 def cells_of(stored: NDArray[np.uint8], width: int, bits: int) -> Cells:
-    """Return the cells of a stored board.
+    """Return the cells of a *stored* board, shape (height, bytes per row); bytes beyond *width* cells are padding.
 
-    Args:
-        stored: its bytes, shape (height, bytes per row). The lowest bit of a cell is 1 if it is alive; the westernmost
-            cell comes first, in the lowest bits of a word.
-        width: cells per row; the remaining bytes of a row are padding.
-        bits: per cell: 1, 8 or 32.
+    The lowest of the *bits* of a cell is 1 if it is alive; the westernmost cell comes first, in the lowest bits.
     """
     raw = np.ascontiguousarray(stored)
     spread = np.unpackbits(raw, axis=1, bitorder="little") if bits == 1 else raw[:, :: bits // 8] & 1

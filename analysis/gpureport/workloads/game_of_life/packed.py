@@ -54,6 +54,7 @@ class Interleaved(Board):
 
     def __init__(self, generations: int, number: str) -> None:
         self.generations = generations
+        self.work_of = ("width", "height", generations)
         self.halo = ceil(generations / _WORDS)
         """Bits on either side of a word: zero in memory, cells of neighbouring strips in registers."""
         self.bits = 32 - 2 * self.halo
