@@ -125,7 +125,7 @@ def test_a_short_run_on_the_cpu(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out.splitlines()
     (particles,) = (line for line in printed if line.startswith("particles, 16-byte"))
     assert "1 MiB" in particles
-    assert particles.count("%") == 3
+    assert particles.count("%") >= 3
     lacking = workload("bit_transpose/vector").missing(features(device))
     unavailable = [line.rpartition(": ")[2] for line in printed if line.startswith("Not timed")]
     assert unavailable == ([sentence(lacking)] if lacking else [])

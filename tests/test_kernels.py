@@ -171,7 +171,7 @@ def test_oclgrind_finds_nothing_in_any_file() -> None:
     run = {*ONE_OF_EACH_FILE, *(workload for workload in WORKLOADS if workload.name in lacking)}
     found = under_oclgrind(sorted(run, key=lambda workload: workload.name), every=False)
     check(found)
-    assert {name for name in lacking if found[name].missing} == {"matrix/rate", "transfer/devices"}
+    assert {name for name in lacking if found[name].missing} == {"matrix/rate", "transfer/devices"} & lacking
     assert len([outcome for outcome in found.values() if not outcome.missing]) > 20
 
 
@@ -211,6 +211,8 @@ def test_oclgrind_finds(fault: str, tmp_path: Path) -> None:
 def test_a_crash_is_a_problem(tmp_path: Path) -> None:
     """A kernel that crashes the process is reported, and so are those after it."""
     source, other = str(tmp_path / "copy.cl"), "launch/groups"
+    if working().device.kind != "cpu":
+        pytest.skip("GPUs report the access instead of a crash")
     Path(source).write_text(FAULTY.format("to[i] = from[i]; *(global uint *)(to + (1ul << 40)) = 1;"))
     found = outcomes("auto", (other, source, other.replace("groups", "queued")), {})
     assert found.pop(other).problems == ()
