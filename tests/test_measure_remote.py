@@ -24,7 +24,7 @@ from gpureport.measure import driver_process, presence
 from gpureport.measure import measurer as remote
 from gpureport.measure.child import Child, EndedError
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Aftermath, Measured, Measurer
+from gpureport.measure.measurer import Measured, Measurer
 from gpureport.measure.sweep import Task
 from gpureport.records.report import load_report
 from gpureport.spec.database import load_database
@@ -91,7 +91,7 @@ def test_measurements_arrive_with_progress_and_readings(measurer: Measurer) -> N
     assert all(point.samples_s for each in found.measurements for point in each.points)
     assert all(each.verification and each.verification.passed for each in found.measurements)
     assert {label for label, _ in steps.seen} >= {"test/sound: checking results", "test/sound: size"}
-    readings = found.aftermath.readings
+    readings = found.readings
     began = [each.began_s for each in found.measurements]
     assert all(at is not None and readings[0].at_s <= at <= readings[-1].at_s for at in began)
 
@@ -253,7 +253,7 @@ def test_the_messages_of_a_workload_fit_into_the_connection() -> None:
                     for _ in range(round(measurement.duration_s / driver_process._QUIET_S)):
                         connection.send(("progress", (f"{measurement.key}: {measurement.axis.label}", 0.123)))
                     connection.send(("item", measurement))
-            connection.send(("answer", Aftermath(taken)))
+            connection.send(("answer", Measured(readings=taken)))
 
 
 @pytest.mark.slow

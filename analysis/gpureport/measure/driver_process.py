@@ -24,7 +24,7 @@ from gpureport.measure.backends.runtimes import Runtime, RuntimeDevice
 from gpureport.measure.energy import Load, measure_energy
 from gpureport.measure.kernels import compile_sweep
 from gpureport.measure.limits import SweepSettings
-from gpureport.measure.measurer import Aftermath, Compilations
+from gpureport.measure.measurer import Compilations, Measured
 from gpureport.measure.sweep import Task, measure_workload
 from gpureport.measure.watch import Watch
 from gpureport.records.measurement import Energy
@@ -113,14 +113,15 @@ class DriverProcess:
             found[sweep.name] = compile_sweep(self._backend, workload, sweep)
         return found
 
-    def measure(self, task: Task) -> Aftermath:
+    def measure(self, task: Task) -> Measured:
         """Send the measurement of each sweep when it ends, with its begin; return the state afterwards."""
         began_s = self._backend.now()
         with self._watch.measuring():
             for each in measure_workload(self._backend, task, self, self._watch.spans):
                 at_s = self._watch.since_began(self._backend.now() - each.duration_s)
                 self._send("item", each.model_copy(update={"began_s": round(at_s, 6)}))
-        return Aftermath(self._watch.taken(), sensors.state(self._backend.device), self._backend.now() - began_s)
+        took_s = self._backend.now() - began_s
+        return Measured((), self._watch.taken(), sensors.state(self._backend.device), took_s)
 
     def energy(self, loads: Sequence[Load], settings: SweepSettings) -> Energy:
         """Read power and energy while kernels run; send progress messages."""

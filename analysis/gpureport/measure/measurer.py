@@ -28,33 +28,22 @@ _CHECKING = SweepSettings(Limits(2.0**30, 2.0**30, 2**10, quick=True))
 
 
 @dataclass(frozen=True)
-class Aftermath:
-    """The state after a workload was measured.
-
-    Attributes:
-        readings: of the device and its machine since the last workload.
-        state: of the device.
-        took_s: seconds for verifying the workload and measuring its sweeps.
-    """
-
-    readings: tuple[Reading, ...] = ()
-    state: State = field(default_factory=State)
-    took_s: float = 0.0
-
-
-@dataclass(frozen=True)
 class Measured:
-    """The results of measuring a workload.
+    """The results of measuring a workload, and the state afterwards.
 
     Attributes:
         measurements: one for each sweep.
-        aftermath: the state after them.
+        readings: of the device and its machine since the last workload.
+        state: of the device.
+        took_s: seconds for verifying the workload and measuring its sweeps.
         restarted: how the driver process ended, if a new process measured the remaining sweeps; nothing was lost, but
             it may be a fault of the driver.
     """
 
-    measurements: tuple[Measurement, ...]
-    aftermath: Aftermath = field(default_factory=Aftermath)
+    measurements: tuple[Measurement, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    state: State = field(default_factory=State)
+    took_s: float = 0.0
     restarted: str = ""
 
 
@@ -165,9 +154,9 @@ class Measurer:
         task = self._task
         assert task is not None, "nothing was started"  # noqa: S101 - the caller's fault
         try:
-            aftermath = self._child.answer(SILENCE_LIMIT_S, progress, self._done)
+            measured: Measured = self._child.answer(SILENCE_LIMIT_S, progress, self._done)
         except DeviceError as error:
-            self._suspect, aftermath = True, Aftermath()
+            self._suspect, measured = True, Measured()
             reason = f"{error} (while measuring {self._child.doing or task.workload.name})"
             if self._building_ahead and isinstance(error, EndedError) and not error.hung:
                 self._endings.append(reason)
@@ -180,7 +169,7 @@ class Measurer:
         else:
             self._suspect = any(measurement.failed for measurement in self._done)
         endings, self._endings = self._endings, []
-        return Measured(tuple(self._done), aftermath, "; ".join(endings))
+        return replace(measured, measurements=tuple(self._done), restarted="; ".join(endings))
 
     def so_far(self) -> Measured:
         """Return the completed sweeps of the started task, without waiting and without readings."""

@@ -228,17 +228,16 @@ class _Run:
         if self.measured is None:
             return
         part, measured = self.measured[0], later(self.measured[1], self._earlier_s)
-        after = measured.aftermath
-        self.conditions.append(Conditions(workload=part.name, readings=after.readings))
+        self.conditions.append(Conditions(workload=part.name, readings=measured.readings))
         running_s = sum(measurement.duration_s for measurement in measured.measurements)
-        self._spend("verify", part, max(0.0, after.took_s - running_s))
+        self._spend("verify", part, max(0.0, measured.took_s - running_s))
         part.add(measured, self._features)
         self._spend("measure", part, sum(measurement.duration_s for measurement in part.measurements))
         with self.stage("evidence", part):
             part.read_code()
         with self.stage("observe", part):
             part.observe()
-        self._state, clocks = after.state, after.state.clocks_hz
+        self._state, clocks = measured.state, measured.state.clocks_hz
         self.clocks += [document.Clock(label=f"{name} after {part.name}", clock_hz=hz) for name, hz in clocks.items()]
         with self.stage("explain", part):
             part.compare(self._calibrated(but=part.workload.family) if part.workload.microbenchmark else None)

@@ -20,7 +20,7 @@ def with_ended(report: Report, name: str, measured: Measured) -> Report:
     ended = tuple(each for each in measured.measurements if each.key not in known and not each.failed)
     if not ended:
         return report
-    read = Conditions(workload=name, readings=measured.aftermath.readings)
+    read = Conditions(workload=name, readings=measured.readings)
     info = report.workloads[name]
     restarted = "; ".join(filter(None, (info.restarted, measured.restarted)))
     return report.model_copy(
@@ -42,10 +42,9 @@ def end_s(conditions: Iterable[Conditions], measurements: Iterable[Measurement])
 
 def later(measured: Measured, by_s: float) -> Measured:
     """Return measurements and readings *by_s* seconds later in the run."""
-    after = measured.aftermath
-    readings = tuple(_later(each, by_s, "at_s", "occupied_total_s") for each in after.readings)
+    readings = tuple(_later(each, by_s, "at_s", "occupied_total_s") for each in measured.readings)
     measurements = tuple(_later(each, by_s, "began_s") for each in measured.measurements)
-    return replace(measured, measurements=measurements, aftermath=replace(after, readings=readings))
+    return replace(measured, measurements=measurements, readings=readings)
 
 
 def _later(record: _R, by_s: float, *fields: str) -> _R:
