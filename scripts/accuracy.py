@@ -1,17 +1,21 @@
 """Update the tables of ``docs/accuracy.md`` and ``docs/errors.md`` with the current results of ``gpureport validate``.
 
+``templates/accuracy.yaml`` has the errors that page one of a prediction quotes.
+
 Run as ``.venv/bin/python scripts/accuracy.py``.
 """
 
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from math import log
 from pathlib import Path
 
 from gpureport.cli.app import ValidateOptions
 from gpureport.cli.validating import compared, constants, percent, result_cells, unmatched
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
+from gpureport.findings.verdicts import error_statistics
 from gpureport.records.curves import BASES
 from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
@@ -69,6 +73,18 @@ def times_by_day(found: Sequence[Residual], database: Database) -> Iterator[tupl
         yield name or "all", before, str(days[0].n), *map(errors, days)
 
 
+def by_class(found: Iterable[Residual]) -> Iterator[str]:
+    """Yield a line for each class of device: the errors, |ln(predicted / observed)|, of devices that are not seen."""
+    times = [c for c in found if c.what == "times" and c.curve.kind == "specification" and c.ratio]
+    unseen = [(c.curve.device_class, c) for c in times if c.curve.independence != "seen"]
+    for name, own in sorted(grouped(unseen).items()):
+        statistics = error_statistics([abs(log(c.ratio)) for c in own if c.ratio])
+        if statistics:
+            devices = len({c.curve.device for c in own})
+            median, p90 = (round(each, 4) for each in (statistics.median, statistics.p90))
+            yield f"{name}: {{devices: {devices}, times: {statistics.n}, median: {median}, p90: {p90}}}\n"
+
+
 def errors(summary: Summary) -> str:
     """Return median, mean and 90th percentile; nothing without data."""
     return " / ".join(map(percent, (summary.median, summary.mean, summary.p90))) if summary.n else ""
@@ -112,6 +128,8 @@ def main() -> None:
     texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}
     for name, table in tables.items():
         texts[PLACES[name]] = with_table(texts[PLACES[name]], name, table)
+    lines = "".join(by_class(found))
+    (ROOT / "templates/accuracy.yaml").write_text(f"# written by scripts/accuracy.py\n{lines}", encoding="utf-8")
     for place, text in texts.items():  # if a place lacks a table, no document has changed
         (ROOT / place).write_text(text, encoding="utf-8")
 

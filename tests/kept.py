@@ -36,4 +36,5 @@ def record(name: str) -> Report:
 @cache
 def kept_html(name: str) -> str:
     """The page of a kept report."""
-    return render_html(kept(name))
+    report = kept(name)
+    return render_html(report, entry=database().device(report.match.entry or ""))

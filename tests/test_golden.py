@@ -99,7 +99,7 @@ def published() -> list[str]:
         report = record(name)
         assert report.publication
         rows = statements_table(report, report.publication).rows
-        lines += [f"=== {name}", headline(report, (), 0, curves(report)), *(" | ".join(row) for row in rows)]
+        lines += [f"=== {name}", *headline(report, (), 0, curves(report)), *(" | ".join(row) for row in rows)]
     return lines
 
 

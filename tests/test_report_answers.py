@@ -3,13 +3,12 @@
 
 import pytest
 
-from gpureport.findings.key_figures import Estimate, KeyFigure, Quantity
 from gpureport.records.curves import Feature, Level, Observation, ObservedPoint, Points, Position, SweepKey
 from gpureport.records.finding import Advice, Finding, Verdict
 from gpureport.records.report import Report
 from gpureport.report.curves import curves
 from gpureport.report.run import efficiency, kernels
-from gpureport.report.run.efficiency import bottleneck, limits, limits_table, most_frequent
+from gpureport.report.run.efficiency import limits, limits_table, most_frequent
 from gpureport.report.text.difference import compared, value_text
 from tests.make_report import make_report
 
@@ -178,10 +177,6 @@ def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(shar
     assert limits_table(known, "observed").rows[0][3] == f"{'' if explained else 'none; nearest: '}memory bandwidth"
     (*_, block) = efficiency.blocks(report, found, (), ())
     assert ("less than half of its nearest limit" in block.caption) is not explained
-    copy = KeyFigure(Quantity.COPY, "Memory", "B/s", 100.0, limit=True, measured=Estimate(90.0, 89.0, 91.0))
-    text = bottleneck(report, found, (copy,), device_bandwidth=4.8e12)
-    assert ("Memory, memory bandwidth" if explained else "Memory, no single limit") in text
-    assert ("Memory-bound kernels reach" in text) is explained
 
 
 def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:

@@ -90,22 +90,19 @@ def write_documents(
 
     def write() -> list[Path]:
         others = (*same_model(report, kept_folders()), *_stored(report))
-        devices = () if report.device.is_cpu else _shipped_devices()  # page one only compares GPUs
-        with_pdf = not no_pdf
-        return write_report(
-            report, directory, with_pdf=with_pdf, paper=paper, name=name, others=others, database=devices
-        )
+        with_pdf, entry = not no_pdf, _entry(report.match.entry)
+        return write_report(report, directory, with_pdf=with_pdf, paper=paper, name=name, others=others, entry=entry)
 
     return written(write, noted=noted and not no_pdf)
 
 
 @cache
-def _shipped_devices() -> "tuple[Device, ...]":
-    """Return all devices of the built-in database."""
+def _entry(name: str | None) -> "Device | None":
+    """Return an entry of the built-in database, if it has it."""
     from gpureport.spec.database import load_database
 
     shipped = load_database()
-    return tuple(map(shipped.device, shipped.entries))
+    return shipped.device(name) if name in shipped.entries else None
 
 
 def _stored(report: Report) -> tuple[Sequence[ComparedValue], ...]:

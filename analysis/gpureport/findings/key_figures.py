@@ -115,6 +115,7 @@ class KeyFigure:
         inputs: paths of the values of the entry that it depends on most.
         seen: whether one of these was measured on such a device, so that the prediction is no independent test.
         unusual: on which side it differs significantly from other devices of the model.
+        instruction: of a rate of the matrix unit.
     """
 
     quantity: Quantity
@@ -133,11 +134,23 @@ class KeyFigure:
     inputs: tuple[str, ...] = ()
     seen: bool = False
     unusual: Side | None = None
+    instruction: str = ""
 
     @property
     def name(self) -> str:
-        """As users say it: ``Memory read``, ``Latency of L1``."""
-        return self.quantity.format(self.of)
+        """As users say it: ``Memory read``, ``Latency of L2 and memory``, ``Matrix bf16 (mma.sync)``."""
+        name = self.quantity.format(" and ".join(each.of for each in self.levels))
+        return f"{name} ({self.instruction})" if self.instruction else name
+
+    @property
+    def shown(self) -> Estimate | None:
+        """The measured value, or else the predicted one."""
+        return self.measured or self.predicted
+
+    @property
+    def share(self) -> float | None:
+        """The measured or predicted value / the limit; ``None`` without one of them."""
+        return self.shown.value / self.specification if self.limit and self.specification and self.shown else None
 
     @property
     def levels(self) -> tuple["KeyFigure", ...]:
@@ -226,6 +239,11 @@ def key_figures(report: Report, counted: int | None = None, entry: Device | None
     return (*_joined(found), *_energy(report), *_exact(device, counted))
 
 
+def supported(report: Report) -> frozenset[tuple[Quantity, str]]:
+    """Return which figures the device has, whether they are known or not."""
+    return frozenset((figure.quantity, figure.of) for figure, _ in _wanted(report, {}, report.device))
+
+
 def _beyond_caches(report: Report, workload: str) -> Estimate | None:
     """Return the value at the largest working set, if it is far beyond the caches: a curve may still fall there."""
     last = max((cache.capacity_bytes for cache in report.device.caches), default=0.0)
@@ -274,7 +292,7 @@ def _joined(figures: Sequence[KeyFigure]) -> Iterator[KeyFigure]:
         if latencies and not figure.measured and following and following.measured:
             nearer = figure
         elif nearer:
-            yield replace(figure, of=f"{nearer.of} and {figure.of}", nearer=nearer)
+            yield replace(figure, nearer=nearer)
             nearer = None
         else:
             yield figure
@@ -387,7 +405,7 @@ def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=True, factor=factor, main=main, inputs=inputs)
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
         if unit and is_matrix:
-            figure = replace(figure, quantity=Quantity.MATRIX, of=f"{name} ({unit.instruction})")
+            figure = replace(figure, quantity=Quantity.MATRIX, instruction=unit.instruction)
             if peak := entry.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
                 figure = replace(figure, specification=peak if case in _PEAK_OF else None)
             workload = "matrix/rate"

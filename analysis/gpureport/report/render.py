@@ -27,10 +27,11 @@ from gpureport.report.run import appendix, compiled, conditions, entry, publishe
 from gpureport.report.run.caches import cliff_table
 from gpureport.report.run.chapters import chapters, first_figure, selections
 from gpureport.report.run.numbers import by_kind, families, places
-from gpureport.report.run.page_one import measured_text, others_text, page_one, predicted_text, specification_text
+from gpureport.report.run.page_one import page_one
 from gpureport.report.run.sweeps import kind_of
 from gpureport.report.text import tables, words
 from gpureport.report.text.captions import legend
+from gpureport.report.text.difference import known_range
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.spec.models import Device
 from gpureport.text import sentence, shorten
@@ -43,6 +44,7 @@ from gpureport.units import (
     format_interval,
     format_percent,
     format_ratio,
+    format_value,
 )
 
 if TYPE_CHECKING:
@@ -82,11 +84,11 @@ def write_report(
     paper: Paper = "a4",
     name: str = "report",
     others: Others = (),
-    database: Sequence[Device] = (),
+    entry: Device | None = None,
 ) -> list[Path]:
     """Write the documents of *report* to *directory*: :func:`documents`, without the JSON file.
 
-    Page one compares the specifications of the device with those of the *database*.
+    Values of the device's entry that earlier reports lack are those of the current *entry*.
 
     No PDF is written if WeasyPrint cannot make one (:func:`gpureport.report.pdf.pdf_problem`).
 
@@ -96,7 +98,7 @@ def write_report(
     Raises:
         GpuReportError: a file cannot be written, or the PDF cannot be made; the files before it are there.
     """
-    content = _content(report, others, database)
+    content = _content(report, others, entry)
     return write_filled(_REPORT, content, directory, with_pdf=with_pdf, paper=paper, name=name, appendix=True)
 
 
@@ -145,9 +147,9 @@ def documents_of(file: Path) -> tuple[Path, ...]:
     return found
 
 
-def render_html(report: Report, others: Others = ()) -> str:
+def render_html(report: Report, others: Others = (), entry: Device | None = None) -> str:
     """Return the document as one HTML file that contains styles, fonts, figures and a short script."""
-    (html,) = filled(_REPORT, {**_content(report, others), "file_name": "report"})
+    (html,) = filled(_REPORT, {**_content(report, others, entry), "file_name": "report"})
     return html
 
 
@@ -187,7 +189,7 @@ _BY = re.compile(r"(?<=\d) x (?=\d)")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
-def _content(report: Report, others: Others, database: Sequence[Device] = ()) -> Content:
+def _content(report: Report, others: Others, entry: Device | None) -> Content:
     """Draw the figures and collect the variables of the templates."""
     found = curves(report)
     kinds = by_kind(found)
@@ -210,7 +212,7 @@ def _content(report: Report, others: Others, database: Sequence[Device] = ()) ->
         "restarts": sentence(text("restarts", report=report)),
         "failures": [sentence(failure) for failure in paragraphs("failures", report=report)],
         "glossary": terms(),
-        "page_one": page_one(report, found, others, database),
+        "page_one": page_one(report, found, others, entry),
         "overview": first_figure(report, found),
         "chapters": chapters(report, found, kinds, chosen, advice),
         "families": numbers,
@@ -254,6 +256,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         unexpected=unexpected,
         trust=trust,
         verdicts=tuple(Verdict),
+        off=Verdict.OFF,
     )
     env.filters.update(
         picture=place,
@@ -262,10 +265,8 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         frequency=format_frequency,
         percent=format_percent,
         ratio=format_ratio,
-        specification_text=specification_text,
-        predicted_text=predicted_text,
-        measured_text=measured_text,
-        others_text=others_text,
+        spanned=known_range,
+        value=format_value,
         interval=_interval,
         number=_number,
         breakable=_breakable,

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from gpureport.findings.key_figures import FP32, MEMORY, KeyFigure, Quantity
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.records.ceilings import ceiling_text
-from gpureport.records.curves import DRAM, ObservedPoint, Points, SweepKey
+from gpureport.records.curves import ObservedPoint, Points, SweepKey
 from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
@@ -19,11 +18,10 @@ from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
 from gpureport.report.run.sweeps import Block
 from gpureport.report.text.captions import block_title, roofline_caption
-from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import family_name, seen_in
 from gpureport.units import UNKNOWN, format_percent, format_value
-from gpureport.workloads import all_workloads
 
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
@@ -164,37 +162,6 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
     )
 
 
-def bottleneck(
-    report: Report, found: Sequence[CurveRecords], figures: Iterable[KeyFigure], *, device_bandwidth: float
-) -> str:
-    """Name the most frequent bottleneck of each family at the largest sizes, and what memory-bound kernels reach.
-
-    If anything was observed, only observed kernels count. Microbenchmarks count only if there are no others. The
-    measured rates give the arithmetic intensity up to which memory limits kernels.
-    """
-    micro = {workload.name for workload in all_workloads() if workload.microbenchmark}
-    every = limits(found)
-    seen = [limit for limit in every if limit.observed] or list(every)
-    known = [limit for limit in seen if limit.key.workload not in micro] or seen
-    if not known:
-        return ""
-    measured = {(figure.quantity, figure.of): figure for figure in figures if figure.measured}
-    copy, read, fp32 = (
-        measured.get(each) for each in ((Quantity.COPY, MEMORY), (Quantity.READ, MEMORY), (Quantity.RATE, FP32))
-    )
-    families = grouped((limit.key.family, limit) for limit in known)
-    return text(
-        "bottleneck",
-        report=report,
-        frequent={family: most_frequent(of) for family, of in families.items()},
-        observed=bool(known[0].observed),
-        shares=_shares_of_copy(known, copy.efficiency * device_bandwidth if copy and copy.efficiency else None),
-        efficiencies=[limit.efficiency for limit in known],
-        above=ABOVE_CEILING,
-        intensity=fp32.measured.value / read.measured.value if fp32 and read and fp32.measured and read.measured else 0,
-    )
-
-
 def most_frequent(known: Sequence[Limit]) -> tuple[list[str], int, int]:
     """Return the most frequent bottlenecks, how many kernels have each, and the number of kernels.
 
@@ -203,15 +170,6 @@ def most_frequent(known: Sequence[Limit]) -> tuple[list[str], int, int]:
     counts = Counter(_ALIKE.get(limit.bottleneck, limit.bottleneck) if limit.is_explained else "" for limit in known)
     most = max(counts.values())
     return [name for name, count in counts.items() if count == most], most, len(known)
-
-
-def _shares_of_copy(known: Iterable[Limit], copy_bytes_per_s: float | None) -> list[float]:
-    """Return the rates of kernels that memory limits / the measured copy; traffic includes the fills of lines."""
-    return [
-        limit.predicted.memory_bytes / limit.observed.time_s / copy_bytes_per_s
-        for limit in known
-        if copy_bytes_per_s and limit.observed and limit.is_explained and limit.bottleneck == DRAM.name
-    ]
 
 
 def blocks(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpureport.findings.advice import WITHIN, FamilyAdvice, one_size
+from gpureport.findings.advice import WITHIN, FamilyAdvice, OneSize, one_size
 from gpureport.findings.whole_device import resident_groups
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
@@ -17,11 +17,16 @@ _MUCH = 0.1
 """A loss by the wrong shape that is worth a warning."""
 
 
-def work_group_size(report: Report) -> str:
-    """Recommend one work-group size for all kernels, and name the kernels that lose most with it."""
+def best_size(report: Report) -> OneSize | None:
+    """Return the work-group size that suits most searches: observed ones, if anything was observed."""
     seen = [each for each in report.observations if each.key not in report.incomplete]
     predicted = [each for each in report.predictions if each.kind == "specification"]
-    best = one_size(seen if report.observations else predicted)
+    return one_size(seen if report.observations else predicted)
+
+
+def work_group_size(report: Report) -> str:
+    """Recommend one work-group size for all kernels, and name the kernels that lose most with it."""
+    best = best_size(report)
     if best is None:
         return ""
     worst = best.worst_shape

@@ -1,35 +1,107 @@
-"""Page one: whether the device is normal, its key figures, decisions, and how far to trust the predictions."""
+"""Page one: whether the device is normal, what to tune for, its main figures, and how far to trust predictions."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
 from statistics import median
+from typing import Self
 
-from gpureport.findings.key_figures import ComparedValue, KeyFigure, Quantity, key_figures, with_others
+from pydantic import TypeAdapter
+
+from gpureport.data import data_dir
+from gpureport.findings.advice import OneSize
+from gpureport.findings.key_figures import (
+    FP32,
+    LOCAL,
+    MEMORY,
+    ComparedValue,
+    KeyFigure,
+    Quantity,
+    key_figures,
+    supported,
+    with_others,
+)
+from gpureport.findings.verdicts import error_statistics, time_errors
 from gpureport.findings.whole_device import most_counted
+from gpureport.inputs import read_yaml
 from gpureport.observe.disturbance import running_clocks
+from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, specified
-from gpureport.report.run import kernels, trust
-from gpureport.report.run.caches import usable_cache, working_set
-from gpureport.report.run.conditions import load_sentences, other_load
-from gpureport.report.run.efficiency import bottleneck
-from gpureport.report.run.groups import work_group_size
+from gpureport.report.run import kernels
+from gpureport.report.run.caches import ReadCliff, read_cliffs, usable_cache
+from gpureport.report.run.conditions import affected
+from gpureport.report.run.groups import best_size
 from gpureport.report.run.published import matching_statements
-from gpureport.report.run.work import amount_of_work
+from gpureport.report.run.work import enough_work
 from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.words import seen_in
 from gpureport.spec.models import Device
-from gpureport.units import UNKNOWN, format_interval, format_range, interval_parts
 from gpureport.workloads.matrix import FORMATS, UNITS
 
 _OWN = 2  # the most kernels of the user with sentences
-_CLEARLY = 1.03
-"""Smallest ratio of specifications that counts as higher."""
-_ABOVE = 1.02
-"""An efficiency above this is explained."""
+_LOW_CLOCK = 0.95
+"""Share of the entry's clock below which a device is not called normal."""
+_MUCH, _FEW = 4.0, 3
+"""A slowdown that is worth a warning, and the most of them."""
 _POCL_NAME = re.compile(r"cpu-([a-z][a-z0-9-]*)-(?=[A-Z])")
 """``cpu-``, the instruction set, and the name of the processor."""
+
+
+class State(StrEnum):
+    """What page one concludes, in the first words of its strip, and the style of the strip."""
+
+    style: str
+
+    NORMAL = "Normal.", "agrees"
+    PLAUSIBLE = "No defect found.", "open"
+    DEVIATES = "Not as expected.", "off"
+    UNCLEAR = "Not conclusive.", "off"
+    PUBLISHED = "Published values.", "open"
+    PREDICTED = "Prediction.", "open"
+    NOTHING = "Not measured.", "off"
+
+    def __new__(cls, label: str, style: str) -> Self:
+        """Make a row of the table; its value is the label."""
+        state = str.__new__(cls, label)
+        state._value_, state.style = label, style
+        return state
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of the figures of page one."""
+
+    name: str
+    figure: KeyFigure | None
+    supported: bool
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One row of what to tune for: a subject, a phrase, the chapter with the details.
+
+    *disturbed*: whether it rests on a workload that other load disturbed.
+    """
+
+    subject: str
+    text: str
+    chapter: str
+    disturbed: bool
+
+
+@dataclass(frozen=True)
+class ClassAccuracy:
+    """Errors |ln(predicted / observed)| of times on measured devices that the model had not seen."""
+
+    devices: int
+    times: int
+    median: float
+    p90: float
 
 
 @dataclass(frozen=True)
@@ -40,37 +112,33 @@ class PageOne:
     """The instruction set in the runtime's name of a CPU, if readers may mistake it for the type of core."""
     remarks: tuple[str, ...]
     """Differences from the database entry."""
-    headline: str
+    state: State
+    headline: tuple[str, ...]
+    """The conclusion, and what qualifies it."""
+    large: tuple[Row, ...]
+    """Memory, fp32, matrix unit."""
+    last_cache: ReadCliff | None
+    usable_bytes: float | None
+    """What one thread finds in the last cache of a CPU that others use."""
+    own: str
+    """About kernels of the user."""
+    advice: tuple[Advice, ...]
+    rows: tuple[Row, ...]
+    trust: str
     figures: tuple[KeyFigure, ...]
-    """All of them; page one shows the main ones."""
+    """All of them, for the chapter of key figures."""
+    note: str
     rates: tuple[str, ...]
     """What the rates mean."""
     others: int
     """The number of kept reports of the model."""
-    decisions: tuple[tuple[str, str, str], ...]
-    """Each with its subject, its sentences, and the anchor of the chapter with the details, if any."""
-    load: str
-    """Other load during the measurements."""
-    trust: str
-    note: str
-    """On the columns of the table."""
-
-    @property
-    def main_figures(self) -> tuple[KeyFigure, ...]:
-        """The figures that page one shows."""
-        return tuple(figure for figure in self.figures if figure.main)
-
-    @property
-    def has_more_figures(self) -> bool:
-        """Whether the chapter of all key figures shows more than page one."""
-        return len(self.main_figures) < len(self.figures)
 
 
 def page_one(
     report: Report,
     found: Sequence[CurveRecords],
     others: Sequence[Sequence[ComparedValue]],
-    database: Sequence[Device] = (),
+    entry: Device | None = None,
 ) -> PageOne:
     """Return the contents of page one.
 
@@ -78,25 +146,32 @@ def page_one(
         report: of the device.
         found: its curves.
         others: the findings of kept reports of the same model.
-        database: devices to compare specifications with.
+        entry: the current one of the device, with values that earlier reports lack.
     """
-    entry = next((device for device in database if device.id == report.match.entry), None)
     figures = with_others(key_figures(report, most_counted(report), entry), others)
-    shown = figures if any(figure.origin for figure in figures) else ()
     if assumed := _assumes_bandwidth(report):  # then efficiencies have no meaning
-        shown = tuple(replace(figure, limit=False) for figure in shown)
+        figures = tuple(replace(figure, limit=False) for figure in figures)
+    cliffs, usable = read_cliffs(report, found), usable_cache(report)
+    last = report.device.caches[-1] if report.device.caches else None
+    own = kernels.answers(report, found)
+    shown = figures if any(figure.origin for figure in figures) else ()
     return PageOne(
         compiled_for=_compiled_for(report),
-        # the only remark on a CPU with typical values is on its last cache, which the decisions describe once measured
-        remarks=() if report.device.is_typical and usable_cache(report) else tuple(report.match.notes),
+        # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
+        remarks=() if report.device.is_typical and usable else tuple(report.match.notes),
+        state=state(report, figures),
         headline=headline(report, figures, len(others), found),
+        large=_rows(report, figures, _LARGE) if shown else (),
+        last_cache=next((cliff for cliff in cliffs if cliff.cache == last), None),
+        usable_bytes=usable.value if usable else None,
+        own=first_kernels(own),
+        advice=advice(report, found, figures, cliffs),
+        rows=_rows(report, figures, _table(report.device)) if shown else (),
+        trust=trust_text(report),
         figures=shown,
+        note=_note(report, shown, len(others), assumed=assumed) if shown else "",
         rates=_rate_sentences(report.device),
         others=len(others),
-        decisions=decisions(report, found, figures, database),
-        load=other_load(report),
-        trust=trust.page_one_text(report),
-        note=_note(report, shown, len(others), assumed=assumed) if shown else "",
     )
 
 
@@ -107,8 +182,185 @@ def _compiled_for(report: Report) -> str:
     return found[1] if found and re.sub("[^a-z0-9]", "", found[1]) not in core else ""
 
 
+_Wanted = tuple[str, Quantity, str]
+"""Name of a row, and its figure."""
+_LARGE: tuple[_Wanted, ...] = (
+    ("memory read", Quantity.READ, MEMORY),
+    ("fp32", Quantity.RATE, FP32),
+    ("matrix", Quantity.MATRIX, "bf16"),
+)
+
+
+def _table(device: Device) -> tuple[_Wanted, ...]:
+    last_first = dict.fromkeys(cache.name for cache in (*device.caches[-1:], *device.caches[:1]))
+    return (
+        ("Memory write", Quantity.WRITE, MEMORY),
+        ("Memory copy", Quantity.COPY, MEMORY),
+        *((f"{name} read", Quantity.READ, name) for name in last_first),
+        ("Memory latency", Quantity.LATENCY, "memory"),
+        ("fp64", Quantity.RATE, "fp64 FMA"),
+        ("int32 add", Quantity.RATE, "int32 add"),
+        ("Local memory read", Quantity.READ, LOCAL),
+        ("Host to device", Quantity.TRANSFER, "Host to device"),
+        ("Kernel launch", Quantity.LAUNCH, "back to back"),
+    )
+
+
+def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> tuple[Row, ...]:
+    """Return what is known, and what the device does not support."""
+    known, there = {(figure.quantity, figure.of): figure for figure in figures}, supported(report)
+    rows = (Row(name, known.get((quantity, of)), (quantity, of) in there) for name, quantity, of in wanted)
+    return tuple(row for row in rows if row.figure or not row.supported)
+
+
+def state(report: Report, figures: Sequence[KeyFigure]) -> State:
+    """Return what the figures say about the device, unless a draft entry, errors or other load forbid a conclusion."""
+    compared = [figure for figure in figures if figure.measured and figure.predicted]
+    errors = any(finding.verdict is Verdict.ERROR for finding in report.findings)
+    doubtful = report.match.draft or report.status == "partial" or affected(report)
+    if report.only_predicted or not report.observations:
+        return State.PREDICTED if report.only_predicted else State.NOTHING
+    if report.publication:
+        return State.PUBLISHED
+    if doubtful or errors:
+        return State.UNCLEAR
+    if any(figure.is_off for figure in figures) or _clock_hz(report) < _LOW_CLOCK * report.device.clock_hz:
+        return State.DEVIATES
+    return State.NORMAL if any(figure.is_strong_test for figure in compared) else State.PLAUSIBLE
+
+
+def _clock_hz(report: Report) -> float:
+    clocks = running_clocks([reading for conditions in report.conditions for reading in conditions.readings])
+    return median(clocks) if clocks else report.device.clock_hz
+
+
+def headline(
+    report: Report, figures: Sequence[KeyFigure], others: int, found: Sequence[CurveRecords] = ()
+) -> tuple[str, ...]:
+    """Say how many figures are as predicted, and which are not; then what limits this conclusion.
+
+    Only published records need the curves that were *found*.
+    """
+    errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
+    wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
+    compared = [figure for figure in figures if figure.measured and figure.predicted]
+    return paragraphs(
+        "headline",
+        report=report,
+        statements=matching_statements(report.publication, found) if report.publication else (0, 0),
+        compared=compared,
+        strong=sum(figure.is_strong_test for figure in compared),
+        outside=[figure for figure in compared if figure.unpredicted],
+        unusual=[figure for figure in figures if figure.unusual],
+        others=others,
+        low_clock_hz=clock if (clock := _clock_hz(report)) < _LOW_CLOCK * report.device.clock_hz else None,
+        wrong=sum(workload in wrong for workload in errors),
+        faster=sum(workload not in wrong for workload in errors),
+    )
+
+
+def advice(
+    report: Report, found: Sequence[CurveRecords], figures: Iterable[KeyFigure], cliffs: Sequence[ReadCliff]
+) -> tuple[Advice, ...]:
+    """Return what to tune for, as far as it was measured or predicted."""
+    best, (work, _) = best_size(report), enough_work(report, found)
+    rates = {(figure.quantity, figure.of): figure.shown for figure in figures}
+    read, fp32 = rates.get((Quantity.READ, MEMORY)), rates.get((Quantity.RATE, FP32))
+    slow = slowdowns(report, best)
+    n90 = next((f for f in _transfer(found) if f.position == "n90"), None)
+    usable = usable_cache(report)
+    rows: tuple[tuple[str, str, str, Iterable[str]], ...] = (
+        (
+            "Working set",
+            text("tune_working_set", cliffs=cliffs, usable=usable, cache=report.device.caches[-1] if usable else None),
+            "caches",
+            ("memory/read", "memory/read_private", "memory/latency"),
+        ),
+        (
+            "Work-group",
+            text("tune_work_group", best=best) if best else "",
+            "groups",
+            (key.workload for key in best.losses) if best else (),
+        ),
+        ("Work-items", text("tune_work_items", work=work) if work else "", "work", (name for _, name in work)),
+        (
+            "Balance",
+            text("tune_balance", intensity=fp32.value / read.value) if fp32 and read else "",
+            "limits",
+            ("memory/read", "instructions/rate"),
+        ),
+        (
+            "Avoid",
+            text("tune_avoid", slow=slow, n90=n90) if slow or n90 else "",
+            "limits",
+            (each.workload for each in slow),
+        ),
+    )
+    hit = {each.name for each in affected(report)}
+    return tuple(Advice(subject, words, at, bool(hit & {*on})) for subject, words, at, on in rows if words)
+
+
+def _transfer(found: Iterable[CurveRecords]) -> tuple[CurveFeature, ...]:
+    curve = next((c for c in found if c.key.workload == "transfer/pinned" and c.key.sweep == "to_device"), None)
+    return curve.features(measured=curve.observation is not None) if curve else ()
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """Something to avoid: how much slower the worst case of a workload is than its best; *sides*: of a work-group."""
+
+    workload: str
+    factor: float
+    sides: tuple[int, ...] = ()
+
+
+def slowdowns(report: Report, best: OneSize | None) -> list[Slowdown]:
+    """Return what slows kernels down most, by :data:`_MUCH` or more, the largest factor first."""
+    found: list[Slowdown] = []
+    for workload in ("atomics/spread", "local_memory/bandwidth", "memory/strided"):
+        curves = (curve for curve in report.curves if curve.key.workload == workload)
+        records = [curve.observation if report.observations else curve.specification for curve in curves]
+        values: list[float] = [point.value for record in records if record for point in record.points]
+        if values and all(values):
+            found.append(Slowdown(workload, max(values) / min(values)))
+    worst = best and best.worst_shape
+    if worst and worst.loss < 1:
+        found.append(Slowdown(worst.key.workload, 1 / (1 - worst.loss), worst.sides))
+    return sorted((each for each in found if each.factor >= _MUCH), key=lambda each: -each.factor)[:_FEW]
+
+
+def first_kernels(own: Sequence[str]) -> str:
+    """Return the sentences of up to two kernels, or of the first of many: page one has no room for more."""
+    return text("first_kernels", own=own[: 1 if len(own) > _OWN else _OWN], more=len(own) - 1 if len(own) > _OWN else 0)
+
+
+def trust_text(report: Report) -> str:
+    """Give the errors of predicted times: of this run, or of measured devices of the class; and count deviations."""
+    verdicts = Counter(pair.main.verdict.outcome for pair in specified(report))
+    device = report.device
+    name = "CPU" if device.is_cpu else f"{device.vendor} GPU"
+    return text(
+        "trust",
+        errors=error_statistics(time_errors(report.curves, "specification")),
+        seen=seen_in(report),
+        device_class=name,
+        of_class=_accuracies().get(name),
+        features=sum(verdicts.values()),
+        off=verdicts["off"],
+        missing=verdicts["no counterpart"],
+        unexplained=sum(each.outcome == "unexplained" for each in report.explanations),
+    )
+
+
+@cache
+def _accuracies() -> dict[str, ClassAccuracy]:
+    """Return the errors of predictions by class of device, which ``scripts/accuracy.py`` writes."""
+    written = read_yaml(data_dir("templates") / "accuracy.yaml").data
+    return TypeAdapter(dict[str, ClassAccuracy]).validate_python(written)
+
+
 def _note(report: Report, figures: Sequence[KeyFigure], others: int, *, assumed: bool) -> str:
-    """Explain the columns of the table."""
+    """Explain the columns of the table of key figures."""
     return text(
         "key_figures",
         report=report,
@@ -139,133 +391,7 @@ def _rate_sentences(device: Device) -> tuple[str, ...]:
     )
 
 
+_ABOVE = 1.02
+"""An efficiency above this is explained."""
 _EXPLAINED = {"dual_issue": "Dual issue", "matrix_fp16": "Matrix fp16", "add": "Additions"}
 """Values of the architecture whose notes explain the difference to listed peaks."""
-
-
-def headline(report: Report, figures: Sequence[KeyFigure], others: int, found: Sequence[CurveRecords] = ()) -> str:
-    """Say whether the device is normal, as far as intervals and kept reports show it.
-
-    It is not called normal if a draft entry, missing or wrong results, or other load forbid it. Only published records
-    need the curves that were *found*.
-    """
-    errors = [pair.main.key.workload for pair in specified(report) if pair.main.verdict is Verdict.ERROR]
-    wrong = {m.key.workload for m in report.measurements if m.verification and not m.verification.passed}
-    doubtful = report.match.draft or report.publication or report.status == "partial" or load_sentences(report)
-    clocks = running_clocks([reading for conditions in report.conditions for reading in conditions.readings])
-    compared = [figure for figure in figures if figure.measured and figure.predicted]
-    ranked = [figure for figure in figures if figure.measured and figure.others]
-    return text(
-        "headline",
-        report=report,
-        statements=matching_statements(report.publication, found) if report.publication else (0, 0),
-        compared=compared,
-        outside=[figure for figure in compared if figure.unpredicted],
-        strong=sum(figure.is_strong_test for figure in compared),
-        normal=not (doubtful or errors),
-        others=others,
-        ranked=ranked,
-        unusual=[figure for figure in ranked if figure.unusual],
-        clock_hz=median(clocks) if clocks else report.device.clock_hz,
-        wrong=sum(workload in wrong for workload in errors),
-        faster=sum(workload not in wrong for workload in errors),
-        Quantity=Quantity,
-        expected=lambda figure: _pair([each.predicted.value for each in figure.levels if each.predicted], figure.unit),
-        others_text=others_text,
-    )
-
-
-def specification_text(figure: KeyFigure) -> str:
-    """Write the specified value; of two levels, the range of both."""
-    listed = [each.specification for each in figure.levels if each.specification]
-    return f"{'≤ ' if figure.at_most else ''}{_pair(listed, figure.unit)}" if listed else UNKNOWN
-
-
-def predicted_text(figure: KeyFigure) -> str:
-    """Write the prediction with its interval; of two levels, the range of both."""
-    values = [each.predicted for each in figure.levels if each.predicted]
-    if not figure.predicted:
-        return UNKNOWN if figure.origin or figure.measured else "exact"
-    first, last = values[0], values[-1]
-    if first is last:
-        return format_interval(last.value, last.low, last.high, figure.unit, "estimate")
-    _, interval = interval_parts(last.value, first.ends[0], last.ends[1], figure.unit, "estimate")
-    return f"{_pair([first.value, last.value], figure.unit)} {interval}".rstrip()
-
-
-def measured_text(figure: KeyFigure) -> str:
-    """Write the measured value with its interval, after a sign if it is off."""
-    seen = figure.measured
-    value = format_interval(seen.value, seen.low, seen.high, figure.unit, "estimate") if seen else UNKNOWN
-    return f"{Verdict.OFF.mark} {value}" if figure.is_off else value
-
-
-def others_text(figure: KeyFigure) -> str:
-    """Write the range of other devices' values."""
-    return _pair(figure.others, figure.unit) if figure.others else UNKNOWN
-
-
-def _pair(values: Iterable[float], unit: str) -> str:
-    values = sorted(values)
-    return format_range(values, unit)
-
-
-def decisions(
-    report: Report, found: Sequence[CurveRecords], figures: Sequence[KeyFigure], database: Sequence[Device] = ()
-) -> tuple[tuple[str, str, str], ...]:
-    """Return the answers that the report's values support; predictions without any observation are labelled.
-
-    The devices of the *database* are candidates for :func:`another_device`. Kernels of the user take the place of this
-    answer and of the bottleneck of all kernels.
-    """
-    own = kernels.answers(report, found)
-    bandwidth = report.device.memory.bandwidth_bytes_per_s
-    answers = (
-        ("Your kernel" if len(own) == 1 else "Your kernels", first_kernels(own), "own"),
-        ("Working set", working_set(report, found), "caches"),
-        ("Work-group size", work_group_size(report), "groups"),
-        ("Amount of work", amount_of_work(report, found), "work"),
-        ("Bottleneck", "" if own else bottleneck(report, found, figures, device_bandwidth=bandwidth), "limits"),
-        ("Another device", "" if own else another_device(report, database), ""),
-    )
-    return tuple(answer for answer in answers if answer[1])
-
-
-def first_kernels(own: Sequence[str]) -> str:
-    """Return the sentences of up to two kernels, or of the first of many: page one has no room for more."""
-    return text("first_kernels", own=own[: 1 if len(own) > _OWN else _OWN], more=len(own) - 1 if len(own) > _OWN else 0)
-
-
-def another_device(report: Report, database: Sequence[Device] = ()) -> str:
-    """Count the devices of the *database* with higher specifications, and name the commands that compare kernels.
-
-    The values of a drafted entry are no specification, and entries of CPUs describe typical machines.
-    """
-    device = report.device
-    others = [each for each in database if each.is_cpu == device.is_cpu and each.id != device.id]
-    if report.match.draft or device.is_cpu:
-        others = []
-    return text(
-        "another_device",
-        report=report,
-        others=len(others),
-        better=[
-            (
-                "memory bandwidth",
-                _higher(
-                    device.memory.bandwidth_bytes_per_s,
-                    [(each.memory.bandwidth_bytes_per_s, each.name) for each in others],
-                ),
-            ),
-            (
-                "fp32 rate",
-                _higher(device.rate_per_s("fp32"), [(each.rate_per_s("fp32"), each.name) for each in others]),
-            ),
-        ],
-    )
-
-
-def _higher(own: float, values: Sequence[tuple[float, str]]) -> tuple[int, float, str]:
-    """Return how many *values* are clearly higher than one's *own*, and the highest as a ratio, with its name."""
-    highest, name = max(values, default=(0.0, ""))
-    return sum(value > _CLEARLY * own for value, _ in values), highest / own if own else 0.0, name

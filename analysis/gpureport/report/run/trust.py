@@ -15,6 +15,7 @@ from gpureport.records.report import Report
 from gpureport.report.curves import specified
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.runs import clock_chart, clock_readings, ratio_chart, ratio_rows, trace_spans
+from gpureport.report.run.conditions import other_load
 from gpureport.report.run.entry import fact_name, fact_value
 from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs, text
@@ -29,8 +30,8 @@ _CALIBRATED = ("cal. std. dev.", "cal. effect", "cal. share")
 _share = partial(format_percent, spec=".2g")
 
 
-def page_one_text(report: Report) -> str:
-    """Report the errors of predicted times, the features that agree, and the entry's values that are not independent.
+def answers(report: Report) -> tuple[str, ...]:
+    """Report the errors of predicted times, and the evidence for and against predictions and measurements.
 
     Calibration excludes microbenchmarks, so errors of the specification's predictions are also given without them.
     """
@@ -39,13 +40,14 @@ def page_one_text(report: Report) -> str:
     of_same = error_statistics(time_errors([curve for curve in curves if curve.calibrated], "specification"))
     verdicts = Counter(pair.main.verdict for pair in specified(report))
     measured_on = [origin.measured_on for origin in report.device.provenance.values() if origin.measured_on]
-    return text(
-        "trust",
+    variants = {found.workload for found in report.evidence if found.agrees is not None}
+    cautions = [observation.key for observation in report.observations if observation.warnings]
+    return paragraphs(
+        "reliability",
         report=report,
         of_all=of_all,
         of_calibrated=of_calibrated,
         of_same=of_same if of_all and of_same and of_same.n < of_all.n else None,
-        coverage=_coverage(report)[:1],
         verdicts=verdicts,
         compared=sum(count for verdict, count in verdicts.items() if verdict.outcome != "no counterpart"),
         agrees=verdicts[Verdict.AGREES],
@@ -55,20 +57,11 @@ def page_one_text(report: Report) -> str:
         agreement=AGREEMENT,
         measured_on=len(measured_on),
         here=sum(report.match.entry in entries for entries in measured_on),
-    )
-
-
-def answers(report: Report) -> tuple[str, ...]:
-    """Report the evidence for and against the predictions and measurements."""
-    compared = {found.workload for found in report.evidence if found.agrees is not None}
-    cautions = [observation.key for observation in report.observations if observation.warnings]
-    return paragraphs(
-        "reliability",
-        report=report,
+        load=other_load(report),
         coverage=_coverage(report),
         kinds=Counter(origin.kind for origin in report.device.provenance.values()),
-        compared=compared,
-        agreeing=compared - {found.workload for found in report.evidence if found.agrees is False},
+        variants=variants,
+        agreeing=variants - {found.workload for found in report.evidence if found.agrees is False},
         cautions=[str(key) for key in cautions],
         families=Counter(key.family for key in cautions) if len(cautions) > _MOST else {},
     )

@@ -20,12 +20,12 @@ from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, seen_in
 
 
-def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
-    """Separate the work that fills the device from the work that amortises the launch cost.
+def enough_work(report: Report, found: Sequence[CurveRecords]) -> tuple[list[tuple[float, str]], int]:
+    """Return n90 and workload of each curve, ascending, and the number of uncertain values, which are left out.
 
-    Uncertain values are left out: those with wide intervals, and those at the beginning of their sweep.
+    These have wide intervals, or are at the beginning of their sweep.
     """
-    observed, capacity = bool(report.observations), resident_work_items(report.device)
+    observed = bool(report.observations)
     tapers = [
         (feature, curve)
         for curve in found
@@ -34,12 +34,18 @@ def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
         if feature.position == "n90"
     ]
     work = sorted((n90.value, curve.key.workload) for n90, curve in tapers if is_certain_n90(n90, curve))
+    return work, len(tapers) - len(work)
+
+
+def amount_of_work(report: Report, found: Sequence[CurveRecords]) -> str:
+    """Separate the work that fills the device from the work that amortises the launch cost."""
+    capacity, (work, uncertain) = resident_work_items(report.device), enough_work(report, found)
     return text(
         "amount_of_work",
-        observed=observed,
+        observed=bool(report.observations),
         capacity=capacity,
         work=work,
-        uncertain=len(tapers) - len(work),
+        uncertain=uncertain,
         above=sum(value > capacity for value, _ in work) if capacity else 0,
     )
 

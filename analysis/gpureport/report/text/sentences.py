@@ -1,14 +1,16 @@
 """Sentences, titles and captions: the macros of ``templates/*sentences.j2`` write them from facts."""
 
 import re
+from collections.abc import Iterable
 from functools import cache, partial
 from math import exp
 from statistics import geometric_mean, median
 from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
+from gpureport.findings.key_figures import KeyFigure
 from gpureport.records.ceilings import ceiling_text
-from gpureport.report.text.difference import compared, value_text
+from gpureport.report.text.difference import compared, known_range, value_text
 from gpureport.report.text.words import agreement, best_sample, family_name, feature_text, kernel_name
 from gpureport.text import N90, counted, listed, sentence, shorten, shortlist
 from gpureport.units import (
@@ -58,6 +60,7 @@ def _macros(file: str) -> "TemplateModule":
         count=format_count,
         counted=counted,
         faster=faster,
+        expected=_expected,
         feature=feature_text,
         frequency=format_frequency,
         geometric_mean=geometric_mean,
@@ -76,6 +79,7 @@ def _macros(file: str) -> "TemplateModule":
         shortlist=shortlist,
         two_digits=lambda number: f"{float(f'{number:.2g}'):g}",
         sides=lambda sides: " x ".join(map(str, sides if len(sides) > 1 else (*sides, 1))),
+        spanned=known_range,
         value=format_value,
     )
     env.globals.update(
@@ -88,6 +92,10 @@ def _macros(file: str) -> "TemplateModule":
         ratio=format_ratio,
     )
     return env.get_template(file).module
+
+
+def _expected(levels: Iterable[KeyFigure], unit: str) -> str:
+    return known_range((each.predicted.value for each in levels if each.predicted), unit)
 
 
 def _spaced(text: str) -> str:
