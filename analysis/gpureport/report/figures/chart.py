@@ -13,7 +13,7 @@ from typing import Literal, Self
 from gpureport.text import listed, printable
 from gpureport.units import format_range, format_value
 
-Role = Literal["predicted", "observed", "ink", "muted", "faint", "green", "pink", "amber", "sky"]
+Role = Literal["predicted", "observed", "ink", "muted", "faint", "green", "pink", "amber"]
 """What something stands for, or which of several equal ones it is; it decides the colour."""
 Scale = Literal["linear", "zero", "log2", "log10", "ratio", "asinh", "rows", "time"]
 """``zero``: linear from 0. ``ratio``: logarithmic, with 1 in the middle. ``asinh``: logarithms of ratios, compressed

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Ticks = Sequence[tuple[float, str]]
 
 _TITLE_IN, _UNIT_IN, _LEGEND_IN, _FOOT_IN, _TICKS_IN, _JOINED_IN = 0.19, 0.15, 0.17, 0.36, 0.2, 0.06
-_LABEL_IN, _GAP_IN, _EDGE_IN, _LONGEST_IN = 0.16, 0.1, 0.14, 2.3
+_LABEL_IN, _EDGE_IN, _LONGEST_IN = 0.16, 0.14, 2.3
 _NAMES_IN, _BEND_IN = 1.42, 0.22  # right of the axes; width in which lines to names bend
 _TALLEST_IN = 1.55  # of upright names of columns
 _LINE_IN = 0.105  # between lines of text
@@ -40,7 +40,7 @@ _LOGARITHMIC = ("log2", "log10", "ratio")
 _MARKERS = {"rings": "o", "strokes": "|", "up": "^", "down": "v", "squares": "s"}
 _STRAIGHT = 0.01
 """Logarithm of a ratio beyond which the scale ``asinh`` compresses."""
-_REACHES = ((1.5, 1.2), (2.5, 1.5), (9.0, 2.0), (inf, 5.0))
+_REACHES = ((1.5, 1.2), (2.5, 1.5), (4.5, 2.0), (9.0, 3.0), (inf, 5.0))
 """The outer ticks of an axis of ratios, by its reach."""
 _CHANGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 9.0)
 _SHADES = 21

@@ -26,7 +26,6 @@ COLOURS: "Mapping[Role, str]" = {
     "green": "#009E73",
     "pink": "#CC79A7",
     "amber": "#E69F00",
-    "sky": "#56B4E9",
     "ink": "#222222",
     "muted": "#666666",
     "faint": "#DDDDDD",

@@ -47,7 +47,7 @@ def chapters(
     drawn = {name: tuple(chapter_blocks(report, name, curves)) for name, curves in chosen.items()}
     own = kernels.answers(report, found)[: kernels.MOST_TOLD]
     limits = efficiency.blocks(report, found, drawn["limits"], kinds.values())
-    with_ratios = _essentials(report, found) is not None
+    with_ratios = _working_sets(report, found) is not None
     trusted = (*trust.blocks(report, with_ratios=with_ratios), *drawn["trust"], *trust.clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
     planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
@@ -106,17 +106,17 @@ def _chapter_of(curve: CurveRecords) -> str:
 
 
 def first_figure(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
-    """Return the figure of page one: the curves of a few kernels of the user, the essential ones, or all ratios.
+    """Return the figure of page one: the curves of a few kernels of the user, those of working sets, or all ratios.
 
     None if there is nothing to draw.
     """
     own = [curve for curve in of_user(report, found) if not curve.is_work_group]
     if 0 < len(own) <= _FEW and (drawn_own := curve_pictures(report, own)):
         return drawn_own[0]
-    return _essentials(report, found) or trust.ratio_picture(report)
+    return _working_sets(report, found) or trust.ratio_picture(report)
 
 
-def _essentials(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
+def _working_sets(report: Report, found: Sequence[CurveRecords]) -> Picture | None:
     drawn = working_sets(found)
     caption = text("working_sets_caption", observed=bool(report.observations), seen=seen_in(report))
     return Picture(working_set_chart(drawn, report.device), caption) if drawn else None
