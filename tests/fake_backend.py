@@ -1,5 +1,5 @@
 """A simulated device: its clock advances only by the dispatches that run, so that timing is exact."""
-# ruff: noqa: ARG002, D102 - see the protocol and the model
+# ruff: noqa: ARG002 - see the protocol and the model
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,4 @@
 """A simulated GPU with caches of known size, which determine the times of the memory microbenchmarks."""
-# ruff: noqa: D102 - see the protocol
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

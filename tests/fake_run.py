@@ -1,5 +1,4 @@
 """A whole run on a simulated device: two workloads that copy, one of them a microbenchmark."""
-# ruff: noqa: D102 - see the model
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,5 +1,4 @@
 """Copies on the device that is present, with different faults: for example endless, or writing to address 0."""
-# ruff: noqa: D102 - see the model
 
 import os
 import signal

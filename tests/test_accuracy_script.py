@@ -1,5 +1,4 @@
 """The accuracy tables: their places and their format."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from math import inf

@@ -1,5 +1,4 @@
 """Work-group advice: best, worst, and the smallest set of shapes that serves a family, exactly."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from itertools import combinations, permutations
 from typing import Any

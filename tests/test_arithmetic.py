@@ -1,5 +1,4 @@
 """The arithmetic behind a predicted time: the printed numbers give the predicted time."""
-# ruff: noqa: D103
 
 import math
 import re

@@ -1,5 +1,4 @@
 """The benchmark of the development tools: its rows, its verdicts, and a short run on the CPU."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from math import prod

@@ -1,5 +1,4 @@
 """``gpureport compare``: what it opens, prints, writes and returns."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import os

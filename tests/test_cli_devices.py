@@ -1,5 +1,4 @@
 """``gpureport devices`` and ``gpureport predict``: tables, JSON, broken files."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 from pathlib import Path

@@ -1,5 +1,4 @@
 """The real thing once, on whatever OpenCL device is here: everything, two halves, and runs that are stopped."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import shutil
 import signal

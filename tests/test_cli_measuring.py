@@ -1,5 +1,4 @@
 """``gpureport`` and ``gpureport measure`` on a device that does not exist: files, sentences, exit codes."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import fcntl
 import json

@@ -1,5 +1,4 @@
 """Options: their positions, names, help and version of every command."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 

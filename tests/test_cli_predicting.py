@@ -1,5 +1,4 @@
 """``gpureport predict``: one device, several side by side, documents, and inexact names."""
-# ruff: noqa: D103
 
 import json
 

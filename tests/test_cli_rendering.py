@@ -1,5 +1,4 @@
 """``gpureport render``: from a report to documents, and what is wrong with a report."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 from pathlib import Path

@@ -1,5 +1,4 @@
 """What the command imports, how fast it starts, and how it behaves in terminals and pipes."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import pty

@@ -1,5 +1,4 @@
 """Tables fit the terminal and never fold figures; sentences are sentences."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 from hypothesis import given

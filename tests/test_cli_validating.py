@@ -1,5 +1,4 @@
 """``gpureport validate``: results from files, tables, JSON, exit codes."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 from functools import cache

@@ -1,5 +1,4 @@
 """Comparisons of machines: speeds, efficiencies, and differences beyond run-to-run variation."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 from collections.abc import Callable, Mapping, Sequence

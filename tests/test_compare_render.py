@@ -1,5 +1,4 @@
 """The documents of comparisons: of two machines to forty, with names that nobody would give one."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from functools import cache

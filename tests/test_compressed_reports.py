@@ -1,5 +1,4 @@
 """``report.json.xz`` wherever commands take a report or a folder of reports."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import lzma

@@ -1,5 +1,4 @@
 """Published machines with CPUs: tables, accuracy, and ``gpureport predict --lscpu``."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import lzma

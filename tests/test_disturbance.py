@@ -1,5 +1,4 @@
 """Rules that find disturbed spans: over readings of which it is known what disturbed them."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 from collections.abc import Sequence

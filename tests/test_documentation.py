@@ -1,5 +1,4 @@
 """The README and the pages of ``docs/``: their links and their commands."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 import shlex

@@ -1,5 +1,4 @@
 """Power and energy: sensors from fake folders, the counter, loads on a toy sensor, and performance per watt."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import sys
 from contextlib import ExitStack

@@ -1,5 +1,4 @@
 """Compiled code compared with the model."""
-# ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import re
 from dataclasses import replace

@@ -1,5 +1,4 @@
 """Files that are written whole or not at all, one writer at a time, and temporary folders that do not stay."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import signal

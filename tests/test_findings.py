@@ -1,5 +1,4 @@
 """Matching and verdicts, on small curves made by hand."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from functools import cache
 

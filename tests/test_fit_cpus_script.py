@@ -1,5 +1,4 @@
 """The fit of core types recovers a known core, and writes what an architecture's file then contains."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 

@@ -1,5 +1,4 @@
 """A fleet: what a store contains and refuses, which devices differ from their peers, and the documents."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import re

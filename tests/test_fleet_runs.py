@@ -1,5 +1,4 @@
 """Runs on the nodes of a site: its file, ReFrame's local scheduler, the devices of a node."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import shlex

@@ -1,5 +1,4 @@
 """Frozen predictions: the present model predicts what it did when ``scripts/frozen.py --renew`` ran last."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 

@@ -1,5 +1,4 @@
 """The Game of Life: rule, layouts, kernels that write only changes, demands."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from math import prod
 

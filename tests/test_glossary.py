@@ -1,5 +1,4 @@
 """The glossary: its order, its lookup, its size, and ``gpureport glossary``."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 

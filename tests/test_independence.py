@@ -1,5 +1,4 @@
 """Sources of constants, the independence of predictions from them, and the first day of an architecture."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import ast
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
 """Hostile files: every user file is read within limits, or refused in one sentence."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import lzma

@@ -1,5 +1,4 @@
 """Compiled instructions beside the operations of the model."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 

@@ -1,5 +1,4 @@
 """Instruction microbenchmarks: exact references, units of work, demands."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from fractions import Fraction
 

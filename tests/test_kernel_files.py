@@ -1,5 +1,4 @@
 """Kernels of users: descriptions, expressions, signatures, drafts, and the shipped examples."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pickle
 import re

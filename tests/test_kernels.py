@@ -3,7 +3,6 @@
 The fast suite verifies one point of each kernel on the device of ``--device auto``, of those that it lacks on Intel's
 runtime (sub-groups), and of a variant of each file under oclgrind.
 """
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 import sys

@@ -1,5 +1,4 @@
 """Kernels of GPUs that no runtime in the tests can run, built by Zig's clang: AMD's sub-groups, formats, matrices."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 import sys

@@ -1,5 +1,4 @@
 """Key figures: what they are taken from, on constructed values and on the kept reports."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from math import log

@@ -1,5 +1,4 @@
 """Texts that people read use the standard terms of the field: none of the private ones that they replaced."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from pathlib import Path

@@ -1,5 +1,4 @@
 """Data flows one way: each package imports only from those before it, and one module imports pyopencl."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import ast
 from collections.abc import Iterator

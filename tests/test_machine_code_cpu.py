@@ -1,5 +1,4 @@
 """CPU code: instructions as capstone prints them, loops, whole functions from ELF files."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 

@@ -1,5 +1,4 @@
 """PTX as NVIDIA's compiler writes it: counts of instructions, widths of accesses, kernels."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 

@@ -1,5 +1,4 @@
 """Buffers shared by name, on a device of little memory, and the random data that points share."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest

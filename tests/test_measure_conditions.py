@@ -1,5 +1,4 @@
 """Readings of device and machine, from fakes of the library and of the system's files."""
-# ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import os
 import sys

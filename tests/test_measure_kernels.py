@@ -1,5 +1,4 @@
 """Compilation of a sweep's kernels before it is timed, and their results against references."""
-# ruff: noqa: D102, D103 - the names of the tests say what they check
 
 from collections.abc import Sequence
 

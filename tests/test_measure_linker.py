@@ -1,5 +1,4 @@
 """The linker for PoCL on a machine without a compiler."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import ctypes
 import os

@@ -1,5 +1,4 @@
 """Description of the machine, and queries of NVIDIA's management library, through a fake of the library."""
-# ruff: noqa: D102, D103, D106 - the names of the tests say what they check
 
 import getpass
 import platform

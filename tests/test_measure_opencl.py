@@ -1,5 +1,4 @@
 """The OpenCL backend on the device of ``--device auto``; PoCL if there is no other."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Iterator
 from itertools import pairwise

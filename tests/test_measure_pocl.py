@@ -1,5 +1,4 @@
 """Finding the library that PoCL runs for a kernel: in synthetic folders, and with PoCL."""
-# ruff: noqa: D102, D103 - the names of the tests say what they check
 
 import os
 from collections.abc import Iterator

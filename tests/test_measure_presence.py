@@ -1,5 +1,4 @@
 """Devices of working, broken, crashing and hanging drivers; the drivers are libraries that a loader loads."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import re

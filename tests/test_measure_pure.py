@@ -1,5 +1,4 @@
 """The parts of measuring without a device: logs, queries, selection, limits, sampling."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,4 @@
 """Measuring in a separate process: if it ends for any reason, only one workload is lost."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import re

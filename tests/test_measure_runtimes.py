@@ -1,5 +1,4 @@
 """Runtimes from ICD files; a process loads only one."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import sys

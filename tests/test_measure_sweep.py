@@ -1,5 +1,4 @@
 """Sweeps on a device whose clock is exact."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from collections.abc import Mapping, Sequence
@@ -166,7 +165,7 @@ def test_coarse_points_that_take_half_the_budget_are_still_refined() -> None:
 class Separate(CopyWorkload):
     """Every point has its own buffers."""
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: D102 - see the protocol
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         job, items = super().job(parameters, rng), parameters["items"]
         pairs = tuple(replace(each, arguments=(f"from{items}", f"to{items}")) for each in job.dispatches)
         return replace(
@@ -177,7 +176,7 @@ class Separate(CopyWorkload):
 class Filling(FakeBackend):
     """Needs a microsecond to initialise a byte."""
 
-    def allocate(self, buffer: Buffer) -> BufferId:  # noqa: D102 - see the protocol
+    def allocate(self, buffer: Buffer) -> BufferId:
         self.clock_s += 1e-6 * buffer.nbytes
         return super().allocate(buffer)
 
@@ -219,7 +218,7 @@ def test_every_trace_begins_with_the_clocks_of_a_rested_device() -> None:
 class Prepared(CopyWorkload):
     """Copies 61 words before each copy."""
 
-    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:  # noqa: D102 - see the protocol
+    def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         job = super().job(parameters, rng)
         return replace(job, before=(Dispatch("copy", (61,), (1,), ("from", "to")),))
 
@@ -534,7 +533,7 @@ class Sleeper(FakeBackend):
 
     sleepy = True
 
-    def run(self, launches: Sequence[LaunchId]) -> None:  # noqa: D102 - see the protocol
+    def run(self, launches: Sequence[LaunchId]) -> None:
         super().run(launches)
         if launches and self.sleepy:
             self.sleepy = False

@@ -1,5 +1,4 @@
 """Memory microbenchmarks: the chase, sweeps within the limits, demands."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 

@@ -1,5 +1,4 @@
 """``gpureport devices new``: drafts of present devices, of relatives and empty ones; measured values are marked."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from pathlib import Path

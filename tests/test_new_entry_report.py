@@ -1,5 +1,4 @@
 """``gpureport devices new --report``: the draft of a device contains the values that its run measured."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,4 @@
 """Cliffs of synthetic curves whose truth is known."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import dataclass
 from typing import Any

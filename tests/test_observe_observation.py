@@ -1,5 +1,4 @@
 """From a measurement's samples to its observation."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from collections.abc import Callable

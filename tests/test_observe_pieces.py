@@ -1,5 +1,4 @@
 """Parts of observations, each by itself: thresholds, ticks, outliers, smooth maxima, lines, launch cost."""
-# ruff: noqa: D103
 
 from typing import Any
 

@@ -1,5 +1,4 @@
 """n90 of curves that rise in steps, that no smooth maximum fits, or that one fits."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from typing import Any
 

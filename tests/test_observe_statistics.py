@@ -1,5 +1,4 @@
 """Statistics of samples: intervals, noise, strays, clock states, drift."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import numpy as np
 import pytest

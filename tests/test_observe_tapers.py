@@ -1,5 +1,4 @@
 """Tapers of synthetic curves whose truth is known."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from typing import Any

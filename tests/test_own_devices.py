@@ -1,5 +1,4 @@
 """The user's own entries: their folders, their precedence, and errors in them."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 

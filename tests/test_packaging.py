@@ -1,5 +1,4 @@
 """The wheel contains all required files and no others, and works without the checkout."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import os
 import subprocess

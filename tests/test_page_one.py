@@ -1,5 +1,4 @@
 """Page one: whether the device is normal, the decisions, and how far to trust the predictions."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from dataclasses import replace

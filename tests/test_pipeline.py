@@ -1,5 +1,4 @@
 """One run: its saved states and its report."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from itertools import pairwise
 

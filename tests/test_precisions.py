@@ -1,5 +1,4 @@
 """Further number formats and matrix units: listed peaks, exact references, fragments, and what is left out."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from itertools import pairwise

@@ -1,5 +1,4 @@
 """Ceilings, outlooks and contrasts of predictions: by hand on small devices."""
-# ruff: noqa: D103
 
 from itertools import pairwise
 from math import exp, log

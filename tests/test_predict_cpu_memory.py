@@ -1,5 +1,4 @@
 """Latency and bandwidth of a CPU's memory levels."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 

@@ -1,5 +1,4 @@
 """How a CPU runs work-groups: waking threads, vectors, barriers, prefetched loads, lines that writes fetch."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from math import log

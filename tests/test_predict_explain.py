@@ -1,5 +1,4 @@
 """Tests of hypotheses on points of known times, which made-up hypotheses multiply."""
-# ruff: noqa: D103
 
 from collections.abc import Sequence
 from functools import partial

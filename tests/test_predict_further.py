@@ -1,5 +1,4 @@
 """Further values of a device without an entry: the draft is one device, the observations are those of another one."""
-# ruff: noqa: D103
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,4 @@
 """Hypotheses: each explains an observation simulated under it, and none explains one that is as predicted."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,5 +1,4 @@
 """What microbenchmarks show of a device: the draft is one device, the observations are those of another, known one."""
-# ruff: noqa: D103
 
 from typing import Any
 

@@ -1,5 +1,4 @@
 """Names and intervals of features of predicted curves, and summaries of predictions."""
-# ruff: noqa: D103
 
 import re
 from math import exp, hypot, log

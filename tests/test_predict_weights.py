@@ -1,5 +1,4 @@
 """Combination of measured and specified values of a CPU."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from math import log
 

@@ -1,5 +1,4 @@
 """Published results: every record loads, is predicted and observed; errors are one sentence."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable
 from pathlib import Path

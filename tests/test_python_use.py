@@ -1,5 +1,4 @@
 """``import gpureport``: its page of examples, run as it stands, and what the page does not show."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import doctest
 import shutil

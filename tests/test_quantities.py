@@ -1,5 +1,4 @@
 """Numbers that no device and no run can have: refused where they are read, in one sentence."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 from fnmatch import fnmatchcase

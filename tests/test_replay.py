@@ -1,5 +1,4 @@
 """Kept results: the device as it was present, and the same predictions from the same model."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from functools import cache
 

@@ -1,5 +1,4 @@
 """The answers of chapters, on findings of known intervals."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 

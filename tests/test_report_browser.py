@@ -1,5 +1,4 @@
 """The HTML in Chromium: charts, tables, colours and widths; it fetches nothing, and reports no error."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import csv
 import os

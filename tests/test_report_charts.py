@@ -1,5 +1,4 @@
 """Data of interactive charts: the numbers of the report, in the page and not in the PDF."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import hashlib
 import json

@@ -1,5 +1,4 @@
 """What a report says of the conditions of its run: made from readings of which it is known what disturbed them."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from collections.abc import Callable

@@ -1,5 +1,4 @@
 """The report document: stored whole, read back equal, refused in a sentence."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import lzma

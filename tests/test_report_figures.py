@@ -1,5 +1,4 @@
 """Figures: deterministic, safe in a page, and correct in edge cases."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from dataclasses import replace

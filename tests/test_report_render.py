@@ -1,5 +1,4 @@
 """The document: page one, contents, escaping, no fetches, nothing outside its page."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import base64
 import hashlib

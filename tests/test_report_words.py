@@ -1,5 +1,4 @@
 """Records put together, summed up in words and tables."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 

@@ -1,5 +1,4 @@
 """The results kept in the repository: real devices, measured once, that today's code must still understand."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import pytest
 

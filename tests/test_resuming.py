@@ -1,5 +1,4 @@
 """Interrupted runs that are continued."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -206,7 +205,7 @@ class Stopped(Steps):
         super().__init__()
         self._label = label
 
-    def advance(self, label: str, done: float) -> None:  # noqa: D102 - see the protocol
+    def advance(self, label: str, done: float) -> None:
         if label == self._label:
             raise KeyboardInterrupt
         super().advance(label, done)

@@ -1,5 +1,4 @@
 """``scripts/run_variation.py`` on synthetic runs: the files it opens, the runs it makes and the pairs it counts."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 

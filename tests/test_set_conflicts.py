@@ -1,5 +1,4 @@
 """Set conflicts: which lines at a stride of a power of two a cache keeps, by its ways, its size and the page size."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 

@@ -1,5 +1,4 @@
 """The scripts that set the environment up: what can be checked without making one."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import hashlib
 import io

@@ -1,5 +1,4 @@
 """Nothing is larger than the table of sizes in CONTRIBUTING.md allows."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 import subprocess

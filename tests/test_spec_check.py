@@ -1,5 +1,4 @@
 """Broken device files: each mistake is one sentence with file, line and correction."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from pathlib import Path

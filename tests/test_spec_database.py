@@ -1,5 +1,4 @@
 """Finding devices by name, matching present ones, drafting the rest."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,4 @@
 """The host processor as the operating system reports it."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 

@@ -1,5 +1,4 @@
 """Values of any CPU from its type of core."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 

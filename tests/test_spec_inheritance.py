@@ -1,13 +1,14 @@
-"""Architectures that extend another one."""
-# ruff: noqa: D103 - the names of the tests say what they check
+"""Architectures: numbers are declared once, and files extend others."""
 
 from pathlib import Path
 
 import pytest
 
 from gpureport.errors import InputError
-from gpureport.spec.database import load_database
-from gpureport.spec.files import ArchitectureFile
+from gpureport.predict.uncertainty.sensitivity import uncertain
+from gpureport.spec.database import Database, load_database
+from gpureport.spec.files import ArchitectureFile, architecture_schema
+from gpureport.spec.models import Architecture, listed
 from gpureport.spec.reading import inherited, merged, read_file
 from gpureport.spec.resolve import layer
 
@@ -68,3 +69,12 @@ def test_values_replace_values_and_parts_are_merged() -> None:
 
     assert merged(base, {"a": {"b": 5}, "d": None}) == {"a": {"b": 5, "c": 2}, "d": None}
     assert merged(base, {"a": {"b": {"value": 7}}}) == {"a": {"b": {"value": 7}, "c": 2}, "d": {"e": 3}}
+
+
+def test_a_declared_number_is_in_files_and_their_schema_and_has_an_uncertainty(database: Database) -> None:
+    keys = {key for key, _ in listed(Architecture).values()}
+    assert keys <= architecture_schema()["properties"].keys() & ArchitectureFile.model_fields.keys()
+    assert architecture_schema()["properties"]["wave_size"]["description"].startswith("Lanes of a wave ")
+    assert not Architecture.model_fields["turnover_cycles"].is_required()
+    assert Architecture.model_fields["loaded_latency_factor"].is_required()
+    assert {fact.path for fact in uncertain(database.device("nvidia/a40"))[1]} & keys

@@ -1,5 +1,4 @@
 """What ``lscpu`` says, which core that is, and how a machine lists its topology."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 from pathlib import Path

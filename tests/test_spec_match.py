@@ -1,5 +1,4 @@
 """Matching with recorded answers of drivers (``data/clinfo.yaml``) and with implausible ones."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,5 +1,4 @@
 """Transfers between host and device: the link, its live state, curves, predictions, and copies on a real runtime."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from pathlib import Path
 

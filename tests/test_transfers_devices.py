@@ -1,5 +1,4 @@
 """Transfers between two devices: jobs, predictions, the way that a rate suggests, plans, and copies on two devices."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import json
 import os

@@ -1,5 +1,4 @@
 """Intervals of predictions: against central differences of the plain model, and by hand."""
-# ruff: noqa: D103
 
 import math
 from importlib import import_module

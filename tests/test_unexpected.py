@@ -1,5 +1,4 @@
 """Sweeps that are not as predicted are tested against hypotheses, and the outcome is shown."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,5 +1,4 @@
 """Quantities in and out of text."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import math
 from typing import Any

@@ -1,5 +1,4 @@
 """The part of a CPU's last cache that a machine finds."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from math import sqrt
 

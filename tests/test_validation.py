@@ -1,5 +1,4 @@
 """Errors, their statistics, and accuracy targets."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 from dataclasses import replace
 from math import inf

@@ -1,5 +1,4 @@
 """Properties of all workloads."""
-# ruff: noqa: D103 - the names of the tests say what they check
 
 import re
 from typing import get_args
