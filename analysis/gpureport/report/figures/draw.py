@@ -291,6 +291,8 @@ class _Drawing:
     def draw(self, beside: Panel | None) -> None:
         """Draw everything, what is behind first; *beside* is the panel to the left."""
         panel, axis = self.panel, self.axis
+        if panel.cells:
+            self._draw_cells(panel.cells)
         self._scale("x", self.width_in / 0.55)
         self._scale("y", self.height_in / 0.2)
         label = "\n".join(fitted(line, max(self.height_in + 0.04, 0.6)) for line in _y_label(panel, beside).split("\n"))
@@ -298,8 +300,6 @@ class _Drawing:
         if beside and self.by_rows and beside.y.rows == panel.y.rows:
             axis.tick_params(labelleft=False)
         self._draw_marks()
-        if panel.cells:
-            self._draw_cells(panel.cells)
         for number, each in enumerate(panel.series):
             self._draw_series(each, 3 * number)
         if panel.titles:
@@ -423,15 +423,15 @@ class _Drawing:
                 self.axis.plot(*zip(*at, strict=True), marker[not self.by_rows], **look)
 
     def _draw_cells(self, cells: Cells) -> None:
+        from matplotlib.transforms import Affine2D
+        from seaborn import heatmap
         from seaborn.utils import relative_luminance
 
         values = np.array(cells.values, dtype=float)
         norm, colours = _palette(cells)
-        self.axis.imshow(values, norm=norm, cmap=colours, aspect="auto", interpolation="none")
-        for axis, count in ((self.axis.xaxis, values.shape[1]), (self.axis.yaxis, values.shape[0])):
-            axis.set_ticks(np.arange(count + 1) - 0.5, minor=True)
-        self.axis.grid(which="minor", color="white", linewidth=0.8)
-        self.axis.grid(visible=False, which="major")
+        heatmap(values, norm=norm, cmap=colours, cbar=False, linewidths=0.8, linecolor="white", ax=self.axis)
+        centred = Affine2D().translate(-0.5, -0.5) + self.axis.transData  # seaborn's first cell is from 0 to 1
+        self.axis.collections[-1].set_transform(centred)
         for row, texts in enumerate(cells.texts):
             for column, text in enumerate(texts):
                 value = values[row, column]
