@@ -1,4 +1,4 @@
-"""Bit transpositions: the reference, the sub-group back ends, the layouts of local memory, the demands."""
+"""Bit transpositions (reference, back ends, layouts, demands), and particles against known physics."""
 
 from dataclasses import replace
 from math import prod
@@ -20,6 +20,7 @@ from gpureport.workloads.bit_transpose.variants import (
     bank_conflicts,
 )
 from gpureport.workloads.model import Features
+from gpureport.workloads.particles import BOUNCING, STEP_S, advanced, drawn
 from tests.toy import TOY
 
 VARIANTS: tuple[Transpose, ...] = WORKLOADS
@@ -103,3 +104,25 @@ def test_standard_extensions_come_first() -> None:
     several = _with("cl_intel_subgroups", "cl_khr_subgroup_shuffle", "cl_intel_required_subgroup_size")
     assert sub_group.options(several, "shuffle") == "-cl-std=CL3.0 -DSUB_GROUP_KHR -DSUB_GROUP_SIZED"
     assert sub_group.options(NONE, "shuffle") == ""
+
+
+def test_a_particle_bounces() -> None:
+    """It leaves the square for one step, turns, and comes back; without the bounce it moves on."""
+    state = np.array([[0.999, 0.5, 2.0, 0.0], [0.5, 0.001, 0.0, -2.0]], dtype=np.float32)
+    one, two = (advanced(state, steps, bounce=True) for steps in (1, 2))
+    straight = advanced(state, 2, bounce=False)
+    assert one[0, 0] > 1
+    assert one[1, 1] < 0
+    np.testing.assert_array_equal(one[:, 2:], [[-2, 0], [0, 2]])
+    np.testing.assert_allclose(two[:, :2], state[:, :2], atol=1e-6)
+    np.testing.assert_array_equal(straight[:, 2:], state[:, 2:])
+    np.testing.assert_allclose(straight[:, :2], state[:, :2] + 2 * STEP_S * state[:, 2:], rtol=1e-6)
+
+
+def test_as_many_bounce_as_the_model_says() -> None:
+    """The share of particles that take the branch per step, counted over a few steps."""
+    state = drawn(np.random.default_rng(1), 2**17)
+    after = advanced(state, 1, bounce=True)
+    turned = np.sum(after[:, 2:] != state[:, 2:]) / len(state)
+    assert turned == pytest.approx(BOUNCING, rel=0.1)
+    assert BOUNCING == 1 / 64

@@ -1,10 +1,14 @@
-"""Data flows one way: each package imports only from those before it, and one module imports pyopencl."""
+"""The package: each part imports only from those before it, and fields have docstrings."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import BaseModel
+
 import gpureport
+from gpureport.docstrings import Documented, field_docs
+from gpureport.spec.values import Leaf
 
 PACKAGE = Path(gpureport.__file__).parent
 ORDER = (
@@ -55,3 +59,30 @@ def test_one_module_imports_pyopencl() -> None:
     naming = [path for path in MODULES if "import pyopencl" in (PACKAGE / path).read_text()]
 
     assert naming == [Path("measure/backends/opencl.py")]
+
+
+class _Base(BaseModel):
+    """A base."""
+
+    size: int
+    """How large."""
+    plain: str = ""
+
+
+class _Model(_Base):
+    """What is made of it."""
+
+    count: int = 0
+    """How many,
+    in all.
+    """
+
+
+def test_fields_have_their_docstrings_also_in_schemas() -> None:
+    """Those of a base first; a class's own docstring belongs to no field; generic models have those of their origin."""
+    properties = _Model.model_json_schema(schema_generator=Documented)["properties"]
+
+    assert field_docs(_Model) == {"size": "How large.", "count": "How many,\nin all."}
+    assert properties["size"]["description"] == "How large."
+    assert "description" not in properties["plain"]
+    assert field_docs(Leaf[int])["source"] == "A key of the file's `sources`."
