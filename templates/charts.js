@@ -321,6 +321,7 @@ function plot(state, panel) {
   const {box, stack} = state, at = isScatter(panel) ? nearest : fullest;
   const others = (u) => state.drawn.filter((each) => each !== u);
   const options = {
+    tzDate: (seconds) => uPlot.tzDate(new Date(1000 * seconds), "Etc/UTC"),
     title: panel.titles?.[0],
     width: box.clientWidth,
     height: height(panel),

@@ -153,7 +153,7 @@ def pattern(line: str) -> str:
 
 
 def unshared(lines: Sequence[str], known: Mapping[str, str], key: Callable[[str], str] = str) -> list[str]:
-    """Replace runs of lines that other documents also contain by their number.
+    """Replace runs of lines that other documents also contain by their number; the glossary has any number of terms.
 
     Args:
         lines: of a document.
@@ -163,7 +163,7 @@ def unshared(lines: Sequence[str], known: Mapping[str, str], key: Callable[[str]
     shown = []
     for document, run in groupby(lines, key=lambda line: known.get(key(line))):
         texts = list(run)
-        shown += [f"… {len(texts)} as in {document}"] if document else texts
+        shown += [f"… {'' if document == 'glossary' else f'{len(texts)} '}as in {document}"] if document else texts
     return shown
 
 

@@ -221,7 +221,7 @@ def test_a_kernel_that_does_not_build_is_skipped_in_a_sentence(fake: pytest.Monk
     assert told[-1] == f"{failed} (the first: {reason})"
     html = Path("out/report.html").read_text()
     page_one = html[: html.index('class="contents"')]
-    assert "✗ Incomplete.</strong> 1 of 2 workloads could not be measured" in page_one
+    assert "✗ Incomplete: 1 of 2 workloads could not be measured" in page_one
     assert reason.replace("'", "&#39;") in page_one
 
 

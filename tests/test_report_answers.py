@@ -127,7 +127,7 @@ def one_kernel(share: float, width: float) -> Report:
 )
 def test_a_limit_is_passed_only_if_the_whole_interval_says_so(share: float, width: float, passed: bool) -> None:
     report = one_kernel(share, width)
-    (limit,) = limits(curves(report))
+    (limit,) = limits(curves(report), report.device.compute_units)
 
     assert limit.share == pytest.approx(share)
     assert limit.predicted_share == pytest.approx(0.8)
@@ -166,7 +166,7 @@ def test_a_limit_explains_a_rate_only_if_most_of_the_time_is_spent_there(share: 
 def test_no_kernel_is_limited_by_a_limit_of_which_it_reaches_less_than_half(share: float, explained: bool) -> None:
     report = one_kernel(share, 0.01)
     found = curves(report)
-    known = limits(found)
+    known = limits(found, report.device.compute_units)
 
     (first, *_) = efficiency.answers(report, found)
     assert f"{100 * share:.0f} % of the {'' if explained else 'nearest '}limit" in first
@@ -189,7 +189,7 @@ def test_a_kernel_is_judged_at_the_largest_size_of_all_its_sweeps() -> None:
     seen = observation.points[0].model_copy(update={"point": larger, "time_s": 2.0, "value": 0.5})
     observed = observation.model_copy(update={"key": key, "points": Points((seen,))})
     both = report.model_copy(update={"predictions": (prediction, further)})
-    (limit,) = limits(curves(both))
+    (limit,) = limits(curves(both), both.device.compute_units)
     assert limit.key.sweep == prediction.key.sweep
-    (limit,) = limits(curves(both.model_copy(update={"observations": (observation, observed)})))
+    (limit,) = limits(curves(both.model_copy(update={"observations": (observation, observed)})), 1)
     assert (limit.key.sweep, limit.share) == ("once", pytest.approx(0.5))

@@ -417,7 +417,7 @@ class KernelOptions(RunOptions):
     workloads: Sequence[str] = ()
     only: Literal["key-figures"] | None = None
     kernels: Annotated[Sequence[Path], _operand("FILE")] = ()
-    """YAML descriptions of kernels (see the README)."""
+    """YAML descriptions of kernels (see docs/kernels.md)."""
     only_kernels: bool = True
     resume: Path | None = None
     new: Annotated[Path | None, _path("SOURCE")] = None

@@ -239,11 +239,6 @@ def key_figures(report: Report, counted: int | None = None, entry: Device | None
     return (*_joined(found), *_energy(report), *_exact(device, counted))
 
 
-def supported(report: Report) -> frozenset[tuple[Quantity, str]]:
-    """Return which figures the device has, whether they are known or not."""
-    return frozenset((figure.quantity, figure.of) for figure, _ in _wanted(report, {}, report.device))
-
-
 def _beyond_caches(report: Report, workload: str) -> Estimate | None:
     """Return the value at the largest working set, if it is far beyond the caches: a curve may still fall there."""
     last = max((cache.capacity_bytes for cache in report.device.caches), default=0.0)

@@ -1,7 +1,7 @@
 """Charts of a fleet: strips of devices by layer with labelled outliers, and trends over time."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ def trend_chart(
         times: of the runs.
         lines: devices that are drawn by themselves, at most :data:`MOST_LINES`: name and indices of their runs.
     """
-    seconds = np.array([time.timestamp() for time in times])
+    seconds = np.array([time.replace(tzinfo=UTC).timestamp() for time in times])  # a store has times in UTC
     single = any(len(runs) == len(times) for _, runs in lines)  # which needs no median
     ends = (float(seconds.min()), float(seconds.max()))
     panels = []

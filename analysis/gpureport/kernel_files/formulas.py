@@ -49,6 +49,10 @@ class Formulas:
     _names: dict[tuple[tuple[str, int], ...], Mapping[str, Value]] = field(default_factory=dict)
     _known: dict[tuple[Hashable, ...], dict[str, Any]] = field(default_factory=dict)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is only remembered, when a kernel goes to another process."""
+        return {**self.__dict__, "_names": {}, "_known": {}}
+
     def place(self, argument: ArgumentFields, name: str) -> str:
         """Return the path of a field of an argument in this kernel."""
         return f"arguments.{self.fields.arguments.index(argument)}.{name}"

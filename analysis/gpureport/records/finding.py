@@ -68,6 +68,11 @@ class Verdict(Labelled):
     ERROR = "error", "✗", "off", "off", "a result is wrong, or faster than a limit of the database entry."
 
     @property
+    def agrees(self) -> bool:
+        """Whether value and prediction differ little, whatever their intervals."""
+        return self.style == "agrees"
+
+    @property
     def as_predicted(self) -> bool:
         """Whether the observation is consistent with the prediction, so that no explanation is needed."""
         return self.outcome == "as predicted"

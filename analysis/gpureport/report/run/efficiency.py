@@ -8,10 +8,9 @@ from itertools import chain
 from gpureport.findings.verdicts import ABOVE_CEILING
 from gpureport.records.ceilings import ceiling_text
 from gpureport.records.curves import ObservedPoint, Points, SweepKey
-from gpureport.records.finding import Verdict
 from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, of_user, seen_word
+from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.rooflines import COLUMNS, roofline_chart, roofline_dots
 from gpureport.report.grouping import grouped, in_figures
@@ -84,9 +83,13 @@ class Limit:
         return seen is not None and self.efficiency * seen.ci_low / seen.value > ABOVE_CEILING
 
 
-def limits(found: Iterable[CurveRecords]) -> tuple[Limit, ...]:
-    """Return each kernel at the largest size of its sweeps over sizes; kernels that measure latency are left out."""
+def limits(found: Iterable[CurveRecords], units: int) -> tuple[Limit, ...]:
+    """Return each kernel at the largest size of its sweeps over sizes that all compute *units* run.
+
+    Kernels that measure latency are left out.
+    """
     sized = (c for c in found if c.metric.kind == "rate" and c.axis.quantity in ("working_set", "work_items"))
+    sized = (curve for curve in sized if reading_units(curve, units) == units)
     kernels = grouped((limit.key.workload, limit) for limit in map(_limit, sized) if limit)
     return tuple(max(of, key=lambda limit: limit.size) for of in kernels.values())
 
@@ -147,7 +150,7 @@ def limits_table(found: Iterable[Limit], head: str = "") -> Table:
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
     """Report the efficiency of kernels, the most frequent bottleneck, and kernels that exceed their limits."""
-    known = limits(found)
+    known = limits(found, report.device.compute_units)
     seen = [limit for limit in known if limit.observed]
     if not known or (not seen and any(curve.observation for curve in found)):
         return ()
@@ -179,7 +182,7 @@ def blocks(
     if report.only_predicted:
         yield Block.of("ceilings", table=forecast.ceilings_table(report.device), copies=forecast.COPIES)
         yield Block.of("forecast", table=forecast.outlook_table(report.predictions))
-    known, seen = limits(found), seen_in(report) if report.observations else ""
+    known, seen = limits(found, report.device.compute_units), seen_in(report) if report.observations else ""
     if figures := tuple(_rooflines(report, found, known)):
         yield Block.of("rooflines", figures, numbers=("numbers",), seen=seen)
     yield from cases
@@ -194,7 +197,7 @@ def blocks(
         (block_title(family_name(report, members[0].key.family), members), [f.main.ratio or 0.0 for f in pairs])
         for members in kinds
         if (pairs := [pair for curve in members for pair in curve.pairs])
-        and all(p.main.position == "case" and p.main.verdict is Verdict.AGREES for p in pairs)
+        and all(p.main.position == "case" and p.main.verdict.agrees for p in pairs)
     ]
     if ratios:
         yield Block.of("expected", seen=seen_in(report), ratios=ratios)

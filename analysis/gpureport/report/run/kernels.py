@@ -26,14 +26,14 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     first = {each.workload: each for each in reversed(report.advice)}
     return [
         text("own", report=report, limit=limit, advice=first.get(limit.key.workload))
-        for limit in limits(of_user(report, found))
+        for limit in limits(of_user(report, found), report.device.compute_units)
     ]
 
 
 def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
     """Yield the table of kernels, and that of changes with their gains."""
     own = of_user(report, found)
-    known = limits(own)
+    known = limits(own, report.device.compute_units)
     columns = ("kernel", "rate", "bottleneck", "efficiency", "cliffs", "n90", "best work-group", "occupancy")
     rows = tuple(_row(report, limit, own) for limit in known)
     table = Table(columns, rows, frozenset({"rate", "efficiency", "n90"}), short=_RATE)

@@ -21,7 +21,6 @@ from gpureport.findings.key_figures import (
     KeyFigure,
     Quantity,
     key_figures,
-    supported,
     with_others,
 )
 from gpureport.findings.verdicts import error_statistics, time_errors
@@ -207,9 +206,10 @@ def _table(device: Device) -> tuple[_Wanted, ...]:
 
 
 def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted]) -> tuple[Row, ...]:
-    """Return what is known, and what the device does not support."""
-    known, there = {(figure.quantity, figure.of): figure for figure in figures}, supported(report)
-    rows = (Row(name, known.get((quantity, of)), (quantity, of) in there) for name, quantity, of in wanted)
+    """Return what was measured (or is predicted, if nothing was), and the matrix unit, which no CPU has in OpenCL."""
+    known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
+    lacking = {Quantity.MATRIX} if report.device.is_cpu else set()
+    rows = (Row(name, known.get((quantity, of)), quantity not in lacking) for name, quantity, of in wanted)
     return tuple(row for row in rows if row.figure or not row.supported)
 
 
@@ -252,7 +252,7 @@ def headline(
         strong=sum(figure.is_strong_test for figure in compared),
         outside=[figure for figure in compared if figure.unpredicted],
         unusual=[figure for figure in figures if figure.unusual],
-        others=others,
+        others=others if any(figure.others and figure.measured for figure in figures) else 0,
         low_clock_hz=clock if (clock := _clock_hz(report)) < _LOW_CLOCK * report.device.clock_hz else None,
         wrong=sum(workload in wrong for workload in errors),
         faster=sum(workload not in wrong for workload in errors),

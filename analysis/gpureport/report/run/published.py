@@ -81,7 +81,7 @@ def _values(statement: PublishedStatement, about: Sequence[CurveRecords]) -> str
         times=times,
         ratios=_ratios(pair for _, pair in times),
         features=features,
-        agreeing=sum(finding.verdict is Verdict.AGREES for _, finding in features),
+        agreeing=sum(finding.verdict.agrees for _, finding in features),
         worst=max(features, key=lambda each: _deviation(each[1]), default=None),
     )
 
@@ -105,7 +105,7 @@ def _reasons(
         about=about,
         medians_agree=_medians_agree(*spreads) if spreads else None,
         reasons={reason: Counter(names) for reason, names in reasons.items()},
-        agree=all(verdict is Verdict.AGREES for verdict in verdicts),
+        agree=all(verdict.agrees for verdict in verdicts),
     )
 
 

@@ -39,7 +39,7 @@ def answers(report: Report) -> tuple[str, ...]:
     of_all, of_calibrated = (error_statistics(time_errors(curves, kind)) for kind in BASES)
     of_same = error_statistics(time_errors([curve for curve in curves if curve.calibrated], "specification"))
     verdicts = Counter(pair.main.verdict for pair in specified(report))
-    measured_on = [origin.measured_on for origin in report.device.provenance.values() if origin.measured_on]
+    measured_on = [o.measured_on for o in report.device.provenance.values() if o.measured_on and o.kind == "measured"]
     variants = {found.workload for found in report.evidence if found.agrees is not None}
     cautions = [observation.key for observation in report.observations if observation.warnings]
     return paragraphs(
@@ -50,7 +50,7 @@ def answers(report: Report) -> tuple[str, ...]:
         of_same=of_same if of_all and of_same and of_same.n < of_all.n else None,
         verdicts=verdicts,
         compared=sum(count for verdict, count in verdicts.items() if verdict.outcome != "no counterpart"),
-        agrees=verdicts[Verdict.AGREES],
+        agrees=sum(count for verdict, count in verdicts.items() if verdict.agrees),
         within=verdicts[Verdict.WITHIN],
         off=sum(count for verdict, count in verdicts.items() if verdict.outcome == "off"),
         undetermined=verdicts[Verdict.UNDETERMINED],

@@ -65,14 +65,15 @@ def agreement(verdicts: Iterable[Verdict], what: str = "") -> str:
     counts = Counter(verdicts)
     within = counts[Verdict.WITHIN]
     more = f", {within} more {'are' if within > 1 else 'is'} within the 95 % interval" if within else ""
-    return f"{counts[Verdict.AGREES]} of {counts.total()}{what and f' {what}'} agree with the prediction{more}"
+    agree = sum(verdict.agrees for verdict in counts.elements())
+    return f"{agree} of {counts.total()}{what and f' {what}'} agree with the prediction{more}"
 
 
 def agreeing(verdicts: Iterable[Verdict]) -> str:
     """Count verdicts in a cell; the number after the plus is only within the interval: ``12 + 3 of 17``."""
     counts = Counter(verdicts)
     within = f" + {counts[Verdict.WITHIN]}" if counts[Verdict.WITHIN] else ""
-    return f"{counts[Verdict.AGREES]}{within} of {counts.total()}"
+    return f"{sum(verdict.agrees for verdict in counts.elements())}{within} of {counts.total()}"
 
 
 def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
