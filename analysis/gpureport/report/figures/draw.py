@@ -429,7 +429,8 @@ class _Drawing:
 
         values = np.array(cells.values, dtype=float)
         norm, colours = _palette(cells)
-        heatmap(values, norm=norm, cmap=colours, cbar=False, linewidths=0.8, linecolor="white", ax=self.axis)
+        look: Any = {"cbar": False, "linewidths": 0.8, "linecolor": "white", "vmin": 0, "vmax": 1}  # norm replaces both
+        heatmap(values, norm=norm, cmap=colours, ax=self.axis, **look)
         centred = Affine2D().translate(-0.5, -0.5) + self.axis.transData  # seaborn's first cell is from 0 to 1
         self.axis.collections[-1].set_transform(centred)
         for row, texts in enumerate(cells.texts):
