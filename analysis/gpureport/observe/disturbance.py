@@ -7,13 +7,12 @@ missing reading never counts as a disturbance.
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from math import inf
 from statistics import fmean, median
-from typing import Self
 
 from gpureport.records.measurement import Reading
+from gpureport.records.quantities import Labelled
 
 WINDOW_S = 1.0
 """Seconds of readings that a rule averages over."""
@@ -45,7 +44,7 @@ _FEWEST = 3  # least number of clock readings for a decision
 _SPANNED_S = 0.5 * WINDOW_S  # least time between the first and last reading of a window
 
 
-class Cause(StrEnum):
+class Cause(Labelled):
     """Cause of a disturbance, and its remedy."""
 
     remedy: str
@@ -61,12 +60,6 @@ class Cause(StrEnum):
         "check the cooling and the power supply",
     )
     CLOCK = "the clock was below its usual value", "measure again while nothing else uses the device"
-
-    def __new__(cls, text: str, remedy: str) -> Self:
-        """Make a row of the table; its value is the text."""
-        cause = str.__new__(cls, text)
-        cause._value_, cause.remedy = text, remedy
-        return cause
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cache
 from statistics import median
-from typing import Self
 
 from pydantic import TypeAdapter
 
@@ -29,6 +27,7 @@ from gpureport.inputs import read_yaml
 from gpureport.observe.disturbance import running_clocks
 from gpureport.records.curves import CurveFeature
 from gpureport.records.finding import Verdict
+from gpureport.records.quantities import Labelled
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, specified
 from gpureport.report.run import kernels
@@ -51,7 +50,7 @@ _POCL_NAME = re.compile(r"cpu-([a-z][a-z0-9-]*)-(?=[A-Z])")
 """``cpu-``, the instruction set, and the name of the processor."""
 
 
-class State(StrEnum):
+class State(Labelled):
     """What page one concludes, in the first words of its strip, and the style of the strip."""
 
     style: str
@@ -63,12 +62,6 @@ class State(StrEnum):
     PUBLISHED = "Published values.", "open"
     PREDICTED = "Prediction.", "open"
     NOTHING = "Not measured.", "off"
-
-    def __new__(cls, label: str, style: str) -> Self:
-        """Make a row of the table; its value is the label."""
-        state = str.__new__(cls, label)
-        state._value_, state.style = label, style
-        return state
 
 
 @dataclass(frozen=True)
