@@ -163,7 +163,7 @@ def fleet() -> list[str]:
             name: Path("site", f"{name}.html").read_text() for name in ("fleet", "model-0", "device-0-0", "compare")
         }
         printed = _printed("fleet report --store store", "fleet list --store store")
-    texts = (text.replace(str(Path(folder).resolve()), "FOLDER") for text in pages.values())
+    texts = (text.replace("<wbr>", "").replace(str(Path(folder).resolve()), "FOLDER") for text in pages.values())
     lines = [line for page, text in zip(pages, texts, strict=True) for line in (f"=== {page}.html", *reduced(text))]
     return [*lines, *printed]
 

@@ -29,23 +29,11 @@ from gpureport.report.run.chapters import chapters, first_figure, selections
 from gpureport.report.run.numbers import by_kind, families, places
 from gpureport.report.run.page_one import page_one
 from gpureport.report.run.sweeps import kind_of
-from gpureport.report.text import tables, words
+from gpureport.report.text import sentences, tables, words
 from gpureport.report.text.captions import legend
-from gpureport.report.text.difference import known_range
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.spec.models import Device
 from gpureport.text import sentence, shorten
-from gpureport.units import (
-    Style,
-    abbreviated,
-    format_bandwidth,
-    format_bytes,
-    format_frequency,
-    format_interval,
-    format_percent,
-    format_ratio,
-    format_value,
-)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -65,10 +53,13 @@ _FONTS = (
 _SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "charts.js", "screen.js")
 _REPORT = "report.html.j2"
 _LONG_NAME = 60
-_RATE = re.compile(r"(?<![\w/.])((?:[\d.]+ )?[A-Za-z]{1,16}/s\b)(?![/_])")
-"""A value with its unit, or a unit alone."""
-_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|[KMGT]iB)(?!\w))")
-"""The space before a unit."""
+_TEXT = re.compile(
+    r"<(?P<tag>head|script|pre|code)\b.*?</(?P=tag)>|<[^>]*>|(?P<text>[^<]+)",
+    re.DOTALL,
+)
+"""What of a page has no line breaks of ours, and its texts."""
+_JOINT = re.compile(r"(?<=[_/])(?!s\b)(?=\w)")
+"""Where a name may be broken, but not a rate."""
 _FEWEST_SHAPES = 3  # points of a published sweep over shapes that count as a search
 
 
@@ -172,8 +163,15 @@ def rendered(template: str, contents: Sequence[Content]) -> tuple[str, ...]:
     found = environment(placed).get_template(template)
     texts = [found.render(content) for content in contents]
     svgs = dict(zip(pictures, drawn(tuple(pictures.values())), strict=True))
-    whole = (_PLACE.sub(lambda place: svgs[int(place[1])], text) for text in texts)
+    whole = (_PLACE.sub(lambda place: svgs[int(place[1])], typeset(text)) for text in texts)
     return tuple(_BY.sub(words.TIMES, _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)) for text in whole)
+
+
+def typeset(html: str) -> str:
+    """Allow line breaks within names in the texts of a page, but not between values and their units."""
+    return _TEXT.sub(
+        lambda found: _JOINT.sub("<wbr>", tables.unbroken(found["text"])) if found["text"] else found[0], html
+    )
 
 
 def _place(number: int) -> "Markup":
@@ -184,7 +182,7 @@ def _place(number: int) -> "Markup":
 
 
 _PLACE = re.compile(r"<!--picture (\d+)-->")
-_BY = re.compile(r"(?<=\d) x (?=\d)")
+_BY = re.compile(r"(?<=\d)[ \xa0]x[ \xa0](?=\d)")
 """The sign of shapes and factors in names and labels, which records and the terminal write in ASCII."""
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
@@ -226,19 +224,11 @@ def _content(report: Report, others: Others, entry: Device | None) -> Content:
 
 
 def environment(place: Callable[[Picture], object] = str) -> "Environment":
-    """Return the Jinja environment of the templates: with autoescaping, undefined names are errors.
+    """Return the Jinja environment of pages: as that of sentences, with autoescaping.
 
     *place* returns what stands for a picture.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    env = Environment(
-        loader=FileSystemLoader(data_dir("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    env = sentences.environment(autoescape=True)
     scripts = [_style(name) for name in _SCRIPTS]
     env.globals.update(
         fonts=_fonts(),
@@ -258,22 +248,7 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         verdicts=tuple(Verdict),
         off=Verdict.OFF,
     )
-    env.filters.update(
-        picture=place,
-        bandwidth=format_bandwidth,
-        bytes=format_bytes,
-        frequency=format_frequency,
-        percent=format_percent,
-        ratio=format_ratio,
-        spanned=known_range,
-        value=format_value,
-        interval=_interval,
-        number=_number,
-        breakable=_breakable,
-        sentence=sentence,
-        shorten=shorten,
-        chart_data=_chart_data,
-    )
+    env.filters.update(picture=place, chart_data=_chart_data)
     return env
 
 
@@ -306,50 +281,6 @@ def _style(name: str) -> "Markup":
     from markupsafe import Markup
 
     return Markup((data_dir("templates") / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
-
-
-def _interval(value: float | None, low: float | None, high: float | None, unit: str, style: Style) -> str:
-    """Write a value with its interval for narrow columns of tables."""
-    return format_interval(value, low, high, abbreviated(unit), style)
-
-
-def _number(text: str) -> "Markup":
-    """Allow a line break only between a value and its interval, unless either is long."""
-    from markupsafe import Markup
-
-    return Markup(" ").join(map(_part, tables.number_parts(text)))
-
-
-def _part(text: str) -> "Markup":
-    """Mark a short text with spaces or slashes as unbreakable, and rates in a longer one."""
-    from markupsafe import escape
-
-    if len(text) <= tables.LONG_PART:
-        return _whole(text) if re.search(r"[ /]", text) else escape(text)
-    return _with_whole_rates(text, escape)
-
-
-def _whole(text: str) -> "Markup":
-    from markupsafe import Markup
-
-    return Markup('<span class="part">{}</span>').format(text)
-
-
-def _with_whole_rates(text: str, write: "Callable[[str], Markup]") -> "Markup":
-    """Mark rates such as ``32 Gparticle/s`` as unbreakable, and *write* what is between them."""
-    from markupsafe import Markup
-
-    return Markup("").join(_whole(part) if index % 2 else write(part) for index, part in enumerate(_RATE.split(text)))
-
-
-def _breakable(text: str) -> "Markup":
-    """Allow line breaks in names after ``_`` and ``/``, but not before ``%`` and prefixes of units, or within rates."""
-    from markupsafe import Markup
-
-    def jointed(part: str) -> Markup:
-        return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=\w)", part))
-
-    return _with_whole_rates(_UNIT.sub("\xa0", text).replace("± ", "±\xa0"), jointed)
 
 
 def readable_time(text: str) -> str:

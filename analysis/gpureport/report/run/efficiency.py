@@ -26,8 +26,6 @@ _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
 _ALIKE = {"ALU": "int32"}
 """Bottlenecks that users need not distinguish: the pipe of integer instructions, and a class that it executes."""
-_NAME = 36
-"""Characters of a kernel's identifier that are kept on one line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +143,7 @@ def limits_table(found: Iterable[Limit], head: str = "") -> Table:
                 occupancy_of(limit),
             )
         )
-    return Table(columns, tuple(rows), frozenset({*seen, "predicted", "efficiency"}), short=_NAME)
+    return Table(columns, tuple(rows), frozenset({*seen, "predicted", "efficiency"}))
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:

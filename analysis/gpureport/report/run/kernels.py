@@ -17,8 +17,6 @@ _MOST = 12
 """Changes of all kernels that the table lists."""
 MOST_TOLD = 4
 """The most kernels with sentences; the table has all."""
-_RATE = 16
-"""Characters of a rate such as 17.0 Gelement/s."""
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
@@ -36,7 +34,7 @@ def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
     known = limits(own, report.device.compute_units)
     columns = ("kernel", "rate", "bottleneck", "efficiency", "cliffs", "n90", "best work-group", "occupancy")
     rows = tuple(_row(report, limit, own) for limit in known)
-    table = Table(columns, rows, frozenset({"rate", "efficiency", "n90"}), short=_RATE)
+    table = Table(columns, rows, frozenset({"rate", "efficiency", "n90"}))
     explained = all(limit.is_explained for limit in known)
     yield Block.of("own-kernels", table=table, numbers=("numbers",), explained=explained)
     advice = sorted(report.advice, key=lambda each: -each.gain)[:_MOST]

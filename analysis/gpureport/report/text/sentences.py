@@ -14,9 +14,11 @@ from gpureport.report.text.difference import compared, known_range, value_text
 from gpureport.report.text.words import agreement, best_sample, family_name, feature_text, kernel_name
 from gpureport.text import N90, counted, listed, sentence, shorten, shortlist
 from gpureport.units import (
+    abbreviated,
     format_bytes,
     format_count,
     format_frequency,
+    format_interval,
     format_percent,
     format_range,
     format_ratio,
@@ -25,7 +27,7 @@ from gpureport.units import (
 )
 
 if TYPE_CHECKING:
-    from jinja2.environment import TemplateModule
+    from jinja2.environment import Environment, TemplateModule
 
 
 def paragraphs(block: str, file: str = "sentences.j2", /, **facts: object) -> tuple[str, ...]:
@@ -41,12 +43,19 @@ def text(block: str, file: str = "sentences.j2", /, **facts: object) -> str:
 
 @cache
 def _macros(file: str) -> "TemplateModule":
+    env = environment()
+    env.finalize = lambda value: _spaced(value) if isinstance(value, str) else value
+    return env.get_template(file).module
+
+
+def environment(*, autoescape: bool = False) -> "Environment":
+    """Return a Jinja environment for our templates: undefined names are errors. Documents escape plain text."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    env = Environment(  # noqa: S701 - plain text; documents escape it
+    env = Environment(
+        autoescape=autoescape,  # noqa: S701
         loader=FileSystemLoader(data_dir("templates")),
         undefined=StrictUndefined,
-        finalize=lambda value: _spaced(value) if isinstance(value, str) else value,
         extensions=["jinja2.ext.do"],
         trim_blocks=True,
         lstrip_blocks=True,
@@ -64,6 +73,7 @@ def _macros(file: str) -> "TemplateModule":
         feature=feature_text,
         frequency=format_frequency,
         geometric_mean=geometric_mean,
+        interval=lambda value, low, high, unit, style: format_interval(value, low, high, abbreviated(unit), style),
         listed=listed,
         median=median,
         mib=lambda size: format_bytes(float(f"{size / 2.0**20:.2g}") * 2.0**20),
@@ -91,7 +101,7 @@ def _macros(file: str) -> "TemplateModule":
         percent=format_percent,
         ratio=format_ratio,
     )
-    return env.get_template(file).module
+    return env
 
 
 def _expected(levels: Iterable[KeyFigure], unit: str) -> str:

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, prod, sqrt
-from statistics import mean
+from math import prod
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.prediction import Occupancy
@@ -16,16 +15,19 @@ from gpureport.units import UNKNOWN, format_bytes, format_percent, format_range,
 from gpureport.workloads import all_workloads
 
 _SIZES = 6  # the most columns of an occupancy table, one for each work-group size
-_SHORT, _LONG, _LINE = 14, 120, 118  # characters: a short text, the longest that counts, a line of a table
+_SHORT, _LONG_WORD, _LONG, _LINE = 18, 30, 100, 118
+"""Characters of a short text, of the longest word and of the longest text that count, and of a line of a table."""
+_GAP = 3
+"""Characters between columns."""
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BOLD = 1.2  # relative width of a head's characters
-LONG_PART = 18
-"""Most characters of a number that is kept on one line."""
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=±) ")
+_BRACKETS = re.compile(r"\([^()<>]{1,16}\)")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of text; the columns *numeric* are right-aligned. Texts of *short* characters are not broken.
+    """Columns and rows of text; the columns *numeric* are right-aligned.
 
     *links* are the addresses that rows begin with, empty for none; without any, no row has one.
     """
@@ -33,67 +35,47 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
-    short: int = _SHORT
     links: tuple[str, ...] = ()
 
     @cached_property
-    def narrow(self) -> frozenset[str]:
-        """Columns that are never broken over lines: those of short texts, without the longest if the line is full."""
-        return frozenset(
-            name for name, length in zip(self.columns, self._lengths, strict=True) if length <= self._longest_kept
-        )
-
-    @cached_property
     def widths(self) -> tuple[float, ...]:
-        """Width of each column in percent: narrow ones get the width of their texts, the others share the rest.
+        """Width of each column in percent: its longest word, and a share of what its longest text needs more.
 
         Known widths save most of the layout engine's time.
         """
-        characters = self._characters(self._longest_kept or self.short)
+        least, most = zip(*self._characters, strict=True)
+        share = min(1.0, max(0.0, _LINE - sum(least)) / max(1.0, sum(most) - sum(least)))
+        characters = [low + share * (high - low) for low, high in self._characters]
         return tuple(99.9 * width / max(_LINE, sum(characters)) for width in characters)  # rounding must not exceed 100
 
     @cached_property
-    def _longest_kept(self) -> int:
-        """The longest texts, of at most *short* characters, whose columns fit in the line unbroken; 0 if none do."""
-        lengths = sorted({length for length in self._lengths if length <= self.short}, reverse=True)
-        return next((length for length in lengths if sum(self._characters(length)) <= 1.01 * _LINE), 0)
-
-    def _characters(self, kept: int) -> list[float]:
-        """Preferred width of each column in characters, if columns of at most *kept* characters are not broken."""
-        needs = [length + 3.0 if length <= kept else 0.0 for length in self._lengths]
-        # Broken columns share the rest by length; for texts longer than *short*, by the square root of the length.
-        by_length = [sqrt(length * min(length, self.short)) for length in self._usual_lengths]
-        weights = [0.0 if need else weight for need, weight in zip(needs, by_length, strict=True)]
-        most = sum(length + 3.0 for need, length in zip(needs, self._lengths, strict=True) if not need)
-        left = max(_LINE - sum(needs), min(_LINE / 4, most)) if any(weights) else 0.0
-        shares = [need or left * weight / sum(weights) for need, weight in zip(needs, weights, strict=True)]
-        return list(map(max, shares, self._unbroken))
+    def narrow(self) -> frozenset[str]:
+        """Columns of short texts, which are not broken over lines if there is room."""
+        room = sum(least for least, _ in self._characters) <= _LINE
+        return frozenset(
+            name for name, (_, most) in zip(self.columns, self._characters, strict=True) if room and most <= _SHORT
+        )
 
     @cached_property
-    def _usual_lengths(self) -> list[float]:
-        """Mean length of each column's texts, between a short text and the longest that counts."""
+    def _characters(self) -> list[tuple[float, float]]:
+        """Width of the longest word and of the longest text of each column; short texts are one word."""
         cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
-        return [mean([min(max(len(text), _SHORT), _LONG) for text in texts] or [_SHORT]) for texts in cells]
+        return [_characters(name, texts) for name, texts in zip(self.columns, cells, strict=True)]
 
-    @cached_property
-    def _unbroken(self) -> list[float]:
-        """Width in characters that each column of numbers needs: they are only broken before an interval."""
-        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
-        parts = ([len(part) for text in texts for part in number_parts(text)] for texts in cells)
-        kept = ([length + 2.0 for length in lengths if length <= LONG_PART] for lengths in parts)
-        return [
-            max(lengths, default=0.0) if name in self.numeric else 0.0
-            for name, lengths in zip(self.columns, kept, strict=True)
-        ]
 
-    @cached_property
-    def _lengths(self) -> list[int]:
-        """Length of each column's longest text or longest word of its head."""
-        cells = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
-        return [
-            max([*map(len, texts), *(ceil(_BOLD * len(word)) for word in name.split())])
-            for name, texts in zip(self.columns, cells, strict=True)
-        ]
+def _characters(head: str, texts: Sequence[str]) -> tuple[float, float]:
+    words = [*(_BOLD * len(word) for word in head.split()), *(len(word) for text in texts for word in _words(text))]
+    most = max([*map(len, texts), *words]) + _GAP
+    return (most, most) if most <= _SHORT else (min(max(words) + _GAP, _LONG_WORD), min(most, _LONG))
+
+
+def _words(text: str) -> list[str]:
+    return re.split(r"[ _/]", unbroken(text))
+
+
+def unbroken(text: str) -> str:
+    """Return *text* with no-break spaces between values and their units, and within short brackets."""
+    return _BRACKETS.sub(lambda found: found[0].replace(" ", "\xa0"), _BEFORE_UNIT.sub("\xa0", text))
 
 
 def side_by_side(
@@ -114,11 +96,6 @@ def side_by_side(
     baseline = baseline or names[0]
     numbers = (*(f"{what}{name}" for name in names), *(f"{name} / {baseline}" for name in names if name != baseline))
     return Table((*heads, *numbers, *after), tuple(rows), frozenset((*numbers, *numeric)))
-
-
-def number_parts(text: str) -> list[str]:
-    """Split a number where a line may break: before its interval, and within a range of sizes."""
-    return re.split(r" (?=[(±/])|(?<=B) (?=to )", text)
 
 
 def without_constant_columns(table: Table) -> tuple[Table, str]:
