@@ -12,8 +12,8 @@ from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
 from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
 from gpureport.report.comparison.sentences import FILE
+from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.machines import MOST_PANELS, machine_chart
-from gpureport.report.figures.picture import Picture
 from gpureport.report.figures.sweeps import drawable
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of

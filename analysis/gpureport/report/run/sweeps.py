@@ -11,7 +11,7 @@ from gpureport.records.prediction import Prediction
 from gpureport.records.report import Clock, Report
 from gpureport.report.curves import FLAT, CurveRecords
 from gpureport.report.figures import sweeps
-from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.chart import Picture
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption, trace_caption
 from gpureport.report.text.sentences import paragraphs

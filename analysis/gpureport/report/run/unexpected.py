@@ -8,7 +8,7 @@ from gpureport.explain.trials import mentioned
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, most_distant, specified
-from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.runs import MOST_SAMPLED, deviating_points, sample_chart
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.run.sweeps import Block

@@ -8,7 +8,7 @@ from gpureport.records.finding import Finding
 from gpureport.records.measurement import IDLE, PowerLoad
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords
-from gpureport.report.figures.picture import Picture
+from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.runs import power_chart
 from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs
