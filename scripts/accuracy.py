@@ -8,20 +8,20 @@ Run as ``.venv/bin/python scripts/accuracy.py``.
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from math import log
 from pathlib import Path
 
+import numpy as np
+
 from gpureport.cli.app import ValidateOptions
-from gpureport.cli.validating import compared, constants, percent, result_cells, unmatched
+from gpureport.cli.validating import compared, constants, error_cells, result_cells, unmatched
 from gpureport.data import data_dir
 from gpureport.errors import GpuReportError
-from gpureport.findings.verdicts import error_statistics
 from gpureport.records.curves import BASES
 from gpureport.report.grouping import grouped
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.drafts import predecessors
 from gpureport.validate.residuals import FIRST_DAY as FIRST
-from gpureport.validate.residuals import Residual
+from gpureport.validate.residuals import PredictedCurve, Residual
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Summary, TargetResult, judge, summarise, where_calibrated
 
@@ -30,12 +30,12 @@ PLACES = {"accuracy": "docs/accuracy.md", "times": "docs/errors.md", "first day"
 """The document of each table."""
 
 COLUMNS = ("data", "what", "constants", "n", "specification", "calibrated")
-_STATISTICS = "median / MAPE / 90 %"
+_STATISTICS = "median / mean / 90 %"
 TIMES = (
     *("data", "constants", "n", f"specification: {_STATISTICS}", "n"),
     *(f"specification of these: {_STATISTICS}", f"calibrated: {_STATISTICS}"),
 )
-FIRST_DAY = ("architecture", "predecessor", "n", "now: median / MAPE / 90 %", "first day: median / MAPE / 90 %")
+FIRST_DAY = ("architecture", "predecessor", "n", f"now: {_STATISTICS}", f"first day: {_STATISTICS}")
 
 
 def row(results: Sequence[TargetResult], found: Iterable[Residual]) -> tuple[str, ...]:
@@ -73,21 +73,33 @@ def times_by_day(found: Sequence[Residual], database: Database) -> Iterator[tupl
         yield name or "all", before, str(days[0].n), *map(errors, days)
 
 
-def by_class(found: Iterable[Residual]) -> Iterator[str]:
-    """Yield a line for each class of device: the errors, |ln(predicted / observed)|, of devices that are not seen."""
-    times = [c for c in found if c.what == "times" and c.curve.kind == "specification" and c.ratio]
-    unseen = [(c.curve.device_class, c) for c in times if c.curve.independence != "seen"]
-    for name, own in sorted(grouped(unseen).items()):
-        statistics = error_statistics([abs(log(c.ratio)) for c in own if c.ratio])
-        if statistics:
-            devices = len({c.curve.device for c in own})
-            median, p90 = (round(each, 4) for each in (statistics.median, statistics.p90))
-            yield f"{name}: {{devices: {devices}, times: {statistics.n}, median: {median}, p90: {p90}}}\n"
+def by_class(found: Iterable[Residual], database: Database) -> Iterator[str]:
+    """Yield a line for each class of device: names, and errors of times, of devices that the model has not seen.
+
+    Devices count equally, however many points they have.
+    """
+    times = [c for c in found if c.what == "times" and c.curve.kind == "specification" and c.error is not None]
+    unseen = [c for c in times if c.curve.independence != "seen"]
+    for name, own in sorted(grouped((c.curve.device_class, c) for c in unseen).items()):
+        devices = grouped((_model(c.curve, database), c.error or 0.0) for c in own)
+        every = [error for one in devices.values() for error in one]
+        weights = [1 / len(one) for one in devices.values() for _ in one]
+        quantiles = np.quantile(every, [0.5, 0.9], weights=weights, method="inverted_cdf")
+        median, p90 = (round(float(each), 4) for each in quantiles)
+        yield f"{name}: {{devices: [{', '.join(sorted(devices))}], median: {median}, p90: {p90}}}\n"
+
+
+def _model(curve: PredictedCurve, database: Database) -> str:
+    """Return the name of a device without vendor and memory size; of a CPU, that of its type of core."""
+    if curve.device_class == "CPU":
+        return database.architecture(curve.architecture).name
+    name = database.device(curve.device).name.removeprefix(f"{curve.device_class.removesuffix(' GPU')} ")
+    return re.sub(r" \d+ ?GB$", "", name)
 
 
 def errors(summary: Summary) -> str:
     """Return median, mean and 90th percentile; nothing without data."""
-    return " / ".join(map(percent, (summary.median, summary.mean, summary.p90))) if summary.n else ""
+    return " / ".join(error_cells(summary)) if summary.n else ""
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -128,7 +140,7 @@ def main() -> None:
     texts = {place: (ROOT / place).read_text(encoding="utf-8") for place in PLACES.values()}
     for name, table in tables.items():
         texts[PLACES[name]] = with_table(texts[PLACES[name]], name, table)
-    lines = "".join(by_class(found))
+    lines = "".join(by_class(found, database))
     (ROOT / "templates/accuracy.yaml").write_text(f"# written by scripts/accuracy.py\n{lines}", encoding="utf-8")
     for place, text in texts.items():  # if a place lacks a table, no document has changed
         (ROOT / place).write_text(text, encoding="utf-8")

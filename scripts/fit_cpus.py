@@ -25,6 +25,7 @@ from gpureport.spec.cores import Topology, core_type_name, generic_name, topolog
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import CoreType, StreamType, listed
 from gpureport.spec.values import Strict
+from gpureport.units import off_by
 from gpureport.validate.tables import (
     GENERIC,
     BareMachine,
@@ -149,12 +150,12 @@ def _fitted(machines: Sequence[CloudMachine], database: Database, name: str) -> 
 
 
 def errors(machines: Sequence[CloudMachine], core: CoreType, *, write_allocate: bool) -> dict[str, Floats]:
-    """Return |predicted / observed - 1| of all values."""
+    """Return |ln(predicted / observed)| of all values."""
     batch = Batch(machines, core)
-    found = {"latency": np.abs(latency_s(core, batch.topology, batch.sizes) / batch.latency_s - 1)}
+    found = {"latency": np.abs(np.log(latency_s(core, batch.topology, batch.sizes) / batch.latency_s))}
     for o in OPERATIONS:
         predicted = bandwidth_bytes_per_s(core, batch.topology, batch.sizes, o, write_allocate=write_allocate)
-        found[o] = np.abs(predicted / batch.bandwidth[o] - 1)
+        found[o] = np.abs(np.log(predicted / batch.bandwidth[o]))
     return found
 
 
@@ -223,7 +224,7 @@ def cross_validate(groups: Mapping[str, Sequence[CloudMachine]], database: Datab
         bandwidth = np.concatenate([np.concatenate(found[o]) for o in OPERATIONS])
         for what, values in {**{k: np.concatenate(v) for k, v in found.items()}, "bandwidth": bandwidth}.items():
             middle, most = np.quantile(values, [0.5, 0.9])
-            print_text(f"  {what:10} n {len(values):6}  median {middle:.3f}  90 % {most:.3f}")
+            print_text(f"  {what:10} n {len(values):6}  median {off_by(middle)}  90 % {off_by(most)}")
 
 
 def fitted_streams(machines: Sequence[BareMachine], database: Database, name: str) -> StreamType:

@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from math import log
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_json_holds_every_point_of_both_predictions(results: Path) -> None:
     }
     first = written[0]
     assert first["bottleneck"] == max(first["ceilings_s"], key=first["ceilings_s"].__getitem__)
-    assert first["error"] == pytest.approx(abs(first["predicted"] / first["observed"] - 1))
+    assert first["error"] == pytest.approx(abs(log(first["predicted"] / first["observed"])))
 
 
 def test_the_first_day_is_compared_with_now(results: Path, capsys: Captured) -> None:

@@ -1,7 +1,7 @@
 """Errors, their statistics, and accuracy targets."""
 
 from dataclasses import replace
-from math import inf
+from math import exp, inf, log
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpureport.records.curves import Basis, SweepKey
 from gpureport.spec.database import load_database
-from gpureport.validate.residuals import PredictedCurve, Residual, What
+from gpureport.validate.residuals import WHATS, PredictedCurve, Residual, What
 from gpureport.validate.targets import TARGETS, Target, judge, summarise
 
 POSITIVE = st.floats(1e-9, 1e9)
@@ -27,17 +27,12 @@ def residual(
     return Residual(curve, what, "here", "s", predicted, observed, level=level)
 
 
-def test_the_error_of_a_time_is_a_share_of_the_observed() -> None:
-    assert residual(1.5, 1.0).error == pytest.approx(0.5)
-    assert residual(0.5, 1.0).error == pytest.approx(0.5)
+@given(POSITIVE, POSITIVE, st.sampled_from(WHATS))
+def test_the_error_is_the_same_factor_either_way(one: float, other: float, what: What) -> None:
+    error = residual(one, other, what).error
 
-
-@given(POSITIVE, POSITIVE)
-def test_the_error_of_a_feature_is_a_factor_either_way(one: float, other: float) -> None:
-    error = residual(one, other, "n90").error
-
-    assert error == pytest.approx(max(one, other) / min(one, other) - 1, rel=1e-9, abs=1e-9)
-    assert error == pytest.approx(residual(other, one, "n90").error or 0.0, rel=1e-9, abs=1e-9)
+    assert error == pytest.approx(log(max(one, other) / min(one, other)), rel=1e-9, abs=1e-9)
+    assert error == pytest.approx(residual(other, one, what).error or 0.0, rel=1e-9, abs=1e-9)
 
 
 def test_features_without_a_counterpart_are_counted_and_have_no_error() -> None:
@@ -51,19 +46,19 @@ def test_features_without_a_counterpart_are_counted_and_have_no_error() -> None:
     summary = summarise(cliffs)
 
     assert (summary.n, summary.not_observed, summary.not_predicted) == (1, 2, 1)
-    assert (summary.median, summary.p90, summary.ratio) == (pytest.approx(1.0), pytest.approx(1.0), 2.0)
+    assert summary.errors
+    assert (summary.errors.median, summary.errors.p90, summary.ratio) == (*[pytest.approx(log(2))] * 2, 2.0)
 
 
 def test_quantiles_are_of_errors_and_the_ratio_keeps_its_sign() -> None:
-    summary = summarise([residual(1 - share / 100, 1.0) for share in range(11)])
+    summary = summarise([residual(exp(-share / 100), 1.0) for share in range(11)])
 
-    assert summary.median == pytest.approx(0.05)
-    assert summary.p90 == pytest.approx(0.09)
-    assert summary.mean == pytest.approx(0.05)
-    assert summary.ratio == pytest.approx(0.95)
+    assert summary.errors
+    assert (summary.errors.median, summary.errors.p90, summary.errors.mean) == pytest.approx((0.05, 0.09, 0.05))
+    assert summary.ratio == pytest.approx(exp(-0.05))
 
 
-TARGET = Target("all", "times", "median", 0.1, 0.05)
+TARGET = Target("all", "times", "median", 1.1, 1.05)
 
 
 @pytest.mark.parametrize(("predicted", "passed"), [(1.09, True), (1.11, False)])
@@ -71,7 +66,7 @@ def test_a_target_is_passed_or_missed(predicted: float, passed: bool) -> None:
     ((result,),) = judge([residual(predicted, 1.0)], [replace(TARGET, calibrated=None)])
 
     assert result.passed is passed
-    assert result.reached == pytest.approx(predicted - 1)
+    assert result.reached == pytest.approx(log(predicted))
 
 
 def test_each_kind_of_prediction_has_its_own_limit() -> None:

@@ -335,10 +335,10 @@ def format_percent(share: float, spec: str = ".0f") -> str:
     return f"{text} %"
 
 
-def off_by(error: float) -> str:
-    """Write the error of a curve, a root mean square of |ln ratio|: ``12 %``, or ``a factor of 2.3`` from 2 on."""
+def off_by(error: float, spec: str = ".0f") -> str:
+    """Write an error |ln ratio| as larger / smaller - 1, ``12 %``; from 2 on as the ratio, ``a factor of 2.3``."""
     factor = math.exp(error)
-    return format_percent(factor - 1) if factor < 2 else f"a factor of {factor:.1f}"
+    return format_percent(factor - 1, spec) if factor < 2 else f"a factor of {factor:.1f}"
 
 
 _ITEMS = ("work-items", "items")

@@ -22,7 +22,7 @@ from gpureport.results.published import published_result
 from gpureport.results.replay import Result, report_result
 from gpureport.spec.database import Database
 from gpureport.spec.drafts import GENERIC, first_day
-from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio, short_unit
+from gpureport.units import UNKNOWN, format_interval, format_percent, format_ratio, off_by, short_unit
 from gpureport.validate.residuals import FIRST_DAY, WHATS, Residual, What, independence, residuals
 from gpureport.validate.tables import table_folders, table_residuals
 from gpureport.validate.targets import TARGETS, Summary, Target, TargetResult, judge, summarise, where_calibrated
@@ -33,7 +33,7 @@ T = TypeVar("T")
 Key = Callable[[Residual], str]
 
 _RATIO = "predicted /\xa0observed"
-_STATISTICS = ("n", "unmatched", "median", "MAPE", "90 %", _RATIO, "inside")
+_STATISTICS = ("n", "unmatched", "median", "mean", "90 %", _RATIO, "inside")
 _NONE: tuple[None, None] = (None, None)
 _CLIFFS: Mapping[What, str] = {"latency cliffs": "latency", "bandwidth cliffs": "bandwidth"}
 """Quantities whose position is compared, not their value."""
@@ -239,7 +239,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
     return (
         str(summary.n),
         unmatched(summary),
-        *map(percent, (summary.median, summary.mean, summary.p90)),
+        *error_cells(summary),
         format_ratio(summary.ratio),
         "" if summary.inside is None else format_percent(summary.inside),
     )
@@ -257,9 +257,14 @@ def _feature_row(residual: Residual) -> str:
     return f"{residual.what}{level}"
 
 
-def percent(error: float | None) -> str:
-    """Write an error in percent."""
-    return UNKNOWN if error is None else format_percent(error, ".1f")
+def error_cells(summary: Summary) -> tuple[str, str, str]:
+    """Write median, mean and 90th percentile of the errors."""
+    errors = summary.errors
+    return (UNKNOWN,) * 3 if errors is None else (_off(errors.median), _off(errors.mean), _off(errors.p90))
+
+
+def _off(error: float | None) -> str:
+    return UNKNOWN if error is None else off_by(error, ".1f")
 
 
 def _print_features(residuals: Sequence[Residual]) -> None:
@@ -274,7 +279,7 @@ def _feature(residual: Residual) -> Row:
     kind = f" ({_CLIFFS[residual.what]})" if residual.what in _CLIFFS else ""
     values = ((residual.predicted, residual.expected), (residual.observed, residual.interval))
     cells = (format_interval(value, low, high, unit) for value, ends in values for low, high in (ends or _NONE,))
-    return f"  {residual.label}{kind}", *cells, percent(residual.error)
+    return f"  {residual.label}{kind}", *cells, _off(residual.error)
 
 
 def _print_worst(residuals: Sequence[Residual], number: int) -> None:
@@ -284,8 +289,10 @@ def _print_worst(residuals: Sequence[Residual], number: int) -> None:
         times = grouped((str(c.curve), c) for c in residuals if c.what == "times" and c.curve.kind == kind)
         sweeps = [(summarise(own), name, own) for name, own in times.items()]
         rows: list[Row] = []
-        for summary, name, own in sorted(sweeps, key=lambda each: -(each[0].median or 0.0))[:number]:
-            rows.append((f"{name}: {summary.n} points, median {percent(summary.median)}",))
+        for summary, name, own in sorted(sweeps, key=lambda each: -(each[0].errors.median if each[0].errors else 0.0))[
+            :number
+        ]:
+            rows.append((f"{name}: {summary.n} points, median {error_cells(summary)[0]}",))
             rows += [_stretch(list(points)) for _, points in groupby(own, lambda c: (c.bottleneck, c.level))]
         print_table(f"Sweeps with the largest errors, {kind} predictions", columns, rows, right=(3, 4, 5))
 
@@ -293,7 +300,7 @@ def _print_worst(residuals: Sequence[Residual], number: int) -> None:
 def _stretch(points: Sequence[Residual]) -> Row:
     first, last, summary = points[0], points[-1], summarise(points)
     span = first.label if first.label == last.label else f"{first.label} … {last.label}"
-    cells = str(summary.n), percent(summary.median), format_ratio(summary.ratio)
+    cells = str(summary.n), error_cells(summary)[0], format_ratio(summary.ratio)
     return f"  {first.bottleneck}", first.level, span, *cells, _next(points[len(points) // 2])
 
 
@@ -323,7 +330,7 @@ def _target(result: TargetResult) -> Row:
 
 def result_cells(result: TargetResult) -> tuple[str, str, str]:
     """Write error, limit, and whether the target is reached."""
-    limit = f"≤ {format_percent(result.target.limit(result.kind) or 0.0)}"
+    limit = f"≤ {off_by(result.target.limit(result.kind) or 0.0)}"
     word = {None: "", True: "pass", False: "MISS"}[result.passed]
-    error = "no data" if result.reached is None else percent(result.reached)
-    return f"({percent(result.of_matched)})" if result.reached == inf else error, limit, word
+    error = "no data" if result.reached is None else _off(result.reached)
+    return f"({_off(result.of_matched)})" if result.reached == inf else error, limit, word

@@ -148,19 +148,14 @@ class KeyFigure:
         return self.measured or self.predicted
 
     @property
-    def share(self) -> float | None:
-        """The measured or predicted value / the limit; ``None`` without one of them."""
-        return self.shown.value / self.specification if self.limit and self.specification and self.shown else None
-
-    @property
     def levels(self) -> tuple["KeyFigure", ...]:
         """The figures of all levels that the measured curve does not separate, the nearest first."""
         return (self.nearer, self) if self.nearer else (self,)
 
     @property
     def efficiency(self) -> float | None:
-        """Measured / limit; ``None`` without one of them."""
-        return self.measured.value / self.specification if self.limit and self.specification and self.measured else None
+        """The measured, or else the predicted, value / the limit; ``None`` without one of them."""
+        return self.shown.value / self.specification if self.limit and self.specification and self.shown else None
 
     @property
     def unpredicted(self) -> Side | None:

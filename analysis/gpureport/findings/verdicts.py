@@ -384,6 +384,14 @@ def _wrong(prediction: Prediction, message: str) -> Finding:
     )
 
 
+def log_error(predicted: float, observed: float) -> float:
+    """Return |ln(predicted / observed)|, the error of a prediction in all statistics; documents give it as a factor.
+
+    Unlike a relative error, it is the same for a kernel that is ten times slower as for one that is ten times faster.
+    """
+    return abs(log(predicted / observed))
+
+
 @dataclass(frozen=True)
 class ErrorStatistics:
     """Statistics of *n* errors; ``p90`` is their 90th percentile."""
@@ -403,8 +411,5 @@ def error_statistics(errors: Sequence[float]) -> ErrorStatistics | None:
 
 
 def time_errors(curves: Iterable[Curve], kind: Basis) -> list[float]:
-    """Return |ln(predicted / observed)| of every observed point that this *kind* of prediction contains.
-
-    Unlike a relative error, it is the same for a kernel that is ten times slower as for one that is ten times faster.
-    """
-    return [abs(log(p.time_s / seen.time_s)) for curve in curves for p, seen in curve.compared(kind)]
+    """Return the error of every observed point that this *kind* of prediction contains."""
+    return [log_error(p.time_s, seen.time_s) for curve in curves for p, seen in curve.compared(kind)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal, get_args
 
+from gpureport.findings.verdicts import log_error
 from gpureport.matching import match_curves
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
@@ -21,7 +22,6 @@ What = Literal[
     "times", "latency cliffs", "bandwidth cliffs", "n90", "knees", "plateaus", "peaks", "latencies", "bandwidths"
 ]
 WHATS: tuple[What, ...] = get_args(What)
-_VALUES: frozenset[What] = frozenset({"times", "latencies", "bandwidths"})
 Independence = Literal["seen", "unseen device", "unseen architecture", "first day"]
 FIRST_DAY: Independence = "first day"
 """The values that were measured on the architecture are replaced (:func:`gpureport.spec.drafts.first_day`)."""
@@ -100,16 +100,8 @@ class Residual:
 
     @property
     def error(self) -> float | None:
-        """Relative error of the prediction; ``None`` without one of the values.
-
-        ``|predicted / observed - 1|`` for a time, a latency or a bandwidth. The factor between both minus one for a
-        feature.
-        """
-        if self.predicted is None or self.observed is None or self.ratio is None:
-            return None
-        if self.what in _VALUES:
-            return abs(self.ratio - 1)
-        return max(self.ratio, 1 / self.ratio) - 1
+        """|ln(predicted / observed)|; ``None`` without one of the values."""
+        return log_error(self.predicted, self.observed) if self.predicted and self.observed else None
 
     @property
     def inside(self) -> bool | None:

@@ -39,7 +39,8 @@ class ReadCliff:
         is_of_latency: whether it is a rise of latency, because no sweep of bandwidth covers the cache.
         beyond: bandwidth or latency beyond the cliff / before it; ``None``: unknown.
         midpoint: halfway between both on a logarithmic axis.
-        latency_onset: where the latency of dependent loads rises.
+        latency_onset: where the latency of dependent loads rises to that of the next level.
+        far_onset: where it rises to that of the far partition of the cache, whose bandwidth does not fall there.
         earliest: the curve that leaves the cache first, and its onset there, if clearly before plain reads do.
     """
 
@@ -50,11 +51,12 @@ class ReadCliff:
     beyond: float | None
     midpoint: CurveFeature | None
     latency_onset: CurveFeature | None = None
+    far_onset: CurveFeature | None = None
     earliest: tuple[CurveRecords, CurveFeature] | None = None
 
     @property
     def keep_below_bytes(self) -> float:
-        """The working set up to which neither bandwidth nor latency suffers.
+        """The working set up to which the cache serves the loads, and bandwidth is that of the cache.
 
         It is at most the capacity: overlapping passes over more data than that keep their bandwidth for a while.
         """
@@ -129,19 +131,18 @@ def _next_plateau(upper: CurveFeature, plateaus: Iterable[float]) -> float | Non
 
 def _with_earlier(cliff: ReadCliff, found: Sequence[CurveRecords], *, measured: bool) -> ReadCliff:
     """Add where latency rises, and what slows down clearly before plain reads do at the end of a shared cache."""
-    near = [Level(name=cliff.cache.name, near=near) for near in (True, False)]
-    rises = (
-        feature
+    rises = {
+        feature.level: feature
         for curve in _sizes(found, _LATENCY)
         for feature in curve.features(measured=measured)
-        if feature.position == "onset" and feature.level in near
-    )
-    rise = min(rises, key=lambda onset: onset.value, default=None)
+        if feature.position == "onset" and is_certain(feature) and not cliff.is_of_latency
+    }
     first = next(iter(_onsets(cliff.cache, found, measured=measured)), None)
     is_earlier = first and cliff.cache.scope == "device" and first[1].value < cliff.onset.value / _EARLIER
     return replace(
         cliff,
-        latency_onset=rise if rise and is_certain(rise) and not cliff.is_of_latency else None,
+        latency_onset=rises.get(Level(name=cliff.cache.name)),
+        far_onset=rises.get(Level(name=cliff.cache.name, near=True)),
         earliest=first if is_earlier else None,
     )
 

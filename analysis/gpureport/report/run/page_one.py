@@ -57,6 +57,8 @@ class State(Labelled):
 
     NORMAL = "Normal.", "agrees"
     PLAUSIBLE = "No defect found.", "open"
+    SLOWER = "Slower than expected.", "off"
+    FASTER = "Faster than expected.", "open"
     DEVIATES = "Not as expected.", "off"
     UNCLEAR = "Not conclusive.", "off"
     PUBLISHED = "Published values.", "open"
@@ -88,10 +90,9 @@ class Advice:
 
 @dataclass(frozen=True)
 class ClassAccuracy:
-    """Errors |ln(predicted / observed)| of times on measured devices that the model had not seen."""
+    """Errors of predicted times on measured devices that the model had not seen; the devices count equally."""
 
-    devices: int
-    times: int
+    devices: tuple[str, ...]
     median: float
     p90: float
 
@@ -217,8 +218,11 @@ def state(report: Report, figures: Sequence[KeyFigure]) -> State:
         return State.PUBLISHED
     if doubtful or errors:
         return State.UNCLEAR
-    if any(figure.is_off for figure in figures) or _clock_hz(report) < _LOW_CLOCK * report.device.clock_hz:
-        return State.DEVIATES
+    sides = {side for figure in figures for side in (figure.unpredicted, figure.unusual) if side}
+    if _clock_hz(report) < _LOW_CLOCK * report.device.clock_hz:
+        sides.add("slower")
+    if sides:
+        return State.DEVIATES if len(sides) > 1 else State.SLOWER if "slower" in sides else State.FASTER
     return State.NORMAL if any(figure.is_strong_test for figure in compared) else State.PLAUSIBLE
 
 
@@ -358,7 +362,7 @@ def _note(report: Report, figures: Sequence[KeyFigure], others: int, *, assumed:
         "key_figures",
         report=report,
         assumed=assumed,
-        above=any(figure.efficiency and figure.efficiency > _ABOVE for figure in figures),
+        above=any(figure.measured and (figure.efficiency or 0) > _ABOVE for figure in figures),
         joined=any(figure.nearer for figure in figures),
         others=others,
         off=Verdict.OFF.mark,
