@@ -15,7 +15,7 @@ import typer
 from gpureport.cli.console import print_text
 from gpureport.cli.tables import Row, print_table
 from gpureport.explain.hypotheses import HYPOTHESES, single_names
-from gpureport.explain.trials import MeasuredWorkload, ModelInput, explanations
+from gpureport.explain.trials import ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
@@ -24,7 +24,7 @@ from gpureport.records.finding import Explanation
 from gpureport.records.report import reports_below
 from gpureport.results.opening import is_record, measured_report, open_record, short_name
 from gpureport.results.published_report import published_report
-from gpureport.results.replay import Result, Series, report_result
+from gpureport.results.replay import Series, report_result
 from gpureport.spec.database import Database, load_database
 from gpureport.spec.models import Device
 from gpureport.units import off_by
@@ -41,35 +41,24 @@ def explained_again(file: Path, database: Database) -> Iterator[Explanation]:
         return
     report = measured_report(file)
     result = report_result(report, short_name(file), database, all_workloads())
-    families = sorted({series.workload.family for series in result.series if series.workload.microbenchmark})
-    others = {family: _calibrated(result, but=family) for family in families}
-    calibrated_device = _calibrated(result)
-    for series in result.series:
-        yield from _explained(result.device, calibrated_device, others.get(series.workload.family), series)
-
-
-def _calibrated(result: Result, but: str = "") -> Device:
-    """Return the device with the values that its microbenchmarks measured, *but* not those of one family."""
-    used = [each for each in result.series if each.workload.microbenchmark and each.workload.family != but]
+    used = [each for each in result.series if each.workload.microbenchmark]
     predictions = [predict_sweep(result.device, each.workload, each.sweep, "specification") for each in used]
     observations = [observed for each in used if (observed := observe(each.measurement))]
-    return calibrated(result.device, predictions, observations)
+    device = calibrated(result.device, predictions, observations)
+    for series in result.series:
+        yield from _explained(result.device, device, series)
 
 
-def _explained(
-    device: Device, calibrated_device: Device, others: Device | None, series: Series
-) -> Iterator[Explanation]:
+def _explained(device: Device, calibrated_device: Device, series: Series) -> Iterator[Explanation]:
     observation = observe(series.measurement)
     if observation is None or series.measurement.missing_share:
         return
     prediction = predict_sweep(device, series.workload, series.sweep, "specification")
     found = find(device, (prediction,), (series.measurement,), (observation,))
-    if series.workload.microbenchmark:
-        measured = MeasuredWorkload(series.workload, (series.sweep,), device, others=others)
-    else:
-        basis = ModelInput(calibrated_device, {series.sweep.name: series.compiled})
-        measured = MeasuredWorkload(series.workload, (series.sweep,), device, basis)
-    yield from explanations(measured, found, (observation,))
+    inputs = {"specification": ModelInput(device)}
+    if not series.workload.microbenchmark:
+        inputs["calibrated"] = ModelInput(calibrated_device, {series.sweep.name: series.compiled})
+    yield from explanations(series.workload, (series.sweep,), inputs, found, (observation,))
 
 
 def main(paths: Annotated[list[Path] | None, typer.Argument()] = None, *, curves: bool = False) -> None:

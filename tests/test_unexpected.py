@@ -1,14 +1,14 @@
 """Sweeps that are not as predicted are tested against hypotheses, and the outcome is shown."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from gpureport.explain.trials import MeasuredWorkload, ModelInput, explanations
+from gpureport.explain.trials import ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.predict import limits_of, predict_sweep
-from gpureport.records.curves import MAIN_POSITIONS, CurveFeature, Level, Observation, ObservedPoint
+from gpureport.records.curves import MAIN_POSITIONS, Basis, CurveFeature, Level, Observation, ObservedPoint
 from gpureport.records.finding import Explanation
 from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.report.curves import curves
@@ -22,7 +22,6 @@ from tests.toy import TOY
 COPY = next(w for w in all_workloads() if w.name == "memory/copy")
 SWEEP = COPY.sweeps(TOY, limits_of(TOY, quick=True))[0]
 SLOW = TOY.model_copy(update={"memory": TOY.memory.model_copy(update={"bandwidth_bytes_per_s": 4e11})})
-MEASURED = MeasuredWorkload(COPY, (SWEEP,), TOY)
 OTHER = Level.unexplained(37 * 2**20)
 IDLE = Level.unexplained(37 * 2**20, cause="idle work-items")
 
@@ -50,32 +49,24 @@ def _times(device: Device) -> list[float]:
     return [point.time_s for point in predict_sweep(device, COPY, SWEEP, "specification").points]
 
 
-def _tested(measured: MeasuredWorkload, times_s: Sequence[float]) -> tuple[Explanation, ...]:
+def _tested(calibrated: Device | None, times_s: Sequence[float]) -> tuple[Explanation, ...]:
     measurement, observation = _run(times_s)
     prediction = predict_sweep(TOY, COPY, SWEEP, "specification")
     findings = find(TOY, [prediction], [measurement], [observation])
-    return explanations(measured, findings, [observation])
-
-
-def test_a_device_that_differs_from_its_entry_is_explained_by_its_primitives() -> None:
-    (explanation,) = _tested(replace(MEASURED, calibrated=ModelInput(SLOW)), _times(SLOW))
-
-    assert (explanation.basis, explanation.hypothesis, explanation.outcome) == (
-        "specification",
-        "measured microbenchmarks",
-        "explained",
-    )
-    assert explanation.error == pytest.approx(0, abs=1e-6)
+    inputs: dict[Basis, ModelInput] = {"specification": ModelInput(TOY)}
+    inputs |= {"calibrated": ModelInput(calibrated)} if calibrated else {}
+    return explanations(COPY, (SWEEP,), inputs, findings, [observation])
 
 
 def test_hypotheses_change_the_calibrated_prediction_where_it_is_off() -> None:
-    (explanation,) = _tested(replace(MEASURED, calibrated=ModelInput(SLOW)), [5 * time for time in _times(TOY)])
+    (calibrated,) = _tested(SLOW, [5 * time for time in _times(TOY)])
+    (specified,) = _tested(SLOW, _times(SLOW))
 
-    assert explanation.basis == "calibrated"
+    assert (calibrated.basis, specified.basis) == ("calibrated", "specification")
 
 
 def test_a_sweep_near_its_prediction_is_not_tested() -> None:
-    assert _tested(MEASURED, _times(TOY)) == ()
+    assert _tested(None, _times(TOY)) == ()
 
 
 def _explanation(sweep: str, outcome: str, error: float) -> Explanation:
@@ -91,7 +82,6 @@ def _explanation(sweep: str, outcome: str, error: float) -> Explanation:
         better_than_base=1,
         better_than_next=0.8,
         outcome=outcome,
-        sentence=f"It is said of {sweep or 'the first'}.",
     )
 
 
@@ -103,9 +93,9 @@ def test_lesser_positions_and_calibrated_values_make_no_curve_differ() -> None:
     ]
     calibrated = [f.model_copy(update={"basis": "calibrated"}) for f in findings]
 
-    assert explanations(MEASURED, findings, [observation])
-    assert explanations(MEASURED, lesser, [observation]) == ()
-    assert explanations(MEASURED, calibrated, [observation]) == ()
+    tested = partial(explanations, COPY, (SWEEP,), {"specification": ModelInput(TOY)})
+    assert tested(findings, [observation])
+    assert tested(lesser, [observation]) == tested(calibrated, [observation]) == ()
 
 
 def test_a_hypothesis_that_removes_less_than_a_quarter_of_the_error_is_not_named() -> None:

@@ -26,13 +26,11 @@ class PointModel:
         device: as specified or calibrated.
         demand: of one dispatch.
         resources: of one work-item and work-group.
-        calibrated: the same point of the calibrated device, compiled; ``None`` if this is it, or there is none.
     """
 
     device: Device
     demand: Demand
     resources: Resources
-    calibrated: "PointModel | None" = None
 
     @property
     def time_s(self) -> float:
@@ -115,11 +113,6 @@ def _one_after_another(point: PointModel, demands: Sequence[Demand]) -> Sequence
 # The whole device.
 
 
-@_assumes("the device has the values that the microbenchmarks measured, not those of its entry")
-def measured_microbenchmarks(point: PointModel) -> Sequence[PointModel]:
-    return (point.calibrated,) if point.calibrated else ()
-
-
 @_assumes("each thread of the processor gets half of a core and of its caches")
 def shared_cores(point: PointModel) -> Sequence[PointModel]:
     if not execution_kind(point.device).has_neighbours:
@@ -152,11 +145,6 @@ def shared_cores(point: PointModel) -> Sequence[PointModel]:
 @_assumes("caches contain no data from earlier accesses")
 def cold_caches(point: PointModel) -> Sequence[PointModel]:
     return _demand(point, reused="never")
-
-
-@_assumes("all loads of a work-item are in flight at once")
-def independent_loads(point: PointModel) -> Sequence[PointModel]:
-    return _demand(point, memory_chain=min(point.demand.memory_chain, 1.0))
 
 
 @_assumes("all instructions share one pipe")
@@ -214,29 +202,6 @@ def stores_wait(point: PointModel) -> Sequence[PointModel]:
     return _architecture(point, store_cycles=shared.latency_cycles) if shared and not point.device.is_cpu else ()
 
 
-@_assumes("caches read data from memory before stores overwrite them")
-def write_allocation(point: PointModel) -> Sequence[PointModel]:
-    return _architecture(point, write_allocate=True)
-
-
-_WAYS = 16
-"""Ways of a GPU's cache whose sets are selected by bits of the address. At strides of a sixteenth of the capacity or
-less, fewer ways give the same."""
-
-
-@_assumes("lines at a distance of a power of two share few sets of the caches and evict each other")
-def set_conflicts(point: PointModel) -> Sequence[PointModel]:
-    device = point.device
-    records = [stream.record_bytes for stream in point.demand.streams if stream.used_bytes < stream.record_bytes]
-    stride = point.demand.stride_bytes or max((record & -record for record in records), default=0)
-    ways = None if device.is_cpu else _WAYS
-    caches = tuple(c.model_copy(update={"ways": c.ways or ways}) for c in device.caches)
-    varied = replace(
-        point, device=device.model_copy(update={"caches": caches}), demand=replace(point.demand, stride_bytes=stride)
-    )
-    return () if varied == point else (varied,)
-
-
 @_assumes("all loads come from the far partition of the cache that all compute units share")
 def far_partition(point: PointModel) -> Sequence[PointModel]:
     caches = point.device.caches
@@ -246,4 +211,10 @@ def far_partition(point: PointModel) -> Sequence[PointModel]:
 
 
 HYPOTHESES = tuple(_LISTED)
-"""All hypotheses that are tested."""
+"""All hypotheses that are tested. Each has explained a curve of a kept run (``scripts/hypotheses.py``)."""
+
+
+def statement(name: str | None) -> str:
+    """Return the clause of a hypothesis, or of two; its name if it is no longer tested."""
+    known = {hypothesis.name: hypothesis.statement for hypothesis in HYPOTHESES}
+    return ", and ".join(known.get(each, each) for each in single_names(name))

@@ -4,7 +4,7 @@ Each curve is predicted under each hypothesis and compared with the observation;
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import ceil, exp, log, sqrt
@@ -12,22 +12,19 @@ from typing import Literal
 
 import numpy as np
 
-from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, PointModel, pair, single_names
+from gpureport.explain.hypotheses import HYPOTHESES, UNCHANGED, Hypothesis, PointModel, pair
 from gpureport.observe.statistics import Floats
 from gpureport.predict import model_inputs
 from gpureport.predict.occupancy import Resources
-from gpureport.records.curves import MAIN_POSITIONS, Basis, Observation, SweepKey
+from gpureport.records.curves import BASES, MAIN_POSITIONS, Basis, Observation, SweepKey
 from gpureport.records.finding import Explanation, Finding
 from gpureport.spec.models import Device
-from gpureport.units import off_by
 from gpureport.workloads.model import Sweep, Workload
 
 NOTHING_TO_EXPLAIN = log(1.05)
 """A prediction with at most this error needs no explanation."""
 EXPLAINS = 0.5
 """A hypothesis explains a difference if it leaves at most this share of the error."""
-MENTIONED = 0.75
-"""A hypothesis that explains nothing is mentioned if it leaves at most this share of the error."""
 SIGNIFICANT = 0.95
 """Least share of the bootstrap's draws in which a hypothesis must be closer."""
 
@@ -41,10 +38,10 @@ _ONE_FACTOR = 0.25
 
 @dataclass(frozen=True)
 class ModelInput:
-    """Input of a calibrated prediction.
+    """Input of a prediction.
 
     Attributes:
-        device: calibrated.
+        device: as specified, or calibrated.
         compiled: registers and local memory of each point, by the name of its sweep, where known.
     """
 
@@ -52,30 +49,12 @@ class ModelInput:
     compiled: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class MeasuredWorkload:
-    """A measured workload, with the inputs of its predictions.
-
-    Attributes:
-        workload: what was measured.
-        sweeps: its sweeps.
-        specified: the device as its entry has it.
-        calibrated: input of the calibrated prediction, if there is one.
-        others: the device calibrated by the microbenchmarks of other families, for a microbenchmark.
-        resources: published registers and local memory of each point, by the name of its sweep, which the prediction
-            from the specification used.
-    """
-
-    workload: Workload
-    sweeps: Sequence[Sweep]
-    specified: Device
-    calibrated: ModelInput | None = None
-    others: Device | None = None
-    resources: Mapping[str, Sequence[Resources | None]] = field(default_factory=dict)
-
-
 def explanations(
-    measured: MeasuredWorkload, findings: Iterable[Finding], observed: Iterable[Observation]
+    workload: Workload,
+    sweeps: Sequence[Sweep],
+    inputs: Mapping[Basis, ModelInput],
+    findings: Iterable[Finding],
+    observed: Iterable[Observation],
 ) -> tuple[Explanation, ...]:
     """Test all hypotheses on each sweep with a feature that differs from the prediction of its specification.
 
@@ -88,29 +67,25 @@ def explanations(
         for finding in findings
         if finding.basis == "specification" and finding.position in MAIN_POSITIONS and not finding.verdict.as_predicted
     }
-    tested = (_explanation(measured, observation) for observation in observed if observation.key in unexpected)
-    return tuple(explanation for explanation in tested if explanation)
+    found = []
+    for curve in (each for each in observed if each.key in unexpected):
+        sweep = next(sweep for sweep in sweeps if sweep.name == curve.key.sweep)
+        observed_s = [point.time_s for point in curve.points]
+        tested = (
+            explain(curve.key, basis, _points(workload, sweep, curve, inputs[basis]), observed_s)
+            for basis in reversed(BASES)
+            if basis in inputs
+        )
+        found.append(next(filter(None, tested), None))
+    return tuple(filter(None, found))
 
 
-def _explanation(measured: MeasuredWorkload, observation: Observation) -> Explanation | None:
-    specified = _points(measured, observation, ModelInput(measured.specified, measured.resources))
-    observed_s = [point.time_s for point in observation.points]
-    others = ModelInput(measured.others, measured.resources) if measured.others else None
-    if basis := measured.calibrated or others:
-        calibrated = _points(measured, observation, basis)
-        if measured.calibrated and (explanation := explain(observation.key, "calibrated", calibrated, observed_s)):
-            return explanation
-        specified = [replace(point, calibrated=other) for point, other in zip(specified, calibrated, strict=True)]
-    return explain(observation.key, "specification", specified, observed_s)
-
-
-def _points(measured: MeasuredWorkload, observation: Observation, basis: ModelInput) -> list[PointModel]:
-    sweep = next(sweep for sweep in measured.sweeps if sweep.name == observation.key.sweep)
-    labels = (measured.workload.point(parameters, sweep).label for parameters in sweep.points)
+def _points(workload: Workload, sweep: Sweep, curve: Observation, basis: ModelInput) -> list[PointModel]:
+    labels = (workload.point(parameters, sweep).label for parameters in sweep.points)
     compiled = dict(zip(labels, basis.compiled.get(sweep.name, ()), strict=False))
     return [
-        PointModel(*model_inputs(basis.device, measured.workload, sweep, point.parameters, compiled.get(point.label)))
-        for point in (each.point for each in observation.points)
+        PointModel(*model_inputs(basis.device, workload, sweep, point.parameters, compiled.get(point.label)))
+        for point in (each.point for each in curve.points)
     ]
 
 
@@ -154,7 +129,6 @@ def explain(
     best, following = (*ranked, None, None)[:2]
     better_than_base = _share_closer(best, base) if best else 0.0
     better_than_next = _share_closer(best, following) if best and following else 1.0
-    outcome = _outcome(base, best, following, better_than_next)
     return Explanation(
         key=key,
         basis=basis,
@@ -165,8 +139,8 @@ def explain(
         next_error=following.error if following else None,
         better_than_base=better_than_base,
         better_than_next=better_than_next,
-        outcome=outcome,
-        sentence=_sentence(outcome, base, best, following),
+        outcome=_outcome(base, best, following, better_than_next),
+        factor=_factor(base),
     )
 
 
@@ -239,37 +213,8 @@ def _outcome(
     return "explained"
 
 
-def _sentence(outcome: str, base: _Trial, best: _Trial | None, following: _Trial | None) -> str:
-    off = off_by(base.error)
-    if best is None or outcome == "unexplained":
-        none = (
-            f"No tested hypothesis explains the curve, which differs from its prediction by {off}{_throughout(base)}."
-        )
-        if best is None or not mentioned(base.error, best.error):
-            return none
-        return f"{none} The closest hypothesis leaves {off_by(best.error)}: {best.hypothesis.statement}."
-    explained = f"from {off} to {off_by(best.error)}"
-    if following and outcome == "ambiguous":
-        return (
-            f"Two hypotheses explain the curve. One reduces the error {explained}: {best.hypothesis.statement}. The "
-            f"other reduces it to {off_by(following.error)}: {following.hypothesis.statement}."
-        )
-    together = len(single_names(best.hypothesis.name)) > 1
-    subject = "Two hypotheses together explain" if together else "One hypothesis explains"
-    sentence = f"{subject} the curve: {best.hypothesis.statement}. This reduces the error {explained}."
-    if following is None or not mentioned(base.error, following.error):
-        return sentence
-    return f"{sentence} The next hypothesis leaves {off_by(following.error)}: {following.hypothesis.statement}."
-
-
-def mentioned(base_error: float, error: float) -> bool:
-    """Return whether a hypothesis removes enough of the error to be mentioned where it explains nothing."""
-    return error <= MENTIONED * base_error
-
-
-def _throughout(base: _Trial) -> str:
-    """Say whether the whole curve is off by one factor, which points to a clock or a rate, not to one level."""
+def _factor(base: _Trial) -> float | None:
+    """Return the factor by which the whole curve is slower, which points to a clock or a rate, not to one level."""
     if len(base.residuals) < _FEW or float(np.std(base.residuals)) > _ONE_FACTOR * base.error:
-        return ""
-    slower = float(np.mean(base.residuals))
-    return f" (throughout {exp(abs(slower)):.2f} times as {'slow' if slower > 0 else 'fast'})"
+        return None
+    return exp(float(np.mean(base.residuals)))

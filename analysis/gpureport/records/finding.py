@@ -21,6 +21,8 @@ AGREEMENT = 1.2
 errors of 13 to 24 % (Hong & Kim 2009, GPUMech 2014, MDM 2020, AMALI 2025)."""
 UNCERTAIN = 2.0
 """Largest ratio at which overlapping intervals give "within interval"; wider intervals determine nothing."""
+MENTIONED = 0.75
+"""A hypothesis is mentioned if it leaves at most this share of the error."""
 Outcome = Literal["as predicted", "unclear", "no counterpart", "off"]
 
 
@@ -147,8 +149,12 @@ class Explanation(Record):
     outcome: Literal["explained", "ambiguous", "unexplained"]
     """``explained``: one hypothesis reliably removes at least half of the error, and no other comes close.
     ``ambiguous``: another comes close. ``unexplained``: none removes half of the error."""
-    sentence: str
-    """The result in words, with numbers."""
+    factor: CompactPositive | None = None
+    """Observed / predicted time, if the whole curve is off by about one factor."""
+
+    def mentions(self, error: float | None) -> bool:
+        """Return whether a hypothesis that leaves *error* is worth mentioning, although it may explain nothing."""
+        return error is not None and error <= MENTIONED * self.base_error
 
 
 class Advice(Record):

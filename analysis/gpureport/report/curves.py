@@ -1,13 +1,12 @@
 """A report's records by sweep: all records of a curve, and pairs of findings."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
-from gpureport.findings.verdicts import likely_level
+from gpureport.findings.verdicts import likely_level, log_error
 from gpureport.records.columns import Curve
 from gpureport.records.curves import (
     MAIN_POSITIONS,
@@ -18,7 +17,7 @@ from gpureport.records.curves import (
     Position,
     SweepKey,
 )
-from gpureport.records.finding import Finding
+from gpureport.records.finding import Explanation, Finding
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
@@ -53,9 +52,8 @@ class FindingPair:
 
     @property
     def distance(self) -> float:
-        """Deviation, |ln ratio|; 0 without a ratio."""
-        ratio = self.main.ratio
-        return abs(math.log(ratio)) if ratio is not None and 0 < ratio < math.inf else 0.0
+        """The error of the prediction; 0 without a ratio."""
+        return log_error(1.0, self.main.ratio) if self.main.ratio else 0.0
 
     @property
     def urgency(self) -> tuple[int, float]:
@@ -70,8 +68,8 @@ class Group:
     name: str
     """The variant."""
     main: FindingPair
-    tested: str = ""
-    """Result of the hypothesis tests on the curve, a sentence at the end of its explanations."""
+    tested: Explanation | None = None
+    """Result of the hypothesis tests on the curve."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +80,6 @@ class CurveRecords(Curve):
     def pairs(self) -> tuple[FindingPair, ...]:
         """The findings, by value."""
         return paired(self.findings)
-
-    @property
-    def tested(self) -> str:
-        """Result of the hypothesis tests, if there were any."""
-        return self.explanation.sentence if self.explanation else ""
 
     @property
     def prediction(self) -> Prediction | None:
@@ -124,7 +117,7 @@ class CurveRecords(Curve):
     @property
     def groups(self) -> tuple[Group, ...]:
         """The curve's values, grouped by feature and level."""
-        return tuple(Group(self.key.variant, main, self.tested) for main in _by_feature(self.pairs))
+        return tuple(Group(self.key.variant, main, self.explanation) for main in _by_feature(self.pairs))
 
     @property
     def points(self) -> tuple[PredictedPoint | ObservedPoint, ...]:

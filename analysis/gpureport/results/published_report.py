@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gpureport import __version__
-from gpureport.explain.trials import MeasuredWorkload, explanations
+from gpureport.explain.trials import ModelInput, explanations
 from gpureport.findings.verdicts import find
 from gpureport.observe import observe
 from gpureport.predict import predict_sweep
@@ -76,8 +76,9 @@ def _compared(
     measured, observed = (series.measurement,), (observation,)
     found = find(device, (prediction,), measured, observed)
     resources = {series.sweep.name: series.published_resources}
-    tested = MeasuredWorkload(series.workload, (series.sweep,), device, resources=resources)
-    reasons = explanations(tested, found, observed)
+    reasons = explanations(
+        series.workload, (series.sweep,), {"specification": ModelInput(device, resources)}, found, observed
+    )
     if len(observation.points) == 1:
         reasons = tuple(map(_uncertain, reasons))
     return found, reasons
@@ -86,6 +87,4 @@ def _compared(
 def _uncertain(explanation: Explanation) -> Explanation:
     """Remove the certainty of an explanation: a bootstrap over a single point says nothing about it."""
     outcome = "unexplained" if explanation.outcome == "unexplained" else "ambiguous"
-    nothing = {"outcome": outcome, "better_than_base": 0.0, "better_than_next": 0.0}
-    sentence = f"{explanation.sentence} A single published value cannot confirm this."
-    return explanation.model_copy(update={**nothing, "sentence": sentence})
+    return explanation.model_copy(update={"outcome": outcome, "better_than_base": 0.0, "better_than_next": 0.0})

@@ -200,9 +200,9 @@ class _Run:
         if device:
             part.calibrate(device, self.measurer.compiled(part.workload, part.sweeps))
 
-    def _calibrated(self, but: str = "") -> Device | None:
-        """Return the device with measured values, *but* not those of one family; ``None`` if there are none yet."""
-        used = [each for each in self.parts if each.workload.microbenchmark and each.workload.family != but]
+    def _calibrated(self) -> Device | None:
+        """Return the device with measured values; ``None`` if there are none yet."""
+        used = [each for each in self.parts if each.workload.microbenchmark]
         observations = [observation for each in used for observation in each.observations]
         specified = [prediction for each in used for prediction in each.specified]
         return calibrated(self.plan.match.device, specified, observations) if observations else None
@@ -240,7 +240,7 @@ class _Run:
         self._state, clocks = measured.state, measured.state.clocks_hz
         self.clocks += [document.Clock(label=f"{name} after {part.name}", clock_hz=hz) for name, hz in clocks.items()]
         with self.stage("explain", part):
-            part.compare(self._calibrated(but=part.workload.family) if part.workload.microbenchmark else None)
+            part.compare()
         self.save(save)
         self.measured = None
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpureport.explain.trials import MeasuredWorkload, ModelInput, explanations
+from gpureport.explain.trials import ModelInput, explanations
 from gpureport.findings.evidence import code_evidence
 from gpureport.findings.verdicts import find
 from gpureport.measure.measurer import Measured
@@ -12,7 +12,7 @@ from gpureport.observe import observe
 from gpureport.predict import predict_sweep, predict_sweeps
 from gpureport.predict.advice import advice
 from gpureport.predict.occupancy import compiled_resources
-from gpureport.records.curves import Observation
+from gpureport.records.curves import Basis, Observation
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.measurement import Compilation, Measurement
 from gpureport.records.prediction import Prediction
@@ -132,10 +132,8 @@ class WorkloadRun:
         """Derive what the samples show."""
         self.observations = tuple(observed for each in self.measurements if (observed := observe(each)))
 
-    def compare(self, others: Device | None) -> None:
+    def compare(self) -> None:
         """Compare observations with predictions, and test hypotheses where they differ.
-
-        *others* is the device calibrated by microbenchmarks of other families, for a microbenchmark.
 
         Incomplete sweeps are left out: their best point may be among those that were not measured.
         """
@@ -143,7 +141,9 @@ class WorkloadRun:
         observed = [each for each in self.observations if each.key not in incomplete]
         predictions = (*self.specified, *self.calibrated)
         self.findings = find(self.device, predictions, self.measurements, observed)
-        measured = MeasuredWorkload(self.workload, self.sweeps, self.device, self.model_input, others)
-        self.explanations = explanations(measured, self.findings, observed)
-        used = self.model_input or ModelInput(self.device)
+        specified = ModelInput(self.device)
+        used = self.model_input or specified
+        inputs: dict[Basis, ModelInput] = {"specification": specified}
+        inputs |= {"calibrated": used} if self.model_input else {}
+        self.explanations = explanations(self.workload, self.sweeps, inputs, self.findings, observed)
         self.advice = advice(self.completed or self.workload, used.device, self.sweeps, used.compiled)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
+from gpureport.explain.hypotheses import statement
 from gpureport.records.measurement import Verification
 from gpureport.records.report import Report, WorkloadInfo
 from gpureport.report.curves import CurveRecords, Group
@@ -13,8 +14,9 @@ from gpureport.report.grouping import grouped
 from gpureport.report.prediction.forecast import feature_table
 from gpureport.report.run.sweeps import CLIFFS, SEARCHES, Block, family_anchor, kind_of, other_curves
 from gpureport.report.text.captions import section_title
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table, occupancy_table
-from gpureport.report.text.words import explanations, family_name, with_names
+from gpureport.report.text.words import family_name, feature_text, with_names
 
 Kinds = Mapping[str, tuple[CurveRecords, ...]]
 """Sweeps of one kind, by the anchor of their section."""
@@ -145,6 +147,17 @@ def _sentences(info: WorkloadInfo) -> list[str]:
     return re.split(r"(?<=[.!?])\s+(?=[A-Z])", f"{info.description}{counted}".strip())
 
 
+def _explanations(groups: Iterable[Group]) -> tuple[str, ...]:
+    """Return the explanations of values that are not as predicted, each after the variants and values it explains.
+
+    Results of hypothesis tests apply to whole curves: they come last, once a curve.
+    """
+    off = [group for group in groups if not group.main.main.verdict.as_predicted]
+    own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation) for g in off)
+    tested = ((g.name, text("tested", found=g.tested, statement=statement)) for g in off if g.tested)
+    return with_names((name, words) for name, words in (*own, *tested) if words)
+
+
 def _section(anchor: str, members: Sequence[CurveRecords], report: Report, shown: Sequence[CurveRecords]) -> Section:
     groups = tuple(group for curve in members for group in curve.groups)
     warnings = ((c.key.variant, warning) for c in members if c.observation for warning in c.observation.warnings)
@@ -154,7 +167,7 @@ def _section(anchor: str, members: Sequence[CurveRecords], report: Report, shown
         title=section_title(members),
         groups=groups,
         curves=other_curves(report, anchor, members, shown),
-        explanations=explanations(groups),
+        explanations=_explanations(groups),
         warnings=with_names(warnings),
         features=feature_table(predictions) if report.only_predicted else None,
     )

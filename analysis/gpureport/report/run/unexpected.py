@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpureport.explain.hypotheses import HYPOTHESES, single_names
-from gpureport.explain.trials import mentioned
+from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, most_distant, specified
@@ -41,7 +40,7 @@ def answers(report: Report) -> tuple[str, ...]:
         "unexpected",
         report=report,
         outcomes=[sum(each.outcome == outcome for each in tested) for outcome in _OUTCOMES],
-        explanation=dict(tested_hypotheses(tested)).get(first, first) if most > max(1, second) else "",
+        explanation=statement(first) if most > max(1, second) else "",
         most=most,
         compared=bool(compared),
         largest=largest and largest.main,
@@ -115,11 +114,7 @@ def explained_table(explanations: Iterable[Explanation]) -> Table:
 
 def explanation_text(explanation: Explanation) -> str:
     """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
-    known = dict(tested_hypotheses((explanation,)))
-    first, second = (
-        ", and ".join(known.get(name, name) for name in single_names(names))
-        for names in (explanation.hypothesis, explanation.next_best)
-    )
+    first, second = statement(explanation.hypothesis), statement(explanation.next_best)
     match explanation.outcome:
         case "explained":
             return first
@@ -182,4 +177,4 @@ def fitting(explanation: Explanation) -> str:
 def remaining_error(explanation: Explanation) -> str:
     """Write the error of the closest hypothesis; empty if it removes less than a quarter of the prediction's."""
     error = explanation.error
-    return off_by(error) if error is not None and mentioned(explanation.base_error, error) else ""
+    return off_by(error) if error is not None and explanation.mentions(error) else ""

@@ -76,16 +76,6 @@ def agreeing(verdicts: Iterable[Verdict]) -> str:
     return f"{sum(verdict.agrees for verdict in counts.elements())}{within} of {counts.total()}"
 
 
-def explanations(groups: Iterable[Group]) -> tuple[str, ...]:
-    """Return the explanations of values that are not as predicted, each after the variants and values it explains.
-
-    Results of hypothesis tests apply to whole curves: they come last, once a curve.
-    """
-    off = [group for group in groups if not group.main.main.verdict.as_predicted]
-    own = ((f"{g.name}, {feature_text(g.main.main)}", g.main.main.explanation) for g in off)
-    return with_names((name, text) for name, text in (*own, *((g.name, g.tested) for g in off)) if text)
-
-
 def with_names(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return each text once, after all the names that it applies to; *texts* are pairs of name and text."""
     names_of: dict[str, dict[str, None]] = {}
