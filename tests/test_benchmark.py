@@ -17,6 +17,7 @@ from gpureport.workloads import select
 from gpureport.workloads.model import Limits, Workload
 from tests.fake_backend import FakeBackend, Steps
 from tests.present import working
+from tests.toy import on_cpu
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_every_other_row_has_a_point_and_caches_are_filled_in_part(run: Any) -> 
 
 
 def test_a_processor_takes_four_times_its_last_cache(run: Any) -> None:
-    processor = run.device.model_copy(update={"kind": "cpu"})
+    processor = on_cpu(run.device)
     there = replace(run, device=processor)
     for each in (row for row in script.ROWS if row.beside_copy):
         size = timing.point_of(there, each, workload(each.workload)).key.working_set_bytes

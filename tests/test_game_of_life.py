@@ -22,9 +22,9 @@ from gpureport.workloads.game_of_life.words import (
     changed,
 )
 from gpureport.workloads.model import Limits
-from tests.toy import TOY
+from tests.toy import TOY, on_cpu
 
-CPU = TOY.model_copy(update={"kind": "cpu"})
+CPU = on_cpu()
 GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.bool_)
 SQUARE = {"width": 1024, "height": 1024, "local_x": 256, "local_y": 1}
 

@@ -11,9 +11,9 @@ from gpureport.workloads import sub_group
 from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation, Words, fma
 from gpureport.workloads.instructions.chains import InstructionLatency, Rate, SubGroupLatency, SubGroupRate
 from gpureport.workloads.model import Features, Limits, Workload
-from tests.toy import MIB, TOY
+from tests.toy import MIB, TOY, on_cpu
 
-CPU = TOY.model_copy(update={"kind": "cpu"})
+CPU = on_cpu()
 WORKLOADS = (Rate(), SubGroupRate(), InstructionLatency(), SubGroupLatency())
 SINGLES = st.floats(-(2.0**40), 2.0**40, width=32).filter(lambda x: x == 0 or abs(x) > 2.0**-40)
 

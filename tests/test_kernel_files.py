@@ -45,11 +45,11 @@ from gpureport.results.opening import predicted_report
 from gpureport.spec.models import Device
 from gpureport.workloads import select
 from gpureport.workloads.model import Demand, Features, Limits
-from tests.toy import MIB, TOY
+from tests.toy import MIB, TOY, on_cpu
 
 EXAMPLES = sorted((data_dir("kernels_cl") / "examples").glob("*.yaml"))
 SAXPY = data_dir("kernels_cl") / "examples" / "saxpy.yaml"
-CPU = TOY.model_copy(update={"kind": "cpu"})
+CPU = on_cpu()
 
 
 def example(name: str) -> KernelFileWorkload:

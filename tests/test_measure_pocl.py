@@ -14,7 +14,7 @@ from gpureport.workloads.game_of_life.strips import BytesStrips, PackedStrips
 from gpureport.workloads.memory.latency import PointerChase
 from gpureport.workloads.model import Buffer, Dispatch, Limits, Workload
 from tests.present import working
-from tests.toy import TOY
+from tests.toy import on_cpu
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_the_fastest_kernels_are_vectors_on_a_processor(
 ) -> None:
     """Every loop of the strips; a chain of dependent loads, which cannot be vectorised, is the counterexample."""
     limits = Limits(max_bytes=2**26, max_buffer_bytes=2**25, max_work_group=backend.device.max_work_group)
-    device = TOY.model_copy(update={"kind": "cpu"})
+    device = on_cpu()
     sweep = workload.sweeps(device, limits)[0]
     point = Point(workload, workload.point(sweep.points[len(sweep.points) // 2], sweep), 0)
     bench = Bench(backend, limits)

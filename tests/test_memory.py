@@ -8,10 +8,10 @@ import pytest
 from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads.memory import access, latency
-from tests.toy import TOY
+from tests.toy import TOY, on_cpu
 
 FULL = limits_of(TOY)
-CPU = TOY.model_copy(update={"kind": "cpu"})
+CPU = on_cpu()
 
 
 def test_the_chase_visits_every_line_once() -> None:

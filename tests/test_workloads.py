@@ -14,11 +14,11 @@ from gpureport.predict import limits_of, predict
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads, grid, select
 from gpureport.workloads.model import Calibration, Limits, Transfer, Workload
-from tests.toy import MIB, TOY
+from tests.toy import MIB, TOY, on_cpu
 
 WORKLOADS = all_workloads()
 FULL = limits_of(TOY)
-CPU = TOY.model_copy(update={"kind": "cpu"})
+CPU = on_cpu()
 
 
 def _ids(workload: Workload) -> str:

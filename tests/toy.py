@@ -151,6 +151,12 @@ def toy(device: Device = TOY, **architecture: Any) -> Device:
     return device.model_copy(update={"architecture": device.architecture.model_copy(update=architecture)})
 
 
+def on_cpu(device: Device = TOY, **architecture: Any) -> Device:
+    """Return *device* as a CPU, with another architecture."""
+    facts = dict.fromkeys(("groups_as_loops", "on_host", "has_neighbours"), True)
+    return toy(device.model_copy(update={"kind": "cpu"}), kind="cpu", **facts, **architecture)
+
+
 TOY_WITH_FORMATS = toy(
     rates_per_cycle={**ARCHITECTURE.rates_per_cycle, "fp64": 64, "int64": 32, "matrix_fp16": 1024, "matrix_bf16": 1024},
     latency_cycles={**ARCHITECTURE.latency_cycles, "fp64": 8, "int64": 8},

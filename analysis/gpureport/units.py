@@ -18,31 +18,55 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 V = TypeVar("V", int, float)
-Dimension = Literal["bytes", "bytes/s", "hertz", "seconds", "cycles", "bytes/cycle", "flop/s", "watts", "count"]
+Dimension = str
+"""A key of :data:`DIMENSIONS`."""
 
 
-class _Kind(NamedTuple):
-    """What messages say about a dimension, and its units."""
+class _Dimension(NamedTuple):
+    """What messages say about a dimension, its units and bounds, and how fields of records show it."""
 
     name: str
     example: str
     units: tuple[str, ...]
+    least: float
+    """The smallest written or measured quantity, in SI base units."""
+    most: float
+    unit: str = ""
+    """The SI base unit."""
+    ending: str = ""
+    """Of the names of fields in this unit."""
+    base: str = ""
+    """Definition of a base unit for pint."""
 
 
 _BYTES = ("B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
-_KINDS: dict[Dimension, _Kind] = {
-    "bytes": _Kind("a size in bytes", "6 MiB", ("KB", *_BYTES)),
-    "bytes/s": _Kind("a bandwidth", "800 GB/s", tuple(f"{unit}/s" for unit in _BYTES)),
-    "hertz": _Kind("a frequency", "1.98 GHz", ("Hz", "kHz", "MHz", "GHz")),
-    "seconds": _Kind("a time", "2.5 us", ("s", "ms", "us", "ns", "ps")),
-    "cycles": _Kind("a number of clock cycles", "33 cycles", ("cycle",)),
-    "bytes/cycle": _Kind("bytes per clock cycle", "64 B/cycle", ("B/cycle",)),
-    "flop/s": _Kind("a rate of floating-point operations", "37.4 TFLOP/s", ("GFLOP/s", "TFLOP/s")),
-    "watts": _Kind("a power", "700 W", ("mW", "W", "kW")),
-    "count": _Kind("a plain number", "132", ("",)),
+_RATES = tuple(f"{unit}/s" for unit in _BYTES)
+_FLOPS = ("GFLOP/s", "TFLOP/s")
+DIMENSIONS = {
+    "bytes": _Dimension(
+        "a size in bytes", "6 MiB", ("KB", *_BYTES), 1, 2.0**60, "B", "_bytes", "byte = [information] = B"
+    ),
+    "bytes/s": _Dimension("a bandwidth", "800 GB/s", _RATES, 1, 1e18, "B/s", "_bytes_per_s"),
+    "hertz": _Dimension(
+        "a frequency", "1.98 GHz", ("Hz", "kHz", "MHz", "GHz"), 1, 1e15, "Hz", "_hz", "hertz = 1 / second = Hz"
+    ),
+    "seconds": _Dimension(
+        "a time", "2.5 us", ("s", "ms", "us", "ns", "ps"), 1e-15, 1e6, "s", "_s", "second = [time] = s"
+    ),
+    "cycles": _Dimension(
+        "a number of clock cycles", "33 cycles", ("cycle",), 1e-6, 1e9, "cycles", "_cycles", "cycle = [clock_cycle]"
+    ),
+    "bytes/cycle": _Dimension(
+        "bytes per clock cycle", "64 B/cycle", ("B/cycle",), 1e-6, 1e9, "B/cycle", "_bytes_per_cycle"
+    ),
+    "flop/s": _Dimension(
+        *("a rate of floating-point operations", "37.4 TFLOP/s", _FLOPS, 1, 1e24, "FLOP/s", "_flop_per_s"),
+        base="FLOP = [operation]",
+    ),
+    "watts": _Dimension("a power", "700 W", ("mW", "W", "kW"), 1e-6, 1e6, "W", "_w", "watt = [power] = W"),
+    "count": _Dimension("a plain number", "132", ("",), 1e-6, 1e9),
 }
-EXAMPLES = {dimension: kind.example for dimension, kind in _KINDS.items()}
-"""Example of each dimension, for messages and schemas."""
+"""All dimensions: a row for each. Documents show other units than these with decimal prefixes."""
 
 _QUANTITY = re.compile(r"\s*(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>[^\d,.].*?|)\s*")
 _SPELLINGS = {
@@ -56,9 +80,7 @@ _SPELLINGS = {
     "byte": "B",
     "bits": "bit",
 }
-_DEFINITIONS = (
-    *("byte = [information] = B", "second = [time] = s", "hertz = 1 / second = Hz"),
-    *("cycle = [clock_cycle]", "FLOP = [operation]", "watt = [power] = W"),
+_PREFIXES = (
     *("tera- = 1e12 = T-", "giga- = 1e9 = G-", "mega- = 1e6 = M-", "kilo- = 1e3 = k- = K-"),
     *("milli- = 1e-3 = m-", "micro- = 1e-6 = u-", "nano- = 1e-9 = n-", "pico- = 1e-12 = p-"),
     *("tebi- = 2**40 = Ti-", "gibi- = 2**30 = Gi-", "mebi- = 2**20 = Mi-", "kibi- = 2**10 = Ki-"),
@@ -85,7 +107,7 @@ def parse(value: object, dimension: Dimension, *, zero: bool = False) -> float:
         InputError: it is not a number, not positive, or has no unit of *dimension*; the message gives the correction.
     """
     number, unit = _split(value, dimension)
-    if unit not in _KINDS[dimension].units:
+    if unit not in DIMENSIONS[dimension].units:
         raise InputError(_wrong_unit(shortened(str(value).strip()), number, unit, dimension))
     result = float(f"{number * _factor(unit):.15g}")
     if result == 0 and zero:
@@ -105,7 +127,7 @@ def _factor(unit: str) -> float:
 def _split(value: object, dimension: Dimension) -> tuple[float, str]:
     """Return number and unit in canonical spelling."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(f"{_shown(value)} is not {_KINDS[dimension].name}; {_expected(dimension)}")
+        raise InputError(f"{_shown(value)} is not {DIMENSIONS[dimension].name}; {_expected(dimension)}")
     match = _QUANTITY.fullmatch(str(value))
     if match is None:
         pointed = re.sub(r"(?<=\d),(?=\d{1,2}\b)", ".", str(value), count=1)
@@ -128,12 +150,12 @@ def _shown(value: object) -> str:
 def _expected(dimension: Dimension) -> str:
     if dimension == "count":
         return "write a number above zero, without a unit"
-    return f"write {_KINDS[dimension].name} like {_KINDS[dimension].example}"
+    return f"write {DIMENSIONS[dimension].name} like {DIMENSIONS[dimension].example}"
 
 
 def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> str:
     """Return the message about a wrong unit, with the correction."""
-    right = next((u for u in sorted(_KINDS[dimension].units) if u and u.lower() == unit.lower()), None)
+    right = next((u for u in sorted(DIMENSIONS[dimension].units) if u and u.lower() == unit.lower()), None)
     if not unit:
         return f"{text!r} lacks a unit; {_expected(dimension)}"
     if re.fullmatch(r"[kKMGT]?i?b(it)?(/s|ps)?", unit) and dimension in ("bytes", "bytes/s"):
@@ -142,7 +164,9 @@ def _wrong_unit(text: str, number: float, unit: str, dimension: Dimension) -> st
     if right is not None:
         return f"{text!r}: units are case-sensitive; write {number:g} {right}"
     other = dimension_of(unit)
-    found = f"is {_KINDS[other].name}, not {_KINDS[dimension].name}" if other else f"has the unknown unit {unit!r}"
+    found = (
+        f"is {DIMENSIONS[other].name}, not {DIMENSIONS[dimension].name}" if other else f"has the unknown unit {unit!r}"
+    )
     return f"{text!r} {found}; {_suggested(number, unit, dimension) or _expected(dimension)}"
 
 
@@ -151,17 +175,17 @@ def _suggested(number: float, unit: str, dimension: Dimension) -> str | None:
     if dimension == "count":
         return f"write {number / 100:g}" if unit == "%" else f"write {number:g}"
     for candidate in (f"{unit}/s", unit.removesuffix("/s")):
-        if candidate in _KINDS[dimension].units:
+        if candidate in DIMENSIONS[dimension].units:
             return f"write {number:g} {candidate}"
     rule = _RULES.get((dimension, dimension_of(unit)))
-    near = difflib.get_close_matches(unit, sorted(_KINDS[dimension].units), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(unit, sorted(DIMENSIONS[dimension].units), n=1, cutoff=0.6)
     alike = bool(near) and near[0][0].casefold() == unit[:1].casefold()  # another prefix is another value
     return rule or (f"write {number:g} {near[0]}" if alike else None)
 
 
 def dimension_of(unit: str) -> Dimension | None:
     """Return the dimension of a unit; ``count`` without one, ``None`` if it is unknown."""
-    return next((name for name, kind in _KINDS.items() if _SPELLINGS.get(unit, unit) in kind.units), None)
+    return next((name for name, kind in DIMENSIONS.items() if _SPELLINGS.get(unit, unit) in kind.units), None)
 
 
 @cache
@@ -170,7 +194,7 @@ def _registry() -> "UnitRegistry[float]":
     from pint import UnitRegistry
 
     registry: UnitRegistry[float] = UnitRegistry(None, cache_folder=None)
-    for definition in _DEFINITIONS:
+    for definition in (*filter(None, (each.base for each in DIMENSIONS.values())), *_PREFIXES):
         registry.define(definition)
     return registry
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpureport.predict.model import execution_kind, point_time
+from gpureport.predict.model import point_time
 from gpureport.predict.occupancy import Resources
 from gpureport.spec.models import Cache, Device
 from gpureport.workloads.model import Demand
@@ -115,7 +115,7 @@ def _one_after_another(point: PointModel, demands: Sequence[Demand]) -> Sequence
 
 @_assumes("each thread of the processor gets half of a core and of its caches")
 def shared_cores(point: PointModel) -> Sequence[PointModel]:
-    if not execution_kind(point.device).has_neighbours:
+    if not point.device.architecture.has_neighbours:
         return ()
     first = point.device.caches[0].name if point.device.caches else ""
     architecture = point.device.architecture
@@ -198,8 +198,8 @@ def two_rounds_of_loads(point: PointModel) -> Sequence[PointModel]:
 
 @_assumes("a work-group stays resident until its stores are complete")
 def stores_wait(point: PointModel) -> Sequence[PointModel]:
-    shared = point.device.shared_cache
-    return _architecture(point, store_cycles=shared.latency_cycles) if shared and not point.device.is_cpu else ()
+    shared, loops = point.device.shared_cache, point.device.architecture.groups_as_loops
+    return _architecture(point, store_cycles=shared.latency_cycles) if shared and not loops else ()
 
 
 @_assumes("all loads come from the far partition of the cache that all compute units share")

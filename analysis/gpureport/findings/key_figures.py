@@ -400,7 +400,7 @@ def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
                 figure = replace(figure, specification=peak if case in _PEAK_OF else None)
             workload = "matrix/rate"
         yield figure, (workload, "", "case", Level(name=case))
-    if "local" in listed and not device.is_cpu:  # local memory of a CPU is ordinary memory
+    if "local" in listed and device.architecture.local_memory_banks > 1:  # else it is ordinary memory
         rate = device.rate_per_s("local") * WORD_BYTES
         figure = KeyFigure(Quantity.READ, LOCAL, "B/s", rate, limit=True, inputs=("rates.local",))
         yield figure, ("local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
@@ -421,7 +421,7 @@ def _transfers(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     """
     link = device.host_link
     limit = link.kind != "shared"
-    rate = link.bandwidth_bytes_per_s if limit else None if device.is_cpu else link.host_copy_bytes_per_s
+    rate = link.bandwidth_bytes_per_s if limit else None if device.architecture.on_host else link.host_copy_bytes_per_s
     for name, sweep in (("Host to device", "to_device"), ("Device to host", "to_host")):
         figure = KeyFigure(
             Quantity.TRANSFER, name, "B/s", rate, limit=limit, main=sweep == "to_device", inputs=("link.bandwidth",)

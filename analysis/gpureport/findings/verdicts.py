@@ -151,7 +151,8 @@ def _verdict(match: FeatureMatch, ratio: float | None, device: Device) -> Verdic
         return Verdict.NOT_COMPARED
     verdict = grade(ratio, meet=_overlap(match.predicted, match.observed))
     # Other programs share the caches of a CPU: where they end, only the interval is a statement, however wide it is.
-    hidden = device.is_cpu and match.predicted.feature == "cliff" and match.predicted.expects(match.observed.value)
+    shared_cliff = device.architecture.has_neighbours and match.predicted.feature == "cliff"
+    hidden = shared_cliff and match.predicted.expects(match.observed.value)
     return Verdict.WITHIN if verdict is Verdict.UNDETERMINED and hidden else verdict
 
 
@@ -197,7 +198,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     """
     soft = {cache.name for cache in device.caches} | {"DRAM", "launch", "latency", "groups"}
     soft |= {"memory", *({"local"} if "barrier" in point.ceilings_s else ())}
-    bounding = () if device.is_cpu else point.ceilings_s.keys() - soft
+    bounding = () if device.architecture.groups_as_loops else point.ceilings_s.keys() - soft
     rates = device.architecture.rates_per_cycle
     assumed = {path for path, origin in device.provenance.items() if origin.kind == "assumed"}
     hard = {name: point.ceilings_s[name] for name in bounding if name in rates and f"rates.{name}" not in assumed}
@@ -207,7 +208,7 @@ def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
     last = device.caches[-1].capacity_bytes if device.caches else 0.0
     origin = device.provenance.get("memory.bandwidth")
     # Derived from a type of core, a CPU's bandwidth is a typical value. Its interval says how far others are from it.
-    guesses = ("assumed", "derived") if device.is_cpu else ("assumed",)
+    guesses = ("assumed", "derived") if device.architecture.has_neighbours else ("assumed",)
     doubt = ASSUMED if origin is not None and origin.kind in guesses else 1.0
     if point.level == DRAM and point.point.working_set_bytes >= 3.9 * last:
         hard["DRAM"] = point.memory_bytes / (doubt * device.memory.bandwidth_bytes_per_s)

@@ -124,7 +124,7 @@ def usable_part(device: Device, observations: Iterable[Observation]) -> Estimate
     """
     last = device.caches[-1] if device.caches else None
     loads = next((each for each in observations if each.key.workload == LATENCY), None)
-    if not device.is_cpu or last is None or last.scope != "device" or loads is None:
+    if not device.architecture.has_neighbours or last is None or last.scope != "device" or loads is None:
         return None
     points = sorted((p.point.working_set_bytes, p.value) for p in loads.points)
     private = max((c.capacity_bytes for c in device.caches if c.scope == "compute_unit"), default=0.0)

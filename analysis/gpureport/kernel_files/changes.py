@@ -39,7 +39,7 @@ def changed_demands(
     if len(together) > 1:
         names = " and ".join([", ".join([*together][:-1]), [*together][-1]])
         yield f"store the used bytes of {names} together (structure of arrays)", changed(together)
-    if device.is_cpu:
+    if device.architecture.groups_as_loops:
         return
     if demand.waiting_cycles:
         yield "spread the atomic operations over several copies of the array", replace(demand, waiting_cycles=0.0)

@@ -95,7 +95,7 @@ def demand_of(
     if not operations and (compiled := _compiled_operations(code, sum(traffic.loads))):
         operations, around = {name: count * wanted for name, count in compiled.items()}, 0.0
     chain = {"int32": 8.0, **formulas.counts("chain", parameters)}
-    if device.is_cpu:
+    if device.architecture.groups_as_loops:
         if _waits_in_turn(chain, device):
             chain = {name: count * prod(local) for name, count in chain.items()}
         chain["int32"] += _atomic_chain(formulas, parameters, items / prod(local), device)

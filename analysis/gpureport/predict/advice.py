@@ -49,7 +49,7 @@ def advice(
         *((what, point_time(device, demand, other).time_s) for what, other in _more_resident(device, demand, used)),
     ]
     gains = [(what, base_s / time_s) for what, time_s in found]
-    if not device.is_cpu:
+    if not device.architecture.groups_as_loops:
         # Compilers for CPUs turn a work-group into loops, whose predicted differences are too uncertain for advice.
         gains += _shapes(workload, device, sweeps[1:], demand.work_group)
     known = (

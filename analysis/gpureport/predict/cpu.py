@@ -83,7 +83,6 @@ class CpuExecution(Execution):
     sigma: ClassVar[float] = 0.18 * MAD_TO_SIGMA
     """Half of the calibrated times are within 18 % of their predictions (``gpureport validate --times
     reports/pocl-*``). This includes what compilers make of a kernel."""
-    has_neighbours: ClassVar[bool] = True
     fills_every_level: ClassVar[bool] = True
     runtime: ClassVar[CpuRuntime] = POCL
     """That of every device: constants of other runtimes are not known."""

@@ -71,9 +71,6 @@ class Execution(ABC):
 
     sigma: ClassVar[float] = 0.0
     """Standard deviation of the model beyond that of GPUs."""
-    has_neighbours: ClassVar[bool] = False
-    """Whether other programs, also of other virtual machines, use the same cores and caches: measured values then apply
-    to other kernels only in part, and programs find a part of each cache."""
     fills_every_level: ClassVar[bool] = False
     """Whether a line that a store fetches from memory passes through every cache."""
 

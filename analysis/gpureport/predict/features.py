@@ -5,7 +5,6 @@ from math import log
 from statistics import mode
 
 from gpureport.observe.features import IDLE, IDLE_WORK_ITEMS, sizes_around, work_per_item
-from gpureport.predict.model import execution_kind
 from gpureport.predict.residency import with_conflicts
 from gpureport.records.curves import Axis, CurveFeature, Level
 from gpureport.records.prediction import PredictedPoint
@@ -100,7 +99,7 @@ def _end_of_span_near(size_bytes: float, device: Device, points: Sequence[Predic
 def _cache_near(size_bytes: float, device: Device, *, of_latency: bool) -> Level | None:
     ends = {
         Level(name=cache.name): cache.capacity_bytes
-        * (_usable(cache, of_latency=of_latency) if execution_kind(device).has_neighbours else 1.0)
+        * (_usable(cache, of_latency=of_latency) if device.architecture.has_neighbours else 1.0)
         for cache in device.caches
         # Local memory may take any part of a unified cache.
         if cache.unified_with_local_memory or size_bytes >= cache.capacity_bytes * min(t.onset for t in _ranges(cache))

@@ -65,7 +65,7 @@ class PointTime:
 
 def execution_kind(device: Device) -> type[Execution]:
     """Return the kind of execution on *device*."""
-    return CpuExecution if device.is_cpu else GpuExecution
+    return CpuExecution if device.architecture.groups_as_loops else GpuExecution
 
 
 def execution(device: Device, demand: Demand, resources: Resources) -> Execution:

@@ -99,7 +99,7 @@ def transfer_times(device: Device, traffic: HostTraffic) -> dict[str, float]:
 
 def _first_s(device: Device, traffic: HostTraffic) -> float:
     link = device.host_link
-    if not (traffic.by_host or device.is_cpu or (traffic.to_device and traffic.to_host)):
+    if not (traffic.by_host or device.architecture.on_host or (traffic.to_device and traffic.to_host)):
         return link.latency_s * (TO_DEVICE_LATENCY if traffic.to_device else 1.0)
     if traffic.memory == "mapped":
         return 2.0 * link.call_s

@@ -16,20 +16,8 @@ from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic.fields import FieldInfo
 
 from gpureport.text import quoted
-from gpureport.units import Dimension
+from gpureport.units import DIMENSIONS, Dimension
 
-BOUNDS: dict[Dimension, tuple[float, float]] = {
-    "bytes": (1.0, 2.0**60),
-    "bytes/s": (1.0, 1e18),
-    "hertz": (1.0, 1e15),
-    "seconds": (1e-15, 1e6),
-    "cycles": (1e-6, 1e9),
-    "bytes/cycle": (1e-6, 1e9),
-    "flop/s": (1.0, 1e24),
-    "watts": (1e-6, 1e6),
-    "count": (1e-6, 1e9),
-}
-"""Minimum and maximum of a written or measured quantity, in SI base units."""
 _LEAST, _MOST = 1e-60, 1e60
 """Minimum and maximum of computed quantities."""
 _MOST_WHOLE = 2**64
@@ -111,8 +99,7 @@ def refuse_repeated(what: str, keys: Sequence[Hashable], name: Callable[[int], o
 
 
 def _within(dimension: Dimension) -> FieldInfo:
-    least, most = BOUNDS[dimension]
-    return Field(ge=least, le=most)  # type: ignore[no-any-return]
+    return Field(ge=DIMENSIONS[dimension].least, le=DIMENSIONS[dimension].most)  # type: ignore[no-any-return]
 
 
 def _digits(count: int) -> AfterValidator:
@@ -125,7 +112,7 @@ Positive = Annotated[float, Field(ge=_LEAST, le=_MOST)]
 Amount = Annotated[float, Field(ge=0, le=_MOST)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=0, le=_MOST_WHOLE)]
-Count = Annotated[int, Field(ge=1, le=int(BOUNDS["count"][1]))]
+Count = Annotated[int, Field(ge=1, le=int(DIMENSIONS["count"].most))]
 Items = Annotated[int, Field(ge=1, le=_MOST_WHOLE)]
 """A count of work-items."""
 

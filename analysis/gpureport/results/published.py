@@ -15,12 +15,13 @@ from gpureport.errors import InputError
 from gpureport.predict.occupancy import Resources
 from gpureport.records.curves import Axis, SweepKey
 from gpureport.records.measurement import MeasuredPoint, Measurement
-from gpureport.records.quantities import BOUNDS, Name
+from gpureport.records.quantities import Name
 from gpureport.records.report import PublishedStatement
 from gpureport.results.replay import Result, Series
 from gpureport.spec.database import Database
 from gpureport.spec.reading import Document, read_file
 from gpureport.spec.values import Strict
+from gpureport.units import DIMENSIONS
 from gpureport.workloads import select
 from gpureport.workloads.model import Parameters, Sweep, Workload
 
@@ -268,7 +269,7 @@ class _Reader:
         time_s = value
         if published:
             time_s = point.work / value if workload.metric.kind == "rate" else point.work * value
-        least, most = BOUNDS["seconds"]
+        least, most = DIMENSIONS["seconds"].least, DIMENSIONS["seconds"].most
         if not least <= time_s <= most:
             raise self._error(f"rows.{number}", f"a dispatch of {time_s:g} s is impossible; check the unit")
         return MeasuredPoint(point=point, samples_s=(time_s,))

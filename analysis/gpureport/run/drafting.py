@@ -35,7 +35,7 @@ def get_to_know(measurer: Measurer, device: Device, settings: SweepSettings, pro
     for workload in filter(_shows_values, all_workloads()):
         every = workload.sweeps(explored, settings.limits)
         sweeps = [sweep for sweep in every if sweep.axis.quantity != "work_group"]
-        if not sweeps or (device.is_cpu and workload.family == "transfer"):
+        if not sweeps or (device.architecture.on_host and workload.family == "transfer"):
             continue
         measurer.start(Task(workload, sweeps, settings))
         for sweep, measurement in zip(sweeps, measurer.finish(progress).measurements, strict=True):

@@ -178,7 +178,7 @@ class _Run:
 
         Not on processors, which need their cores for both, and not before the last microbenchmark is evaluated.
         """
-        return not self.measurer.device.is_cpu and last.microbenchmark == following.microbenchmark
+        return not self.plan.match.device.architecture.on_host and last.microbenchmark == following.microbenchmark
 
     def save(self, save: Save) -> None:
         """Save what there is."""

@@ -23,7 +23,7 @@ from gpureport.spec.reported import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
 from gpureport.spec.values import TO_CHECK, TO_REPLACE, Leaf, Strict
 from gpureport.text import printable, shorten
-from gpureport.units import EXAMPLES
+from gpureport.units import DIMENSIONS
 
 if TYPE_CHECKING:
     from gpureport.spec.database import Database, Entry
@@ -310,7 +310,7 @@ def _value(draft: Draft, part: type[Strict], path: str, key: str, indent: str) -
     if path in draft.values:
         yield f"{indent}{key}: {_leaf(path, draft.values[path])}"
     elif draft.optional:
-        example = declaration(path).example or EXAMPLES[declaration(path).dimension]
+        example = declaration(path).example or DIMENSIONS[declaration(path).dimension].example
         means = field_docs(part).get(key)
         yield f"{indent}# {key}: {example}{f'  # {_plain(means)}' if means else ''}"
 

@@ -51,6 +51,7 @@ from gpureport.spec.uncertainty import (
     Uncertainty,
 )
 from gpureport.spec.values import LinkKind, Listed, Names, Provenance, Scope
+from gpureport.units import DIMENSIONS
 
 Kind = Literal["gpu", "accelerator", "cpu"]
 
@@ -441,6 +442,10 @@ REQUIRED_RATES = tuple(name for name, each in INSTRUCTION_CLASSES.items() if eac
 """Instruction classes whose rates predictions of all kernels use."""
 
 
+def _on_cpus(known: dict[str, object]) -> bool:
+    return known.get("kind") == "cpu"
+
+
 def _stall(key: str, least: float, most: float, uncertain: Uncertainty = BY_SOURCE) -> Listed:
     return Listed(least, most, "cycles", uncertain=uncertain, zero=True, key=key)
 
@@ -475,6 +480,15 @@ class Architecture(Record):
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
     barrier_cycles: Annotated[Amount, _stall("barrier_cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
+    groups_as_loops: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
+    """Whether a compiler turns each work-group into loops, and a core runs one group after another. Lanes then do not
+    access memory together, a barrier is the end of a loop, and instructions are the compiler's choice. Default: on
+    CPUs."""
+    on_host: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
+    """Whether the device consists of the host's cores and memory. Default: CPUs."""
+    has_neighbours: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)
+    """Whether other programs, also of other virtual machines, use the same cores and caches: measured values then apply
+    to other kernels only in part, and programs find a part of each cache. Default: CPUs."""
     masked_lanes: Annotated[Number, Listed(1, 64)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns conditional code, by masks; default 1: none."""
     barrier_lanes: Annotated[Number, Listed(1, 64)] = 1.0
@@ -509,18 +523,8 @@ class Architecture(Record):
         return self
 
 
-UNITS = {
-    "_bytes_per_cycle": "B/cycle",
-    "_bytes_per_s": "B/s",
-    "_flop_per_s": "FLOP/s",
-    "_bytes": "B",
-    "_cycles": "cycles",
-    "_hz": "Hz",
-    "_w": "W",
-    "_s": "s",
-    "": "",
-}
-"""Endings of field names, with their units."""
+UNITS = {each.ending: each.unit for each in sorted(DIMENSIONS.values(), key=lambda each: -len(each.ending))}
+"""Endings of field names, longest first, with their units."""
 
 
 @cache
@@ -578,6 +582,11 @@ class Device(Record):
         return self.kind == "cpu"
 
     @property
+    def device_class(self) -> str:
+        """Devices whose errors have statistics of their own: ``CPU``, ``NVIDIA GPU``."""
+        return "CPU" if self.architecture.groups_as_loops else f"{self.vendor} GPU"
+
+    @property
     def line_bytes(self) -> int:
         """Length of the longest line of its caches; without caches, that of an access to memory."""
         return max((cache.line_bytes for cache in self.caches), default=self.memory.access_bytes)
@@ -585,7 +594,7 @@ class Device(Record):
     @property
     def page_bytes(self) -> int:
         """Page size of memory that OpenCL allocates; if it is not known, that of Linux and of drivers of GPUs."""
-        return min((tlb.page_bytes for tlb in self.tlb), default=4096 if self.is_cpu else HUGE_PAGE_BYTES)
+        return min((tlb.page_bytes for tlb in self.tlb), default=4096 if self.architecture.on_host else HUGE_PAGE_BYTES)
 
     @property
     def is_typical(self) -> bool:
@@ -595,10 +604,10 @@ class Device(Record):
 
     @property
     def host_link(self) -> Link:
-        """The link to the host. Of a CPU: none; a device without a listed one is assumed to have PCIe 4.0 x16."""
+        """The link to the host, unless the device is on it; if none is listed, PCIe 4.0 x16 is assumed."""
         if self.link is not None:
             return self.link
-        if not self.is_cpu:
+        if not self.architecture.on_host:
             return Link.pcie(4, 16)
         streams = self.architecture.streams
         line_s = streams.memory_line_s if streams else 3e-9

@@ -21,9 +21,9 @@ from pydantic_core import CoreSchema, core_schema
 
 from gpureport.errors import InputError
 from gpureport.records.curves import Record
-from gpureport.records.quantities import BOUNDS, Name, once
+from gpureport.records.quantities import Name, once
 from gpureport.spec.uncertainty import Uncertainty
-from gpureport.units import EXAMPLES, Dimension, dimension_of, parse
+from gpureport.units import DIMENSIONS, Dimension, dimension_of, parse
 
 SourceKind = Literal["spec", "queried", "measured", "derived", "assumed"]
 TO_REPLACE, TO_CHECK = "replace it", "check it"
@@ -140,7 +140,7 @@ class Quantity:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Describe the text in the file."""
         if self.dimension != "count":
-            return {"type": "string", "examples": [EXAMPLES[self.dimension]]}
+            return {"type": "string", "examples": [DIMENSIONS[self.dimension].example]}
         limit = {} if math.isinf(self.most) else {"maximum": self.most}
         return {**handler(schema), "exclusiveMinimum": 0, **limit}
 
@@ -152,13 +152,13 @@ class Quantity:
         if number == 0:
             return number
         if self.dimension == "bytes" and number < 1:
-            raise ValueError(f"{value} is less than one byte; write a size in bytes like {EXAMPLES['bytes']}")
+            raise ValueError(f"{value} is less than one byte; write a size in bytes like {DIMENSIONS['bytes'].example}")
         if number > self.most:
             raise ValueError(f"{value} is above {self.most:g}; write a fraction, like 0.92")
-        least, most = BOUNDS[self.dimension]
+        _, example, _, least, most, *_ = DIMENSIONS[self.dimension]
         if not least <= number <= most:
             limit = f"at most {most:,.0f}" if number > most else f"at least {least:f}"
-            right = f"a number of {limit}" if self.dimension == "count" else f"a value like {EXAMPLES[self.dimension]}"
+            right = f"a number of {limit}" if self.dimension == "count" else f"a value like {example}"
             raise ValueError(f"{value} is out of range; write {right}")
         return number
 

@@ -174,7 +174,7 @@ def _curve(result: Result, series: Series, kind: Basis, independence: Independen
         result=result.name,
         published=result.published,
         device=result.device.id,
-        device_class="CPU" if result.device.is_cpu else f"{result.device.vendor} GPU",
+        device_class=result.device.device_class,
         key=series.measurement.key,
         conditions=series.conditions,
         kind=kind,

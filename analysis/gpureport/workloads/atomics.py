@@ -106,7 +106,8 @@ class Atomics(Workload):
         """
         each = sent / counters
         streams: tuple[Stream, ...] = (Stream("counters", counters, 4, 4, True, each, each),)
-        if device.is_cpu:  # No work-item uses the previous value, so that a GPU's cache returns nothing.
+        if device.architecture.groups_as_loops:
+            # Cores read the previous value; a GPU's cache returns nothing, as no work-item uses it.
             streams = (Stream("counters", counters, 4, 4, False, each, each), *streams)
             cores = min(device.compute_units, parameters["groups"])
             # Cores take turns: while one adds, the others wait for the line.
@@ -130,7 +131,7 @@ def resident_groups(device: Device, local: int) -> int:
 
     256 on an Intel GPU, whose subslice has 56 threads of eight lanes or more. A CPU core processes four groups in turn.
     """
-    if device.is_cpu:
+    if device.architecture.groups_as_loops:
         return 4 * device.compute_units
     rules = device.architecture.occupancy
     if isinstance(rules, IntelOccupancy):
@@ -198,7 +199,7 @@ class ByGroup(_BySize):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Shuffles, then one atomic add per wave; on a CPU one for each work-item."""
         adds, groups = self.work(parameters), parameters["groups"]
-        if device.is_cpu:
+        if device.architecture.groups_as_loops:
             return self._demand(parameters, device, counters=groups, sent=adds, operations={"int32": adds})
         wave = min(parameters["local"], device.architecture.wave_size)
         waves, rounds = adds / wave, log2(wave)

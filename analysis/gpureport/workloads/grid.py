@@ -60,12 +60,12 @@ def is_short(device: Device, limits: Limits) -> bool:
 
     A CPU is slower, and its compiler builds the kernel for every work-group shape.
     """
-    return limits.quick or device.is_cpu
+    return limits.quick or device.architecture.groups_as_loops
 
 
 def chosen(device: Device, *, cpu: T, gpu: T) -> T:
     """Return what suits the device: a core of a CPU runs the work-items of one group in turn, a GPU's many at once."""
-    return cpu if device.is_cpu else gpu
+    return cpu if device.architecture.groups_as_loops else gpu
 
 
 def seconds(device: Device, of_gpu: float) -> float:
@@ -75,7 +75,7 @@ def seconds(device: Device, of_gpu: float) -> float:
 
 def coalesces(device: Device) -> bool:
     """Return whether the lanes of a wave access memory together, line by line."""
-    return not device.is_cpu
+    return not device.architecture.groups_as_loops
 
 
 def sizes(low: float, high: float, to: Callable[[float], int]) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ from typing import Literal
 from gpureport.matching import FURTHEST, FeatureMatch, match_features
 from gpureport.predict.cpu import EMERALD_RAPIDS
 from gpureport.predict.execution import THROUGHPUT_EXPONENT
-from gpureport.predict.model import execution_kind
 from gpureport.predict.uncertainty.sensitivity import figures, specified_deviation, visit_facts, with_figures
 from gpureport.records.curves import DRAM, Level, Observation, ObservedPoint
 from gpureport.records.prediction import PredictedPoint, Prediction, write_ceiling
@@ -137,7 +136,7 @@ def calibrated(device: Device, predictions: Iterable[Prediction], observations: 
                 device = with_figures(device, values)
                 device = device.model_copy(update={"provenance": {**device.provenance, **measured}})
                 noises |= dict.fromkeys(values, noise(observation))
-    return combined(specified, device, noises) if execution_kind(specified).has_neighbours else device
+    return combined(specified, device, noises) if specified.architecture.has_neighbours else device
 
 
 def _launch(_: Device, sweep: _ObservedSweep, path: str) -> Iterator[_Value]:
@@ -196,7 +195,7 @@ def _cache_bandwidths(_: Device, sweep: _ObservedSweep, scope: Scope) -> Iterato
     calibrate the bandwidth of the shared cache, if all threads take part. ``memory/read`` follows and replaces this
     value if its curve has a cliff.
     """
-    shared = execution_kind(sweep.specified).has_neighbours
+    shared = sweep.specified.architecture.has_neighbours
     if shared and sweep.is_flat:
         return
     for cache in sweep.specified.caches:

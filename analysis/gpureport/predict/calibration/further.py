@@ -122,7 +122,7 @@ def _rates(device: Device, sweeps: Sequence[ObservedSweep]) -> Iterator[Found]:
 
 
 def _link(device: Device, observations: Sequence[Observation]) -> Iterator[Found]:
-    if device.is_cpu:
+    if device.architecture.on_host:
         return
     pinned = {each.key.sweep: each for each in observations if each.key.workload == "transfer/pinned"}
     rates = [

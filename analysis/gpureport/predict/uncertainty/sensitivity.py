@@ -15,7 +15,6 @@ from typing import TypeVar
 import numpy as np
 
 from gpureport.observe.statistics import Floats
-from gpureport.predict.model import execution_kind
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
 from gpureport.records.curves import Record
@@ -62,7 +61,7 @@ class Fact:
 
 def fact(device: Device, path: str) -> Fact:
     """Return how uncertain a figure of *device* is; without provenance it counts as assumed."""
-    origin, uncertainty, shared = device.provenance.get(path), declared(path), execution_kind(device).has_neighbours
+    origin, uncertainty, shared = device.provenance.get(path), declared(path), device.architecture.has_neighbours
     if shared:
         of_cache = path.split(".")[1] if path.startswith("caches.") else ""
         uncertainty = uncertainty.on_cpus.get(of_cache) or uncertainty.on_cpus.get("", uncertainty)

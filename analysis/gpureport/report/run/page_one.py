@@ -334,8 +334,7 @@ def first_kernels(own: Sequence[str]) -> str:
 def trust_text(report: Report) -> str:
     """Give the errors of predicted times: of this run, or of measured devices of the class; and count deviations."""
     verdicts = Counter(pair.main.verdict.outcome for pair in specified(report))
-    device = report.device
-    name = "CPU" if device.is_cpu else f"{device.vendor} GPU"
+    name = report.device.device_class
     return text(
         "trust",
         errors=error_statistics(time_errors(report.curves, "specification")),

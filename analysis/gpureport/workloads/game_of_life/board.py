@@ -221,7 +221,7 @@ class Board(Workload):
         On a CPU without address arithmetic, which is part of loads and stores. With :attr:`indexed` arrays it remains;
         the multiply-adds of addresses are then additions.
         """
-        if not device.is_cpu:
+        if not device.architecture.groups_as_loops:
             return self.operations
         others = {name: n for name, n in self.operations.items() if name != "int32_mul"}
         if self.indexed:

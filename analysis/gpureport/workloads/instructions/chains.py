@@ -257,7 +257,7 @@ class Barrier(Rate):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """Work-groups of one wave, two, four ..., with a constant number of work-items; none on a CPU."""
-        if device.is_cpu:
+        if device.architecture.groups_as_loops:
             return ()
         ((point,),) = (sweep.points for sweep in super().sweeps(device, limits))
         items, wave = point["groups"] * point["local"], device.architecture.wave_size

@@ -142,7 +142,7 @@ class Scatter(_ByStride):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each stride, with equal numbers of words; none on a CPU, whose cores combine their writes."""
-        if device.is_cpu:
+        if not grid.coalesces(device):
             return ()
         size = grid.multiple(2**12)(min(grid.last_cache_bytes(device) / 4, limits.max_buffer_bytes))
         shape = _shape(device, limits, 4)

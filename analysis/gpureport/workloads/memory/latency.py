@@ -262,7 +262,7 @@ class Sectors(_Loads):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each distance, in a buffer of four last caches; none on a CPU."""
-        if device.is_cpu:
+        if not grid.coalesces(device):
             return ()
         size = (
             int(min(limits.max_buffer_bytes, 2**28, 4 * grid.last_cache_bytes(device))) // _APART_BYTES * _APART_BYTES
@@ -326,7 +326,7 @@ class SecondAccess(_Loads):
     """An odd number of lines."""
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        if device.is_cpu:
+        if not grid.coalesces(device):
             return ()
         shape = {"lines": _LINES, "line": device.line_bytes}
         points = ({"first_loads": a, "stores": b, **shape} for a, b in _CASES)
