@@ -15,7 +15,7 @@
 - If no group waits for loads, memory and latency do not disturb each other: W = max( memory, smooth_p( operations,
   latency ) ). Bandwidth of writes then grows in proportion to the work up to its peak, as published for V100, A100,
   A40, L40, H100, MI100 and MI210 (RRZE-HPC/gpu-benches @1038c5d, gpu-stream). This does not hold for devices of several
-  dies (:attr:`~GpuExecution.has_several_dies`).
+  dies (:attr:`.Device.dies`).
 - ``aligned``: groups of the first round start together, so their loads and computations do not overlap yet.
 - ``last waves``: GPU schedulers are assumed to prefer the oldest waves. In kernels without barriers the last waves are
   then too few to keep the schedulers busy.
@@ -75,14 +75,13 @@ MIXED_EXPONENT = constant(
 """The same if it reads and writes, with stacked memory: reads also wait while the bus writes."""
 FEWER_CHANNELS = constant(2.0, _SATURATION, measured_on=_STREAMS)
 """Factor of both for other memory, whose load is distributed more evenly among its few channels."""
-ON_ONE_DIE = constant(
-    2,
-    "partitions of A100, H100 and H200; eight dies of an MI300X saturate like copies",
+DIES_EXPONENT = constant(
+    MIXED_EXPONENT,
+    "eight dies of an MI300X saturate like copies",
     measured_on=("amd/mi300x",),
     held_out="MI300A (six dies): its curve has the same shape",
 )
-"""Most parts of a cache on one die. Compute units on several dies have each their own part of a cache and their own way
-to memory. Their stores meet at memory, and the bandwidth of writes saturates as gradually as that of copies."""
+"""The same if it only writes, from several dies: each has its own way to memory, where their stores meet."""
 _SHARED_PIPES = frozenset({"local", "shuffle", "memory", "barrier"})
 """Classes whose pipe all schedulers of a compute unit share. Each scheduler has its own part of all other pipes."""
 
@@ -134,7 +133,7 @@ class GpuExecution(Execution):
         exponent = overlap_exponent(self.groups_per_place, many)
         throughput_s = smooth_maximum((computing_s, memory_s), THROUGHPUT_EXPONENT)
         work_s = smooth_maximum((throughput_s, latency_s), exponent)
-        if not (self.has_several_dies or demand.memory_chain or demand.cached_chain):
+        if not (self.device.dies > 1 or demand.memory_chain or demand.cached_chain):
             # No group waits for data, so its time does not grow while memory is busy with the stores of others.
             work_s = max(throughput_s, smooth_maximum((computing_s, latency_s), exponent))
         if self.resident.groups_per_compute_unit == 1:
@@ -151,19 +150,14 @@ class GpuExecution(Execution):
         return work_s
 
     @property
-    def has_several_dies(self) -> bool:
-        """Whether compute units are on several dies (:data:`ON_ONE_DIE`)."""
-        return any(cache.partitions > ON_ONE_DIE for cache in self.device.caches)
-
-    @property
     def saturation_exponent(self) -> float:
         """Exponent of the p-norm that joins latency with memory bandwidth: the larger, the sharper the transition.
 
-        Not used for the constants: RX 6900 XT, MI300A, and MI300X except for :data:`ON_ONE_DIE`.
+        Not used for the constants: RX 6900 XT, MI300A, and MI300X except for :data:`DIES_EXPONENT`.
         """
         directions = {stream.write for stream in self.demand.streams}
         if directions == {True}:
-            return MIXED_EXPONENT if self.has_several_dies else WRITES_EXPONENT
+            return DIES_EXPONENT if self.device.dies > 1 else WRITES_EXPONENT
         exponent = READS_EXPONENT if directions == {False} else MIXED_EXPONENT
         return exponent if self.device.memory.stacked else FEWER_CHANNELS * exponent
 

@@ -6,9 +6,10 @@ unit and source, ready to be checked and edited.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gpureport.data import data_dir
@@ -17,11 +18,11 @@ from gpureport.errors import InputError
 from gpureport.inputs import parse_yaml
 from gpureport.spec import reported
 from gpureport.spec.cores import cpu_values
-from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration, part_of
+from gpureport.spec.files import ArchitectureFile, DeviceFile, Place, declaration, places
 from gpureport.spec.models import Cache, Device, PresentDevice, without_registers
 from gpureport.spec.reported import product, vendor
 from gpureport.spec.resolve import Value, assumed, layer, queried, required, resolve
-from gpureport.spec.values import TO_CHECK, TO_REPLACE, Leaf, Strict
+from gpureport.spec.values import TO_CHECK, TO_REPLACE
 from gpureport.text import printable, shorten
 from gpureport.units import DIMENSIONS
 
@@ -32,8 +33,8 @@ GENERIC = "generic_gpu"
 _MOST_CHARACTERS = 200
 _FIXED = ("occupancy.", "pipes.", "typical.")
 """Parts of an architecture that only its own file describes."""
-_PARTS = {name: part for name in DeviceFile.model_fields if (part := part_of(DeviceFile, name)) and name != "opencl"}
-"""Values and parts of a file that drafts contain, with their models."""
+_PARTS = {name: list(of) for name, of in groupby(places(DeviceFile), lambda place: place.path.partition(".")[0])}
+"""Values and parts of a file that drafts contain."""
 _COPIED = _PARTS.keys() - {"flops", "matrix_peak"}
 _PLACEHOLDERS: Mapping[str, float] = {
     "compute_units": 16,
@@ -272,47 +273,42 @@ def write_entry(draft: Draft, *, schema: bool = True) -> str:
         loader=FileSystemLoader(data_dir("templates")), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     pages.filters |= {"plain": _plain, "quoted": _quoted}
-    own = {name: part for name, part in _PARTS.items() if issubclass(part, Leaf)}
-    values = (line for name in own for line in _value(draft, DeviceFile, name, name, ""))
-    parts = (line for name, part in _PARTS.items() if name not in own for line in _part(draft, name, part))
+    values_first = sorted(_PARTS.items(), key=lambda part: part[1][0].path != part[0])
     pci_id = (draft.pci_id or "").lower()
     return pages.get_template("device.yaml.j2").render(
         draft=draft,
         schema=schema,
-        lines=(*values, *parts),
+        lines=[line for part in values_first for line in _part(draft, *part)],
         measured=any(value.provenance.kind == "measured" for value in draft.values.values()),
         pci_id=pci_id if re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{4}", pci_id) else "",
     )
 
 
-def _part(draft: Draft, name: str, part: type[Strict]) -> Iterator[str]:
-    """Yield the lines of a part, or of its levels; as comments if the draft has no value of it."""
+def _part(draft: Draft, name: str, places: Sequence[Place]) -> Iterator[str]:
+    """Yield the lines of a value, of a part, or of its levels; as comments if the draft has no value of it."""
     given = [path.split(".") for path in draft.values if path.startswith(f"{name}.")]
-    if any(len(steps) > 2 for steps in given) or name in ("caches", "tlb"):
+    if places[0].path == name:
+        yield from _value(draft, name, places[0], "")
+    elif places[0].path.startswith(f"{name}.*"):
         without = draft.without if name == "caches" else ()
         yield from [f"{name}:"] if given or without else ()
         for level in sorted({steps[1] for steps in given}):
             yield f"  {level}:"
-            for key in part.model_fields:
-                yield from _value(draft, part, f"{name}.{level}.{key}", key, "    ")
+            for place in places:
+                yield from _value(draft, place.path.replace("*", level), place, "    ")
         yield from (f"  {level}: null" for level in without)
-        return
-    lines = [line for key in part.model_fields for line in _value(draft, part, f"{name}.{key}", key, "  ")]
-    if given:
-        yield from (f"{name}:", *lines)
-    elif lines:
-        yield f"# {name}:"
-        yield from (f"#   {line.removeprefix('  # ')}" for line in lines)
+    elif lines := [line for place in places for line in _value(draft, place.path, place, "  ")]:
+        yield from (f"{name}:", *lines) if given else (f"# {name}:", *(f"#   {line[4:]}" for line in lines))
 
 
-def _value(draft: Draft, part: type[Strict], path: str, key: str, indent: str) -> Iterator[str]:
+def _value(draft: Draft, path: str, place: Place, indent: str) -> Iterator[str]:
     """Yield the line of a value, or of an optional one as a comment."""
     if path in draft.values:
-        yield f"{indent}{key}: {_leaf(path, draft.values[path])}"
+        yield f"{indent}{place.key}: {_leaf(path, draft.values[path])}"
     elif draft.optional:
-        example = declaration(path).example or DIMENSIONS[declaration(path).dimension].example
-        means = field_docs(part).get(key)
-        yield f"{indent}# {key}: {example}{f'  # {_plain(means)}' if means else ''}"
+        example = place.declared.example or DIMENSIONS[place.declared.dimension].example
+        means = field_docs(place.part).get(place.key)
+        yield f"{indent}# {place.key}: {example}{f'  # {_plain(means)}' if means else ''}"
 
 
 def _leaf(path: str, value: Value) -> str:

@@ -12,7 +12,19 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from math import inf
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import Field, model_validator
 
@@ -293,55 +305,61 @@ class DeviceFile(File, Declared, record=models.Device, layered=True):
     """Whether the entry describes any CPU of its kind: sizes, clock and compute units are those of this machine."""
 
 
-def _declared(kind: Any, path: str) -> Iterator[tuple[str, Listed]]:  # noqa: ANN401 - types
-    """Yield the declarations of all values in a field or a part of a file by path; ``*`` stands for any level."""
-    if isinstance(kind, type) and issubclass(kind, Strict):
-        for name, field in kind.model_fields.items():
-            inner = f"{path}.{name}" if path else name
-            found = [each for each in field.metadata if isinstance(each, Listed)]
-            yield from ((inner, found[0]),) if found else _declared(field.annotation, inner)
-    elif found := [each for each in get_args(kind) if isinstance(each, Listed)]:
-        yield path, found[0]
-    elif get_origin(kind) is dict:
-        yield from _declared(get_args(kind)[1], f"{path}.*")
-    else:
-        for each in get_args(kind):
-            yield from _declared(each, path)
+class Place(NamedTuple):
+    """Where files contain a value.
 
+    Attributes:
+        path: dotted; ``*`` stands for any level of a part, such as ``caches.*.line``.
+        key: in its part.
+        part: model of the part, with its documentation.
+        declared: what the record declares about the value.
+    """
 
-def part_of(file: type[Strict], name: str) -> type[Strict] | None:
-    """Return the model of the value or part in a field, or of its levels; ``None`` if it has neither."""
-
-    def models_in(kind: Any) -> Iterator[type[Strict]]:  # noqa: ANN401 - types
-        if isinstance(kind, type) and issubclass(kind, Strict) and kind is not Source:
-            yield kind
-        for each in get_args(kind):
-            yield from models_in(each)
-
-    return next(models_in(file.model_fields[name].annotation), None)
+    path: str
+    key: str
+    part: type[Strict]
+    declared: Listed
 
 
 @cache
-def declarations() -> Mapping[str, Listed]:
-    """Return the declarations of the values of both kinds of file by path, such as ``caches.*.line``."""
-    return {path: each for file in (ArchitectureFile, DeviceFile) for path, each in _declared(file, "")}
+def places(part: type[Strict], prefix: str = "") -> tuple[Place, ...]:
+    """Return the places of all declared values in a file or a part of it, in the order of its fields."""
+    found: list[Place] = []
+    for key, field in part.model_fields.items():
+        path, levels = f"{prefix}{key}", get_origin(field.annotation) is dict
+        inner = [*field.metadata, *_types(field.annotation)]
+        if declared := next((each for each in inner if isinstance(each, Listed)), None):
+            found.append(Place(f"{path}.*" if levels else path, key, part, declared))
+        else:
+            parts = (each for each in inner if isinstance(each, type) and issubclass(each, Strict))
+            found += (place for each in parts for place in places(each, f"{path}.*." if levels else f"{path}."))
+    return tuple(found)
 
 
+def _types(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - types
+    """Yield a type and all parts of a union, a mapping or an annotation."""
+    yield kind
+    for each in get_args(kind):
+        yield from _types(each)
+
+
+@cache
 def declaration(path: str) -> Listed:
     """Return the declaration of the value at *path*, such as ``caches.L2.line``; that of a number if there is none."""
-    known, (first, *others) = declarations(), path.split(".")
+    known = {place.path: place.declared for file in (ArchitectureFile, DeviceFile) for place in places(file)}
+    first, *others = path.split(".")
     similar = (path, ".".join((first, "*", *others[1:])), f"{path.rpartition('.')[0]}.*")
     return next((known[each] for each in similar if each in known), Listed())
 
 
 def device_schema() -> Schema:
     """Return the JSON Schema of a device file."""
-    return _titled(DeviceFile.model_json_schema(schema_generator=Documented), "gpureport device")
+    return DeviceFile.model_json_schema(schema_generator=Documented) | {"title": "gpureport device"}
 
 
 def architecture_schema() -> Schema:
     """Return the schema of an architecture file; one that extends another need not have all of its fields."""
-    schema = _titled(ArchitectureFile.model_json_schema(schema_generator=Documented), "gpureport architecture")
+    schema = ArchitectureFile.model_json_schema(schema_generator=Documented) | {"title": "gpureport architecture"}
     parts = {name: _required(schema, part) for name, part in schema["properties"].items()}
     whole = {
         "required": schema.pop("required"),
@@ -355,19 +373,3 @@ def _required(schema: Schema, part: Schema) -> list[str]:
     definition = schema["$defs"].get(part.get("$ref", "").removeprefix("#/$defs/"), {})
     required: list[str] = definition.pop("required", [])
     return required
-
-
-def _titled(schema: Schema, title: str) -> Schema:
-    """Add the title, and name the definitions by their short titles."""
-    names = {key: each.get("title") or each["anyOf"][1]["title"] for key, each in schema["$defs"].items()}
-    renamed = _renamed({**schema, "title": title}, {f"#/$defs/{k}": f"#/$defs/{v}" for k, v in names.items()})
-    definitions = {names[key]: definition for key, definition in renamed["$defs"].items()}
-    return {**renamed, "$defs": dict(sorted(definitions.items()))}
-
-
-def _renamed(part: Any, references: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(part, dict):
-        return {key: _renamed(value, references) for key, value in part.items()}
-    if isinstance(part, list):
-        return [_renamed(item, references) for item in part]
-    return references.get(part, part) if isinstance(part, str) else part

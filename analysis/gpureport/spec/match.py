@@ -226,6 +226,7 @@ def _shares(listed: Device, part: _Part) -> dict[str, Value]:
     """Scale the shared resources: memory bandwidth and device-wide caches."""
     share = float(part.share)
     scaled: dict[str, float] = {"memory.bandwidth": listed.memory.bandwidth_bytes_per_s * share}
+    scaled |= {"dies": max(1, round(listed.dies * part.share))} if listed.dies > 1 else {}
     for cache in (cache for cache in listed.caches if cache.scope == "device"):
         scaled[f"caches.{cache.name}.capacity"] = cache.capacity_bytes * share
         scaled[f"caches.{cache.name}.partitions"] = max(1, round(cache.partitions * part.share))

@@ -555,6 +555,8 @@ class Device(Record):
     compute_units: Annotated[Count, Listed(1, 1 << 16)]
     clock_hz: Annotated[Hertz, Listed(0.1, 6, "GHz", uncertain=CLOCK)]
     """Clock that the model uses: the listed boost clock unless a better value is known."""
+    dies: Annotated[Count, Listed(1, 64, example="2")] = 1
+    """Dies with compute units, each with its own way to memory; default 1."""
     caches: Many[Cache]
     """Nearest first; only caches that OpenCL global loads and stores use."""
     tlb: Many[Tlb] = ()
