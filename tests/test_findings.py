@@ -20,7 +20,7 @@ from gpureport.workloads import select
 from gpureport.workloads.instructions.chains import Rate
 from gpureport.workloads.model import Workload
 from tests.builders import altered, observed_like
-from tests.toy import L1, L2, MIB, STEP, TOY, toy
+from tests.toy import L1, L2, MIB, STEP, TOY, on_cpu, toy
 
 READ, COPY, CHASE, BALLOT, GROUPS = (
     select((name,))[0]
@@ -215,7 +215,7 @@ def test_what_is_off_is_beyond_both_intervals(
 def test_a_speed_beyond_what_is_listed_is_an_error(kind: str, origin: str, factor: float, error: bool) -> None:
     """A processor's caches may be ten times as fast as assumed: that is off."""
     known = {"memory.bandwidth": Provenance.model_validate({"kind": origin, "source": "test"})}
-    device = altered(TOY, kind=kind, provenance=known)
+    device = altered(on_cpu() if kind == "cpu" else TOY, provenance=known)
     prediction = predict(device, COPY, limits_of(device))[0]
     found = find(device, [prediction], [], [observed_like(prediction, factor)])
     verdicts = {str(f.level): f.verdict for f in found if f.feature == "rate"}

@@ -9,7 +9,7 @@ from gpureport.records.measurement import Compilation, MeasuredPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.run import appendix, compiled
-from gpureport.report.run.entry import value_at
+from gpureport.report.run.entry import written_values
 from gpureport.report.text import tables
 from gpureport.report.text.words import whole_sentences, with_names
 from gpureport.spec.database import load_database
@@ -20,10 +20,10 @@ def test_every_value_of_every_entry_can_be_written() -> None:
     database = load_database()
     devices = [database.device(entry_id) for entry_id in database.entries]
 
-    assert [(d.id, path) for d in devices for path in d.provenance if value_at(d, path) == "—"] == []
-    rdna = database.device("amd/rx_7900_xt")
-    assert value_at(rdna, "opencl.compute_units") == "42"
-    assert value_at(rdna, "occupancy.vector_registers") == "32: 1536, 64: 768"
+    assert [(d.id, path) for d in devices for path in d.provenance if written_values(d).get(path, "—") == "—"] == []
+    rdna = written_values(database.device("amd/rx_7900_xt"))
+    assert rdna["opencl.compute_units"] == "42"
+    assert rdna["occupancy.vector_registers"] == "32: 1536, 64: 768"
 
 
 def test_a_calibrated_finding_may_stand_alone(report: Report) -> None:

@@ -71,6 +71,8 @@ def _of_record(record: type[Record], *, layered: bool) -> dict[str, Any]:
     """Return the types of the values of *record* by key; optional are those with a default, or all if *layered*."""
     hints, found = get_type_hints(record), {}
     for field, (key, declared) in models.listed(record).items():
+        if declared.by_name:
+            continue
         info, kind = record.model_fields[field], hints[field]
         kind = get_args(kind)[0] if NoneType in get_args(kind) else kind
         share = any(getattr(limit, "le", None) == 1 for limit in info.metadata)
@@ -165,8 +167,9 @@ class File(Strict):
     notes: tuple[str, ...] = ()
 
 
-def _by_class(of: Literal["listed", "latency"], declared: Listed, *, only: str = "") -> dict[str, Any]:
+def _by_class(of: Literal["listed", "latency"], field: str, *, only: str = "") -> dict[str, Any]:
     """Return the types of rates or latencies by instruction class, optional if not all architectures list them."""
+    _, declared = models.listed(models.Architecture)[field]
     each = {name: getattr(instruction, of) for name, instruction in INSTRUCTION_CLASSES.items()}
     return {
         name: Annotated[
@@ -182,21 +185,18 @@ def _capitalised(definition: str) -> str:
     return sentence(definition[:1].upper() + definition[1:])
 
 
-_RATE = Listed(0.01, 4096, example="64")
-
-
-class PrecisionRates(Declared, values=_by_class("listed", _RATE, only="special")):
+class PrecisionRates(Declared, values=_by_class("listed", "rates_per_cycle", only="special")):
     """Lane operations per cycle of one compute unit for number formats and units that not all devices have.
 
     A class that is not listed is neither predicted nor measured.
     """
 
 
-class Rates(Declared, values=_by_class("listed", _RATE)):
+class Rates(Declared, values=_by_class("listed", "rates_per_cycle")):
     """Lane operations per cycle of one compute unit."""
 
 
-class Latencies(Declared, values=_by_class("latency", Listed(0.5, 1000, "cycles"))):
+class Latencies(Declared, values=_by_class("latency", "latency_cycles")):
     """Cycles from the issue of an instruction to the issue of a dependent one."""
 
 

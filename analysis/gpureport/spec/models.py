@@ -4,11 +4,11 @@ All other packages use these records. ``gpureport.spec.database`` makes them fro
 sources.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import chain
 from math import inf
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -54,6 +54,7 @@ from gpureport.spec.values import LinkKind, Listed, Names, Provenance, Scope
 from gpureport.units import DIMENSIONS
 
 Kind = Literal["gpu", "accelerator", "cpu"]
+R = TypeVar("R", bound=Record)
 
 
 class Transition(Record):
@@ -466,7 +467,9 @@ class Architecture(Record):
     dual_issue: Annotated[Number, Listed(1, 4)] = 1.0
     """Factor between the listed single-precision peak and ``rates.fp32``, where vendors count two operations that may
     issue together (RDNA 3 and 4); default 1. Predictions use the rate without it."""
-    rates_per_cycle: Table[Name, Number]
+    rates_per_cycle: Annotated[
+        Table[Name, Number], Listed(0.01, 4096, uncertain=BY_SOURCE, example="64", key="rates", by_name=True)
+    ]
     """Lane operations per cycle of one compute unit, by instruction class (:data:`.INSTRUCTION_CLASSES`)."""
     lines_per_access: Annotated[Number, Listed(0.5, 64)] = 1.0
     """Lines that the load/store unit looks up in the time of one access of a wave to neighbouring words; default 1."""
@@ -493,9 +496,11 @@ class Architecture(Record):
     """CPUs: lanes of the vectors into which a compiler turns conditional code, by masks; default 1: none."""
     barrier_lanes: Annotated[Number, Listed(1, 64)] = 1.0
     """CPUs: lanes of the vectors into which a compiler turns code between barriers; default 1: none."""
-    pipes: Table[Name, Names] = Field(default_factory=dict)
+    pipes: Annotated[Table[Name, Names], Listed(by_name=True)] = Field(default_factory=dict)
     """Instruction classes that share one pipe and wait for each other, by the pipe's name."""
-    latency_cycles: Table[Name, Cycles]
+    latency_cycles: Annotated[
+        Table[Name, Cycles], Listed(0.5, 1000, "cycles", uncertain=BY_SOURCE, key="latencies", by_name=True)
+    ]
     """Cycles from the issue of an instruction to the issue of a dependent one, by instruction class."""
     local_memory_banks: Annotated[Count, Listed(1, 256)]
     write_allocate: Annotated[bool, Listed()]
@@ -536,6 +541,26 @@ def listed(record: type[Record]) -> Mapping[str, tuple[str, Listed]]:
         for each in field.metadata
         if isinstance(each, Listed)
     }
+
+
+def visited(record: R, visit: Callable[[str, Listed, Any], Any], prefix: str = "") -> R:
+    """Return a record with each value that files list replaced by ``visit(path, declaration, value)``.
+
+    These are the values of the record and of all its parts, with their paths: ``memory.latency``, ``caches.L2.line``.
+    """
+    found: dict[str, object] = {}
+    declared = listed(type(record))
+    for field in type(record).model_fields:
+        value, path = getattr(record, field), f"{prefix}{declared[field][0] if field in declared else field}"
+        if field in declared and declared[field][1].by_name:
+            found[field] = {name: visit(f"{path}.{name}", declared[field][1], each) for name, each in value.items()}
+        elif field in declared:
+            found[field] = visit(path, declared[field][1], value)
+        elif isinstance(value, Record):
+            found[field] = visited(value, visit, prefix if isinstance(value, Architecture) else f"{path}.")
+        elif isinstance(value, tuple) and value and isinstance(value[0], Record):
+            found[field] = tuple(visited(each, visit, f"{path}.{each.name}.") for each in value)
+    return record.model_copy(update=found)
 
 
 def core_source(architecture: str) -> str:

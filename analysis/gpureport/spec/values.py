@@ -100,6 +100,7 @@ class Listed:
         zero: whether the value may be zero.
         example: for empty drafts; default: one with this unit.
         key: in YAML files; default: the name of the field without its unit.
+        by_name: whether the field is a table of such values, each with its own place in files: ``rates.fp32``.
     """
 
     least: float = 0.0
@@ -109,6 +110,7 @@ class Listed:
     zero: bool = False
     example: str = ""
     key: str = ""
+    by_name: bool = False
 
     @property
     def dimension(self) -> Dimension:

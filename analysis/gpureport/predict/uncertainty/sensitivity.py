@@ -7,19 +7,18 @@ once (:mod:`gpureport.predict.uncertainty.propagation`). Their effects on a time
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from math import exp, hypot, log, sqrt
 from statistics import median
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
 from gpureport.observe.statistics import Floats
 from gpureport.predict.transfers import peer_bytes_per_s
 from gpureport.predict.uncertainty.propagation import Tape
-from gpureport.records.curves import Record
 from gpureport.records.prediction import Prediction, Sensitivity
-from gpureport.spec.models import Architecture, Cache, Device, Launch, Link, Memory, Tlb, Transition, listed
+from gpureport.spec.files import declaration
+from gpureport.spec.models import Device, Link, Tlb, Transition, visited
 from gpureport.spec.uncertainty import (
     BY_SOURCE,
     ISSUE_RATE,
@@ -29,8 +28,7 @@ from gpureport.spec.uncertainty import (
     SIGMA_MEASURED_HERE_CPU,
     Uncertainty,
 )
-
-R = TypeVar("R", bound=Record)
+from gpureport.spec.values import Listed
 
 SIGMA_MODEL = 0.043 * MAD_TO_SIGMA
 """Standard deviation of the model itself. Half of the published times are within 4.3 % of their predictions
@@ -74,18 +72,9 @@ def fact(device: Device, path: str) -> Fact:
     return Fact(path, kind, known, uncertainty.centre)
 
 
-_RECORDS = {"caches": Cache, "tlb": Tlb, "memory": Memory, "launch": Launch, "link": Link}
-
-
-@cache
 def declared(path: str) -> Uncertainty:
     """Return the declared uncertainty of the figure at a dotted *path*."""
-    part, key = path.split(".", maxsplit=1)[0], path.rsplit(".", maxsplit=1)[-1]
-    if part == "rates" and key == "instruction":
-        return ISSUE_RATE
-    records = (_RECORDS[part],) if part in _RECORDS else (Device, Architecture)
-    found = (each.uncertain for record in records for name, each in listed(record).values() if name == key)
-    return next((each for each in found if each), BY_SOURCE)
+    return ISSUE_RATE if path == "rates.instruction" else declaration(path).uncertain or BY_SOURCE
 
 
 def _direct_deviation(link: Link) -> float:
@@ -154,20 +143,21 @@ def _basis(path: str) -> tuple[str, float] | None:
 
 
 def visit_facts(device: Device, number: Callable[[str, float], float]) -> Device:
-    """Return *device* with each uncertain figure replaced by ``number(path, figure)``."""
-    architecture = device.architecture
-    rates = {name: number(f"rates.{name}", rate) for name, rate in architecture.rates_per_cycle.items()}
-    cycles = {name: number(f"latencies.{name}", n) for name, n in architecture.latency_cycles.items() if n}
-    tables = {"rates_per_cycle": rates, "latency_cycles": {**architecture.latency_cycles, **cycles}}
-    parts = {
-        "architecture": _mapped(architecture.model_copy(update=tables), "", number),
-        "caches": tuple(_mapped(cache, f"caches.{cache.name}.", number) for cache in device.caches),
-        "tlb": tuple(_mapped(_with_reach(tlb, number), f"tlb.{tlb.name}.", number) for tlb in device.tlb),
-        "memory": _mapped(device.memory, "memory.", number),
-        "launch": _mapped(device.launch, "launch.", number),
-        "link": _mapped(device.host_link, "link.", number),
-    }
-    return _mapped(device, "", number).model_copy(update=parts)
+    """Return *device* with each uncertain figure replaced by ``number(path, figure)``.
+
+    The three positions of a transition range move together.
+    """
+
+    def visit(path: str, declared: Listed, value: Any) -> object:  # noqa: ANN401 - of any value
+        if not declared.uncertain or value is None or (declared.by_name and not value):
+            return value
+        if isinstance(value, Transition):
+            factor = number(path, 1.0)
+            return value.model_copy(update={name: position * factor for name, position in value})
+        return number(path, value)
+
+    tlb = tuple(_with_reach(each, number) for each in device.tlb)
+    return visited(device.model_copy(update={"link": device.host_link, "tlb": tlb}), visit)
 
 
 def figures(device: Device) -> dict[str, float]:
@@ -179,40 +169,13 @@ def figures(device: Device) -> dict[str, float]:
 
 def with_figures(device: Device, values: Mapping[str, float | Transition]) -> Device:
     """Return *device* with other *values*, by path; rates and latencies may be new ones."""
-
-    def changed(record: R, prefix: str = "") -> R:
-        paths = {field: f"{prefix}{key}" for field, (key, _) in listed(type(record)).items()}
-        return record.model_copy(update={field: values[path] for field, path in paths.items() if path in values})
-
-    def table(name: str, known: Mapping[str, float]) -> dict[str, object]:
-        return {**known, **{path.removeprefix(name): values[path] for path in values if path.startswith(name)}}
-
-    architecture = device.architecture
-    rates, latencies = table("rates.", architecture.rates_per_cycle), table("latencies.", architecture.latency_cycles)
-    parts = {
-        "architecture": changed(architecture).model_copy(
-            update={"rates_per_cycle": rates, "latency_cycles": latencies}
-        ),
-        "caches": tuple(changed(cache, f"caches.{cache.name}.") for cache in device.caches),
-        "memory": changed(device.memory, "memory."),
-        "launch": changed(device.launch, "launch."),
+    made = visited(device, lambda path, _, value: values.get(path, value))
+    given = [(*path.split("."), value) for path, value in values.items() if path.startswith(("rates.", "latencies."))]
+    new = {
+        "rates_per_cycle": {**made.architecture.rates_per_cycle, **{k: v for part, k, v in given if part == "rates"}},
+        "latency_cycles": {**made.architecture.latency_cycles, **{k: v for part, k, v in given if part != "rates"}},
     }
-    return device.model_copy(update=parts)
-
-
-def _mapped(record: R, prefix: str, number: Callable[[str, float], float]) -> R:
-    """Replace the uncertain values of a record; the three positions of a transition range move together."""
-    found: dict[str, object] = {}
-    for field, (key, declared) in listed(type(record)).items():
-        value = getattr(record, field)
-        if not declared.uncertain or value is None:
-            continue
-        if isinstance(value, Transition):
-            factor = number(f"{prefix}{key}", 1.0)
-            found[field] = value.model_copy(update={name: position * factor for name, position in value})
-        else:
-            found[field] = number(f"{prefix}{key}", value)
-    return record.model_copy(update=found)
+    return made.model_copy(update={"architecture": made.architecture.model_copy(update=new)})
 
 
 def _with_reach(tlb: Tlb, number: Callable[[str, float], float]) -> Tlb:

@@ -3,23 +3,28 @@
 from collections.abc import Mapping
 from numbers import Real
 
-from pydantic import BaseModel
-
 from gpureport.records.report import Report
 from gpureport.report.text.tables import Table
-from gpureport.spec.models import UNITS, Device, Transition
-from gpureport.units import UNKNOWN, format_ratio, format_value
+from gpureport.spec.models import Device, Transition, visited
+from gpureport.spec.values import Listed
+from gpureport.units import DIMENSIONS, UNKNOWN, format_ratio, format_value
 
-_ALIASES = {"rates": "rates_per_cycle", "latencies": "latency_cycles"}
 
+def written_values(device: Device) -> Mapping[str, str]:
+    """Write all values of *device* by path, such as ``caches.L2.capacity``; a dash for those that are not known.
 
-def value_at(device: Device, path: str) -> str:
-    """Write the value at *path*, e.g. ``caches.L2.capacity``; a dash if the path does not exist.
-
-    Paths contain field names without units and names of caches. They start at the device or at its architecture.
+    The midpoint of a transition range has its own path: ``caches.L2.latency_transition.midpoint``.
     """
-    text = _written(*_followed(device, path))
-    return _written(*_followed(device.architecture, path)) if text == UNKNOWN else text
+    found = {"opencl.compute_units": _written(device.opencl_compute_units, "")}
+
+    def write(path: str, declared: Listed, value: object) -> object:
+        found[path] = _written(value, DIMENSIONS[declared.dimension].unit)
+        if isinstance(value, Transition):
+            found[f"{path}.midpoint"] = format_ratio(value.midpoint)
+        return value
+
+    visited(device, write)
+    return found
 
 
 def fact_name(fact: str) -> str:
@@ -27,33 +32,9 @@ def fact_name(fact: str) -> str:
     return "the model itself" if fact == "model" else fact
 
 
-def fact_value(device: Device, fact: str) -> str:
-    """Write the value of an input: the midpoint of a transition range, nothing for the model."""
-    if fact == "model":
-        return ""
-    return value_at(device, f"{fact}.midpoint" if fact.endswith("_transition") else fact)
-
-
-def _followed(node: object, path: str) -> tuple[object, str]:
-    """Return the value at *path*, and its unit."""
-    unit = ""
-    for part in path.replace("opencl.", "opencl_").split("."):
-        node, unit = _step(node, _ALIASES.get(part, part))
-    return node, unit
-
-
-def _step(node: object, part: str) -> tuple[object, str]:
-    if isinstance(node, BaseModel):
-        fields = type(node).model_fields
-        return next(
-            ((getattr(node, part + end), unit) for end, unit in UNITS.items() if part + end in fields),
-            (None, ""),
-        )
-    if isinstance(node, Mapping):
-        return next((value for key, value in node.items() if str(key) == part), None), ""
-    if isinstance(node, tuple):
-        return next((item for item in node if getattr(item, "name", None) == part), None), ""
-    return None, ""
+def fact_value(values: Mapping[str, str], fact: str) -> str:
+    """Return an input among written *values*: the midpoint of a transition range, nothing for the model."""
+    return "" if fact == "model" else values.get(f"{fact}.midpoint") or values.get(fact, UNKNOWN)
 
 
 def _written(node: object, unit: str) -> str:
@@ -75,8 +56,9 @@ def _written(node: object, unit: str) -> str:
 def sources_table(report: Report) -> Table:
     """List the entry's values with their sources, as numbers of :func:`citations`."""
     numbers = {source: str(number) for number, source in enumerate(citations(report), start=1)}
+    values = written_values(report.device)
     rows = tuple(
-        (path, value_at(report.device, path), origin.kind, numbers.get(origin.source, ""), origin.note)
+        (path, values.get(path, UNKNOWN), origin.kind, numbers.get(origin.source, ""), origin.note)
         for path, origin in sorted(report.device.provenance.items())
     )
     return Table(("parameter", "value", "kind", "source", "note"), rows, frozenset({"value", "source"}))

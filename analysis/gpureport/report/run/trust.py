@@ -16,7 +16,7 @@ from gpureport.report.curves import specified
 from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.runs import clock_chart, clock_readings, ratio_chart, ratio_rows, trace_spans
 from gpureport.report.run.conditions import other_load
-from gpureport.report.run.entry import fact_name, fact_value
+from gpureport.report.run.entry import fact_name, fact_value, written_values
 from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
@@ -106,10 +106,10 @@ def sensitivity_table(report: Report) -> Table:
     columns: tuple[str, ...] = ("input", "value", "kind", "std. dev.", "effect", "share")
     if calibrated:
         columns += _CALIBRATED
-    rows = []
+    rows, values = [], written_values(report.device)
     for fact in list(dict.fromkeys((*specified, *calibrated)))[:_MOST]:
         kinds = dict.fromkeys(found[fact].kind for found in (specified, calibrated) if fact in found)
-        what = (fact_name(fact), fact_value(report.device, fact), ", then ".join(kinds), *_cells(specified.get(fact)))
+        what = (fact_name(fact), fact_value(values, fact), ", then ".join(kinds), *_cells(specified.get(fact)))
         rows.append((*what, *_cells(calibrated.get(fact))) if calibrated else what)
     return Table(columns, tuple(rows), frozenset({"value", *columns[3:]}))
 
