@@ -70,7 +70,7 @@ def make_device(name: str = "NVIDIA H200 SXM") -> Device:
                 ),
                 "caches.L2.latency": Provenance(kind="spec", source="RRZE-HPC/gpu-benches, gpu-latency, H100 PCIe"),
                 "clock": Provenance(kind="spec", source=sheet),
-                "architecture.rates_per_cycle.int32": Provenance(
+                "rates.int32": Provenance(
                     kind="spec", source="CUDA C++ Programming Guide 12.6, arithmetic instructions"
                 ),
                 "launch.batched": Provenance(kind="assumed", source="like other Hopper devices"),

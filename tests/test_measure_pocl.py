@@ -147,8 +147,7 @@ def test_the_fastest_kernels_are_vectors_on_a_processor(
 ) -> None:
     """Every loop of the strips; a chain of dependent loads, which cannot be vectorised, is the counterexample."""
     limits = Limits(max_bytes=2**26, max_buffer_bytes=2**25, max_work_group=backend.device.max_work_group)
-    device = on_cpu()
-    sweep = workload.sweeps(device, limits)[0]
+    sweep = workload.sweeps(on_cpu(), limits)[0]
     point = Point(workload, workload.point(sweep.points[len(sweep.points) // 2], sweep), 0)
     bench = Bench(backend, limits)
     bench.run(point, 1)

@@ -89,7 +89,7 @@ def _units(present: PresentDevice, architecture: ArchitectureFile) -> Value:
     if units is None:
         least = max(1, round(architecture.units_per_opencl_unit))
         return assumed(least, "the device does not report a plausible number")
-    per_unit = 1 if reported.is_mesa(present) else architecture.units_per_opencl_unit
+    per_unit = 1 if reported.driver(present).counts_units else architecture.units_per_opencl_unit
     kind = "vector engines" if per_unit < 1 else "work-group processors"  # a part of a unit (Intel), or two (AMD)
     counted = f"{units} {kind}" if per_unit != 1 else ""
     return queried(max(1, round(units * per_unit)), "CL_DEVICE_MAX_COMPUTE_UNITS", counted)
@@ -194,22 +194,24 @@ def of_present(present: PresentDevice, database: "Database", relative: "Entry | 
         InputError: the relative is another kind of device.
     """
     key = relative.file.architecture if relative else family(database, present)
-    architecture = database.architecture(key)
-    if relative and (architecture.kind == "cpu") != present.is_cpu:
+    architecture, host = database.architecture(key), database.host
+    if relative and not reported.same_kind(architecture.kind, present.kind):
         raise InputError(f"--from: {relative.id} is a {architecture.kind}, {present.name} is a {present.kind}")
-    found = cpu_values(database.host, present) if present.is_cpu else draft_values(present, architecture)
+    if present.is_cpu:
+        name, found, without = product(present.name), cpu_values(host, present), host.without
+    else:
+        name, found, without = present.name, draft_values(present, architecture), ()
     if relative:
         draft = of_relative(relative)
         found = {path: value for path, value in found.items() if value.provenance.kind == "queried"}
     else:
-        without = database.host.without if present.is_cpu else ()
         draft = Draft("", "", key, {}, without=without)
     values = {**draft.values, **{path: value for path, value in found.items() if path.split(".")[0] in _COPIED}}
     units = values["compute_units"]
     differs = units.provenance.kind == "queried" and units.value != present.compute_units
     return replace(
         draft,
-        name=named(product(present.name) if present.is_cpu else present.name),
+        name=named(name),
         vendor=_maker(present.vendor, database),
         values=values,
         queried=f"{present.platform}, driver {present.driver}",

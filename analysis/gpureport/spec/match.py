@@ -9,7 +9,7 @@ from gpureport.spec import reported
 from gpureport.spec.cores import HostCore, cpu_values, vector_values
 from gpureport.spec.drafts import draft_device
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
-from gpureport.spec.reported import agreement, keys, mig_slice, pci_id, product, same, target, vendor
+from gpureport.spec.reported import agreement, keys, mig_slice, pci_id, product, same, same_kind, target, vendor
 from gpureport.spec.resolve import Value, queried
 from gpureport.spec.values import Provenance
 from gpureport.text import shorten
@@ -87,13 +87,15 @@ def _fits(database: "Database", entry: "Entry", present: PresentDevice, what: st
         return exact
     device = database.device(entry.id)
     vendors = {vendor(device.vendor), vendor(present.vendor)} - {None}
-    same_vendor = len(vendors) < 2 or present.is_cpu  # the vendor of its runtime may differ
-    if device.is_cpu != present.is_cpu or not same_vendor or _belongs_to_another(database, entry, present, what):
+    if not same_kind(device.kind, present.kind) or _belongs_to_another(database, entry, present, what):
+        return False
+    if len(vendors) > 1 and not device.architecture.on_host:  # else the vendor of the runtime may differ
         return False
     units, whole = reported.compute_units(present), reported.whole_units(device, present)
     if exact:
         return units in whole
-    return (units is None or units < min(whole)) and not device.is_cpu and not _is_shared(device, present, what)
+    fewer = units is None or units < min(whole)
+    return fewer and not (device.architecture.on_host or _is_shared(device, present, what))
 
 
 def _belongs_to_another(database: "Database", entry: "Entry", present: PresentDevice, what: str) -> bool:
@@ -141,10 +143,10 @@ def _matched(database: "Database", present: PresentDevice, entry: "Entry", how: 
     listed = database.device(entry.id)
     part = _part(listed, present, entry.file.opencl.parts.value if entry.file.opencl.parts else 1)
     found = [_units(listed, present, part), _memory(listed, present, whole=part is None), _link(listed, present)]
-    found += [] if entry.own else [_clock(listed, present)]
+    found += [] if entry.own or present.is_cpu else [_clock(listed, present)]
     found += [(_shares(listed, part), "") if part else _cache(listed, present)]
     values = {path: value for each, _ in found for path, value in each.items()}
-    values |= reported.limits(present) if present.is_cpu else {}
+    values |= reported.limits(present) if listed.architecture.on_host else {}
     device = database.device(entry.id, values) if values else listed
     if part:
         device = device.model_copy(update={"name": f"{listed.name}, {part.name}"})
@@ -273,13 +275,13 @@ def _link(listed: Device, present: PresentDevice) -> _Found:
 def _clock(listed: Device, present: PresentDevice) -> _Found:
     """Replace the clock if the driver reports another one reliably; otherwise only note a large difference."""
     found = reported.answers(present).get("clock")
-    if found is None or present.is_cpu:
+    if found is None:
         return _NOTHING
     there, value = found.value, {"clock": found}
     off = there / listed.clock_hz - 1
     listed_clock = format_frequency(listed.clock_hz)
     clocks = f"The device reports a clock of {format_frequency(there)}; {listed.name} has {listed_clock}"
-    if reported.reports_highest_clock(present):
+    if reported.driver(present).highest_clock:
         if listed.provenance["clock"].kind == "assumed":
             return value, ""
         which = "a laptop, limited or different board" if off < 0 else "an overclocked or different board"

@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
-from gpureport.spec.models import Device, PresentDevice
+from gpureport.spec.models import Device, Kind, PresentDevice
 from gpureport.spec.resolve import Value, queried
 
 _NOISE = re.compile(r"\((?:r|tm|c)\)|\[0x[0-9a-f]+\]|\b(?:nvidia|amd|intel|geforce|radeon|graphics|series)\b|[^a-z0-9]")
@@ -100,6 +101,11 @@ def _reduced(name: str) -> str:
     return plain(product(name))
 
 
+def same_kind(one: Kind, other: Kind) -> bool:
+    """Whether both devices are CPUs, or neither."""
+    return (one == "cpu") == (other == "cpu")
+
+
 def agreement(one: str, other: str) -> int:
     """Return the number of features that two AMD targets have in common."""
     return len(features(one).items() & features(other).items())
@@ -127,19 +133,51 @@ def keys(present: PresentDevice) -> tuple[tuple[str, str], ...]:
     return tuple((what, key) for what, key in identifiers if key.strip())
 
 
+class Driver(NamedTuple):
+    """What a driver reports correctly."""
+
+    platform: str = ""
+    """Beginning of the platform's name."""
+    vendor: str = ""
+    """Of the device; empty: any."""
+    units: bool = True
+    """The number of compute units."""
+    counts_units: bool = False
+    """Whether it counts the units of entries, not work-group processors of two or parts of units."""
+    clock: bool = True
+    highest_clock: bool = False
+    """Whether the clock is the highest of this board. AMD's drivers report the boost clock, the game clock or a lower
+    one (1115 MHz for an RX 6700 XT)."""
+    cache: bool = False
+    """The size of the device-wide cache. NVIDIA's driver reports the sum of all L1 caches, AMD's the size of one
+    (AdaptiveCpp/AdaptiveCpp#929) or the L2 of one die (ROCm/ROCm#4203)."""
+
+
+_RUNTIMES = (
+    Driver("clvk", units=False),  # 1 for every device
+    *(Driver(mesa, "amd", counts_units=True) for mesa in ("rusticl", "clover")),
+    *(Driver(mesa, "nvidia", counts_units=True, clock=False) for mesa in ("rusticl", "clover")),  # 512 MHz
+    # Subslices of Intel's GPUs and 400 MHz; 9999 units of Adreno; 8 units and 300 MHz of the software renderer.
+    *(Driver(mesa, units=False, counts_units=True, clock=False) for mesa in ("rusticl", "clover")),
+)
+_OF_GPUS = (
+    Driver(vendor="apple", clock=False),  # 1000 MHz
+    Driver("nvidia cuda", highest_clock=True),
+    Driver("intel(r) opencl", highest_clock=True, cache=True),
+)
+
+
+def driver(present: PresentDevice) -> Driver:
+    """Return what the driver of a device reports correctly."""
+    platform, maker = present.platform.lower(), vendor(present.vendor)
+    known = _RUNTIMES if present.is_cpu else (*_RUNTIMES, *_OF_GPUS)
+    fitting = (each for each in known if platform.startswith(each.platform) and each.vendor in ("", maker))
+    return next(fitting, Driver())
+
+
 def compute_units(present: PresentDevice) -> int | None:
-    """Return the compute units; ``None`` if the runtime does not report them correctly.
-
-    clvk reports 1 for every device. Mesa is correct for AMD and NVIDIA; for Intel it counts subslices instead of
-    execution units, for Adreno it reports 9999 and for its software renderer 8.
-    """
-    wrong = present.platform.lower() == "clvk" or (is_mesa(present) and vendor(present.vendor) not in ("amd", "nvidia"))
-    return None if wrong else _up_to(_MOST_UNITS, present.compute_units)
-
-
-def is_mesa(present: PresentDevice) -> bool:
-    """Whether the runtime is Mesa's, which counts AMD's compute units, not work-group processors of two (RDNA)."""
-    return present.platform.lower() in ("rusticl", "clover")
+    """Return the compute units; ``None`` if the runtime does not report them correctly."""
+    return _up_to(_MOST_UNITS, present.compute_units) if driver(present).units else None
 
 
 def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
@@ -149,42 +187,24 @@ def whole_units(listed: Device, present: PresentDevice) -> tuple[int, ...]:
     one per core; Intel's runtime counts vector engines.
     """
     usual = listed.opencl_compute_units or listed.compute_units
-    if is_mesa(present):
+    if driver(present).counts_units:
         return (listed.compute_units,)
     return (usual,) if vendor(listed.vendor) == "intel" else (usual, listed.compute_units)
 
 
 def answers(present: PresentDevice) -> dict[str, Value]:
-    """Return clock and memory size, where they are plausible.
-
-    Apple's driver reports 1000 MHz for every GPU. Mesa reports 400 MHz for every Intel GPU, 512 for NVIDIA and 300 for
-    its software renderer. Qualcomm's and Arm's drivers report 1 or 5 MHz.
-    """
-    maker, values = vendor(present.vendor), dict[str, Value]()
-    fixed = maker != "amd" if is_mesa(present) else maker == "apple" and not present.is_cpu
-    if not fixed and _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ:
+    """Return clock and memory size, where they are plausible: Qualcomm's and Arm's drivers report 1 or 5 MHz."""
+    values = dict[str, Value]()
+    if driver(present).clock and _LEAST_CLOCK_HZ <= (present.clock_hz or 0) <= _MOST_CLOCK_HZ:
         values["clock"] = queried(present.clock_hz, "CL_DEVICE_MAX_CLOCK_FREQUENCY")
     if size := _up_to(_MOST_BYTES, present.global_memory_bytes):
         values["memory.size"] = queried(float(size), "CL_DEVICE_GLOBAL_MEM_SIZE")
     return values
 
 
-def reports_highest_clock(present: PresentDevice) -> bool:
-    """Whether the reported clock is the highest of this board: NVIDIA's and Intel's own drivers.
-
-    AMD's drivers report the boost clock, the game clock or a lower one (1115 MHz for an RX 6700 XT).
-    """
-    return not present.is_cpu and present.platform.startswith(("NVIDIA CUDA", "Intel(R) OpenCL"))
-
-
 def device_cache(present: PresentDevice) -> Value | None:
-    """Return the size of the device-wide cache; ``None`` if the driver does not report it.
-
-    Intel's driver reports it. NVIDIA's reports the sum of all L1 caches, AMD's the size of one
-    (AdaptiveCpp/AdaptiveCpp#929) or the L2 of one die (ROCm/ROCm#4203).
-    """
-    own = not present.is_cpu and present.platform.startswith("Intel(R) OpenCL")
-    size = _up_to(_MOST_BYTES, present.global_cache_bytes) if own else None
+    """Return the size of the device-wide cache; ``None`` if the driver does not report it."""
+    size = _up_to(_MOST_BYTES, present.global_cache_bytes) if driver(present).cache else None
     return queried(float(size), "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE") if size else None
 
 

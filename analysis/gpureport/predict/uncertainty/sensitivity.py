@@ -169,13 +169,15 @@ def figures(device: Device) -> dict[str, float]:
 
 def with_figures(device: Device, values: Mapping[str, float | Transition]) -> Device:
     """Return *device* with other *values*, by path; rates and latencies may be new ones."""
+
+    def table(part: str, known: Mapping[str, float]) -> dict[str, object]:
+        return {**known, **{path.removeprefix(part): values[path] for path in values if path.startswith(part)}}
+
     made = visited(device, lambda path, _, value: values.get(path, value))
-    given = [(*path.split("."), value) for path, value in values.items() if path.startswith(("rates.", "latencies."))]
-    new = {
-        "rates_per_cycle": {**made.architecture.rates_per_cycle, **{k: v for part, k, v in given if part == "rates"}},
-        "latency_cycles": {**made.architecture.latency_cycles, **{k: v for part, k, v in given if part != "rates"}},
-    }
-    return made.model_copy(update={"architecture": made.architecture.model_copy(update=new)})
+    rates = table("rates.", made.architecture.rates_per_cycle)
+    cycles = table("latencies.", made.architecture.latency_cycles)
+    tables = {"rates_per_cycle": rates, "latency_cycles": cycles}
+    return made.model_copy(update={"architecture": made.architecture.model_copy(update=tables)})
 
 
 def _with_reach(tlb: Tlb, number: Callable[[str, float], float]) -> Tlb:
