@@ -56,7 +56,7 @@ HEADED = (("a long heading",), ("1", "2"))
         ("ab", WORKLOADS, 80, ["memory/read  1 GB/s", "memory/copy  2 GB/s"]),
         ("ab", HEADED, 80, ["a long heading", "1  2"]),  # across all columns
         ("ab", (("  taper (n90)", "1"),), 12, ["  taper    1", "  (n90)"]),  # folded cells keep their indent
-        (("id", "caches"), (("x", "L1 32 KiB, L2 6 MiB"),), 14, ["x   L1 32 KiB,", "    L2 6 MiB"]),
+        (("id", "caches"), (("x", "L1 32 KiB, 漢字 漢字漢"),), 14, ["x   L1 32 KiB,", "    漢字", "    漢字漢"]),
     ],
 )
 def test_rows_are_laid_out(columns: str, rows: tuple[tuple[str, ...], ...], width: int, lines: list[str]) -> None:

@@ -490,7 +490,8 @@ def test_samples_are_times_of_a_unit_of_work() -> None:
 def test_other_devices_are_not_tested_for_differences() -> None:
     """Runs on different devices are expected to differ, also on processors of one name with more cores."""
     one = _run(np.random.default_rng(3))
-    for other in (replace(one, device="Another"), replace(one, compute_units=2 * one.compute_units)):
+    named = altered(one.machine, device="Another")
+    for other in (replace(one, machine=named), replace(one, compute_units=2 * one.compute_units)):
         assert differences({"a": [one], "b": [other]}, "a") == Outcome((), (), None)
 
 

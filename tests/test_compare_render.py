@@ -21,12 +21,7 @@ from gpureport.compare.summary import families, mean_speed, means, overall, rank
 from gpureport.records.curves import Metric
 from gpureport.report.comparison.document import content, maps
 from gpureport.report.comparison.sentences import sentences
-from gpureport.report.comparison.tables import (
-    deviating_sweeps_table,
-    machine_table,
-    outliers_table,
-    short_names,
-)
+from gpureport.report.comparison.tables import machine_table, short_names, significant_table
 from gpureport.report.figures.chart import Chart
 from gpureport.report.figures.machines import (
     HeatBlock,
@@ -188,8 +183,10 @@ def test_of_many_machines_only_those_that_differ_are_shown(machines: int, slow: 
         assert same[0] == sentences(comparison)[0]
         assert f"{slow} machines differ significantly" in same[0].replace("one machine differs", "1 machines differ")
         assert same[0].endswith(f"all sweeps of {machines - slow} machines are within run-to-run variation.")
-        assert [row[2] for row in outliers_table(comparison).rows] == ["2 of 3"] * slow
-        assert [row[1] for row in deviating_sweeps_table(comparison).rows] == [str(slow)] * 2
+        assert [row[1] for row in significant_table(comparison, "machine", "sweep").rows] == ["2 of 3"] * slow
+        assert [row[1] for row in significant_table(comparison, "sweep", "machine").rows] == [
+            f"{slow} of {machines}"
+        ] * 2
     filled = content(comparison)
     assert len(filled["spreads"]) == drawn  # type: ignore[arg-type]
     assert filled["spreads_left"] == machines - drawn

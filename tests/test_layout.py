@@ -16,7 +16,7 @@ ORDER = (
     *("records", "glossary", "spec", "records.report", "workloads", "kernel_files", "machine_code"),
     *("observe", "matching", "predict", "explain", "findings"),
     *("measure.backends", "measure", "run"),
-    *("compare", "report.grouping", "report.processes", "report.curves", "report.figures", "report.text", "report"),
+    *("report.grouping", "compare", "report.processes", "report.curves", "report.figures", "report.text", "report"),
     *("results", "fleet", "validate", "notebook", "cli"),
 )
 """Packages and modules, from the first to the last. The report contains devices, which contain records."""

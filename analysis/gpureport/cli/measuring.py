@@ -26,7 +26,7 @@ from gpureport.cli.options import (
     slug,
     writing,
 )
-from gpureport.cli.predicting import feature_name, heading, print_advice
+from gpureport.cli.predicting import print_advice
 from gpureport.cli.rendering import write_documents
 from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
@@ -37,7 +37,7 @@ from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer, check_kernel, refuse_faulty
 from gpureport.measure.presence import choose_working
 from gpureport.records import report as document
-from gpureport.records.curves import MAIN_POSITIONS
+from gpureport.records.curves import DEVICE, MAIN_POSITIONS
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import (
     FILE_NAME,
@@ -56,11 +56,12 @@ from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.kernels import answers
 from gpureport.report.run.unexpected import fitting, remaining_error
 from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.words import best_sample, feature_text
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import N90, sentence
-from gpureport.units import format_interval, format_ratio, format_time, format_value, off_by, short_unit
+from gpureport.units import format_bytes, format_interval, format_ratio, format_time, format_value, off_by, short_unit
 from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
@@ -344,14 +345,28 @@ def _rows(findings: Sequence[Finding], *, marked: bool) -> Iterator[Row]:
     for key, group in groupby(findings, lambda f: f.key):
         features = list(group)
         basis = ", specification" if marked and features[0].basis == "specification" else ""
-        yield (heading(key.workload, key.sweep, features) + basis,)
+        units = dict.fromkeys(f.unit for f in features if f.feature == "rate" and f.unit != short_unit(f.unit))
+        of_rates = f" ({', '.join(units)})" if units else ""
+        yield (f"{key.workload}, {key.sweep}{of_rates}{basis}",)
         for f in features:
             unit = short_unit(f.unit)
             predicted = format_value(f.predicted, unit)
             observed = format_interval(f.observed, f.ci_low, f.ci_high, unit)
-            yield f"  {feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
-            if f.best_point is not None:
-                yield (f"    extrapolated, without launch cost; best sample: {format_value(f.best_point, unit)}",)
+            yield f"  {_feature_name(f)}", predicted, observed, format_ratio(f.ratio), str(f.verdict)
+            if sample := best_sample(f, unit):
+                yield (f"    {sample}",)
+
+
+def _feature_name(feature: Finding) -> str:
+    """Return the name of a feature as in documents, but short names of rates: ``DRAM rate``, ``rate beyond 36 MiB``."""
+    level = feature.level
+    if feature.position == "peak":
+        return "best rate"
+    if feature.position != "plateau":
+        return feature_text(feature)
+    if level.transition_bytes is not None:
+        return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
+    return "rate" if level == DEVICE else f"{level} rate"
 
 
 def _print_unexpected(explanations: Sequence[Explanation]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from itertools import groupby, product
+from itertools import product
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
@@ -20,26 +20,33 @@ from gpureport.cli.options import (
     slug,
     writing,
 )
-from gpureport.cli.tables import Row, print_document_table, print_table
+from gpureport.cli.tables import print_document_table, print_table
 from gpureport.errors import InputError
 from gpureport.predict import Predicted, limits_of, predict_sweeps
 from gpureport.predict.ceilings import ceilings
 from gpureport.predict.contrast import INTERVAL, capacity_difference, contrasts, not_comparable
 from gpureport.predict.outlook import outlooks
 from gpureport.predict.uncertainty.sensitivity import ranked
-from gpureport.records.curves import DEVICE, CurveFeature
-from gpureport.records.finding import Advice, Finding
-from gpureport.records.prediction import Prediction
+from gpureport.records.finding import Advice
 from gpureport.records.report import Report, described_families, workload_info
+from gpureport.report.grouping import grouped
 from gpureport.report.prediction import side_by_side
-from gpureport.report.prediction.forecast import COPIES, ceilings_table, cliffs_table, facts_of, outlook_table
+from gpureport.report.prediction.forecast import (
+    COPIES,
+    ceilings_table,
+    cliffs_table,
+    facts_of,
+    feature_table,
+    outlook_table,
+)
 from gpureport.report.prediction.side_by_side import DeviceComparison, DevicePredictions
 from gpureport.report.run.trust import sensitivity_table
-from gpureport.report.text.words import feature_text
+from gpureport.report.text.tables import occupancy_table
+from gpureport.report.text.words import family_title
 from gpureport.results.opening import prediction_report
 from gpureport.spec.models import Device
 from gpureport.text import N90, shorten
-from gpureport.units import format_bytes, format_interval, format_percent, format_ratio, short_unit
+from gpureport.units import format_bytes, format_interval, format_ratio
 
 if TYPE_CHECKING:
     from gpureport.predict.cpu_memory import Curve
@@ -224,10 +231,20 @@ def _print_summary(report: Report) -> None:
 
 
 def _print_everything(report: Report) -> None:
+    """Print ceilings, every feature, sensitivities, and the occupancy of every work-group."""
+    from gpureport.report.curves import curves
+
     _print_device(report.device)
-    _print_features(report.predictions)
+    titles = described_families(report.workloads.values())
+    print_text(f"Specification predictions, with 95 % intervals ({N90}):")
+    print_line("")
+    by_sweep = grouped(((p.key.family, p.key.sweep), p) for p in report.predictions)
+    for (family, sweep), own in by_sweep.items():
+        print_document_table(f"{family_title(family, titles)}, {sweep.replace('_', ' ')}", feature_table(own))
     print_document_table(_SENSITIVITIES, sensitivity_table(report))
-    _print_occupancy(report.predictions)
+    for family, found in grouped((each.key.family, each) for each in curves(report)).items():
+        title = f"{family_title(family, titles)}: occupancy, with the register count estimated before compilation"
+        print_document_table(title, occupancy_table(found))
 
 
 def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison]) -> None:
@@ -269,59 +286,6 @@ def _print_device(device: Device) -> None:
     print_document_table(_LIMITS, ceilings_table(device))
     print_text(COPIES)
     print_line("")
-
-
-def _print_features(predictions: Sequence[Prediction]) -> None:
-    rows: list[Row] = []
-    for p in predictions:
-        rows.append((heading(p.key.workload, p.key.sweep, p.features),))
-        rows += [
-            (f"  {feature_name(f)}", format_interval(f.value, f.ci_low, f.ci_high, short_unit(f.unit), "predicted"))
-            for f in p.features
-        ]
-    title = f"Specification predictions, with 95 % intervals ({N90})"
-    print_table(title, ("feature", "predicted"), rows, right=(1,))
-
-
-def _print_occupancy(predictions: Sequence[Prediction]) -> None:
-    columns = ("work-group", "registers", "local memory", "groups per compute unit", "occupancy", "limited by")
-    title = "Occupancy, with the register count estimated before compilation"
-    print_table(title, columns, list(_occupancy_rows(predictions)), right=(1, 2, 3, 4))
-
-
-def _occupancy_rows(predictions: Sequence[Prediction]) -> Iterator[Row]:
-    for name, group in groupby(predictions, lambda p: p.key.workload):
-        yield (name,)
-        yield from {
-            (
-                "  " + " x ".join(map(str, entry.work_group)),
-                str(entry.registers_per_work_item),
-                format_bytes(entry.local_memory_bytes),
-                str(entry.groups_per_compute_unit),
-                format_percent(entry.fraction),
-                entry.limiter,
-            ): None
-            for p in group
-            for entry in p.occupancy
-        }
-
-
-def heading(name: str, sweep: str, features: Sequence[Finding | CurveFeature]) -> str:
-    """Return the heading of a sweep with the unit of rates that its rows omit: ``launch/groups, groups (groups/s)``."""
-    units = {f.unit: None for f in features if f.feature == "rate" and f.unit != short_unit(f.unit)}
-    return f"{name}, {sweep}" + (f" ({', '.join(units)})" if units else "")
-
-
-def feature_name(feature: Finding | CurveFeature) -> str:
-    """Return the name of a feature as in documents, but short names of rates: ``DRAM rate``, ``rate beyond 36 MiB``."""
-    level = feature.level
-    if feature.position == "peak":
-        return "best rate"
-    if feature.position != "plateau":
-        return feature_text(feature)
-    if level.transition_bytes is not None:
-        return f"rate {'beyond' if level.beyond else 'up to'} {format_bytes(level.transition_bytes)}"
-    return "rate" if level == DEVICE else f"{level} rate"
 
 
 def print_advice(advice: Sequence[Advice]) -> None:

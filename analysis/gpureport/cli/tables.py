@@ -6,7 +6,7 @@ from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 
 from gpureport.cli.console import out, print_lines, print_text, printable
 
@@ -124,11 +124,17 @@ def _row_lines(cells: Row, widths: Sequence[int], right: Sequence[bool], *, is_h
 
 
 def _folded(cell: str, width: int, hang: int = 0) -> list[str]:
-    """Wrap a cell; its lines keep its indent, and further ones *hang*."""
-    if (size := cell_len(cell)) <= width:
-        return [cell]
-    indent, room = " " * _indent(cell), max(1, width * len(cell) // size)  # wide characters take two columns
-    return wrap(cell.lstrip(), room, initial_indent=indent, subsequent_indent=indent + " " * hang)
+    """Wrap a cell at its blanks; its lines keep its indent, and further ones *hang*. Wide characters count twice."""
+    indent = " " * _indent(cell)
+    lines = [indent]
+    room = max(2, width - len(indent) - hang)
+    for part in (part for word in cell.split(" ") for part in chop_cells(word, room)):
+        blank = " " if lines[-1].strip() else ""
+        if blank and cell_len(lines[-1] + blank + part) > width:
+            lines.append(indent + " " * hang)
+            blank = ""
+        lines[-1] += blank + part
+    return lines
 
 
 def _indent(cell: str) -> int:

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from gpureport import __version__
 from gpureport.compare.conditions import cautions, conditions, merged_facts
 from gpureport.compare.differences import MINIMUM_EFFECT, differences, regressions
-from gpureport.compare.records import Comparison, Machine, MachineCurve
+from gpureport.compare.records import Comparison, MachineCurve
 from gpureport.compare.results import contests
 from gpureport.compare.runs import Run, excerpt, same_device
 from gpureport.errors import InputError
+from gpureport.report.grouping import grouped
 
 FEW = 4
 """Machines up to which every value is shown."""
@@ -40,7 +41,7 @@ def compare(
         other = next((run for run in of_machine if not same_device(run, of_machine[0])), None)
         if other:
             raise InputError(
-                f"{name}: its reports are of two devices, {_device(of_machine[0])} and {_device(other)}; "
+                f"{name}: its reports are of two devices, {of_machine[0].described} and {other.described}; "
                 "give the reports of each device their own name"
             )
     first = {name: of_machine[0] for name, of_machine in runs.items()}
@@ -52,14 +53,23 @@ def compare(
     common = contests({name: run.best for name, run in first.items()}, base)
     if not common:
         raise InputError(f"nothing to compare: no two of {', '.join(first)} have a workload in common")
-    differing = conditions({name: merged_facts([run.facts for run in of_machine]) for name, of_machine in runs.items()})
+    facts = {name: merged_facts([run.machine.facts for run in of_machine]) for name, of_machine in runs.items()}
+    differing = conditions(facts)
     tested = differences(runs, base, minimum_effect)
     return Comparison(
         tool_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         baseline=base,
         machines=tuple(
-            _machine(name, of_machine, sources.get(name, ""), cautions(differing, name, base))
+            of_machine[0].machine.model_copy(
+                update={
+                    "name": name,
+                    "source": sources.get(name, ""),
+                    "runs": len(of_machine),
+                    "facts": facts[name],
+                    "cautions": cautions(differing, name, base),
+                }
+            )
             for name, of_machine in runs.items()
         ),
         conditions=differing,
@@ -77,31 +87,9 @@ def compare(
     )
 
 
-def _device(run: Run) -> str:
-    return f"{run.device} ({run.compute_units} compute units)"
-
-
-def _machine(name: str, runs: Sequence[Run], source: str, own_cautions: tuple[str, ...]) -> Machine:
-    run = runs[0]
-    return Machine(
-        name=name,
-        source=source,
-        runs=len(runs),
-        device=run.device,
-        entry=run.entry,
-        kind=run.kind,
-        created_at=run.created_at,
-        facts=merged_facts([each.facts for each in runs]),
-        cautions=own_cautions,
-    )
-
-
 def _common_curves(machines: Mapping[str, Run]) -> Iterator[MachineCurve]:
     """Yield the curves of sweeps that at least two *machines* have, sweep by sweep, in the order of the machines."""
-    by_sweep: dict[str, list[MachineCurve]] = {}
-    for machine, run in machines.items():
-        for curve in run.curves:
-            by_sweep.setdefault(str(curve.key), []).append(curve.model_copy(update={"machine": machine}))
-    for found in by_sweep.values():
+    every = (c.model_copy(update={"machine": name}) for name, run in machines.items() for c in run.curves)
+    for found in grouped((str(curve.key), curve) for curve in every).values():
         alike = [curve for curve in found if (curve.metric, curve.axis) == (found[0].metric, found[0].axis)]
         yield from alike if len(alike) > 1 else ()

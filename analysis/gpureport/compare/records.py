@@ -7,16 +7,20 @@ from pydantic import Field
 
 from gpureport.records.curves import Axis, Level, Metric, Record, SweepKey
 from gpureport.records.quantities import Compact, Name, Rough, Table
+from gpureport.report.grouping import grouped
 
 SCHEMA_VERSION = 1
+BEYOND, WITHIN = "beyond the caches", "within the caches"
+PLACES = (BEYOND, WITHIN, "")
+"""Places of the data; none of separate cases and of workloads without data."""
 
 
 class Machine(Record):
     """One machine of a comparison."""
 
-    name: str
+    name: str = ""
     """Short and unique name in figures and tables."""
-    source: str
+    source: str = ""
     """The files, or the database's id."""
     runs: int = 1
     """Number of its reports. Results and landmarks are from the first, differences from all."""
@@ -105,6 +109,11 @@ class WorkloadComparison(Record):
     def variant(self) -> str:
         """Variant of the family."""
         return self.workload.partition("/")[2]
+
+    @property
+    def place(self) -> str:
+        """One of PLACES."""
+        return self.regime if self.regime in PLACES else ""
 
 
 class Landmark(Record):
@@ -229,7 +238,4 @@ class Comparison(Record):
     @property
     def by_machine(self) -> dict[str, list[Difference]]:
         """Differences of the sweeps of each machine that has the baseline's device."""
-        found: dict[str, list[Difference]] = {}
-        for difference in self.differences:
-            found.setdefault(difference.machine, []).append(difference)
-        return found
+        return grouped((difference.machine, difference) for difference in self.differences)

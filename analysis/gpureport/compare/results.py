@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import hypot, log
 
-from gpureport.compare.records import MachineResult, RatioEstimate, WorkloadComparison
+from gpureport.compare.records import BEYOND, WITHIN, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.predict import limits_of, predict_sweep
 from gpureport.records.columns import Curve
 from gpureport.records.curves import DRAM, Metric, Observation, ObservedPoint, PointKey
@@ -14,8 +14,6 @@ from gpureport.spec.models import Device
 from gpureport.workloads.grid import last_cache_bytes, part_of_units
 from gpureport.workloads.model import Parameters, Workload
 
-BEYOND, WITHIN = "beyond the caches", "within the caches"
-REGIMES = (BEYOND, WITHIN)
 BEST_SIZE = "best size"
 """In place of a regime, of workloads without data."""
 SIZES = ("working_set", "work_items")
@@ -69,7 +67,7 @@ def contests(machines: Mapping[str, BestPoints], baseline: str) -> tuple[Workloa
     common: dict[ContestKey, dict[str, ComparedPoint]] = {}
     for machine, best in machines.items():
         for (workload, regime), point in best.points.items():
-            if (workload in sized) == (regime in (*REGIMES, BEST_SIZE)):
+            if (workload in sized) == (regime in (BEYOND, WITHIN, BEST_SIZE)):
                 common.setdefault((workload, regime), {})[machine] = point
     return tuple(_contest(key, points, baseline) for key, points in common.items() if len(points) > 1)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpureport.compare.conditions import facts, origin
 from gpureport.compare.figures import figures
-from gpureport.compare.records import CurvePoint, Landmark, MachineCurve, MachineFigure
+from gpureport.compare.records import CurvePoint, Landmark, Machine, MachineCurve, MachineFigure
 from gpureport.compare.results import SIZES, BestPoints, best_points, shown
 from gpureport.observe.statistics import Floats, medians, sampling_noise
 from gpureport.records.columns import Curve
@@ -64,27 +64,21 @@ class SweepSamples:
 class Run:
     """A run, a publication or a prediction.
 
+    No record has the name of the machine.
+
     Attributes:
-        device: name of the device.
+        machine: its device and conditions.
         compute_units: of the device.
-        entry: id of the device in the database.
-        kind: origin of the values.
-        created_at: date of the run, publication or prediction.
-        facts: conditions of the run, by name.
         best: best points.
-        landmarks: cliffs and tapers, without the name of a machine, as the curves.
+        landmarks: cliffs and tapers.
         samples: by sweep.
         curves: over sizes: as observed, or as predicted if nothing was observed.
-        figures: what buyers compare, and performance per watt; without the name of a machine.
+        figures: what buyers compare, and performance per watt.
         families: titles of the families of users' kernels, by identifier.
     """
 
-    device: str
+    machine: Machine
     compute_units: int
-    entry: str | None
-    kind: Literal["measured", "published", "predicted"]
-    created_at: str
-    facts: Mapping[str, str]
     best: BestPoints
     landmarks: tuple[Landmark, ...]
     samples: Mapping[str, SweepSamples]
@@ -92,17 +86,24 @@ class Run:
     figures: tuple[MachineFigure, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def described(self) -> str:
+        """Name and compute units of the device."""
+        return f"{self.machine.device} ({self.compute_units} compute units)"
+
 
 def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
     """Return the data of *report* that a comparison of *workloads* (``family/variant``; all if empty) needs."""
     curves = [curve for curve in report.curves if not workloads or curve.key.workload in workloads]
     return Run(
-        device=report.device.name,
+        machine=Machine(
+            device=report.device.name,
+            entry=report.match.entry,
+            kind=origin(report),
+            created_at=report.publication.date if report.publication else report.created_at,
+            facts=facts(report),
+        ),
         compute_units=report.device.compute_units,
-        entry=report.match.entry,
-        kind=origin(report),
-        created_at=report.publication.date if report.publication else report.created_at,
-        facts=facts(report),
         best=best_points(report, curves),
         landmarks=tuple(_landmarks(report, curves)),
         samples=samples_by_sweep(curve.measurement for curve in curves if curve.measurement),
@@ -114,7 +115,7 @@ def excerpt(report: Report, workloads: Collection[str] = ()) -> Run:
 
 def same_device(one: Run, other: Run) -> bool:
     """Return whether two runs are on devices of the same model, with the same number of compute units."""
-    return all(getattr(one, name) == getattr(other, name) for name in ("entry", "device", "compute_units"))
+    return (one.machine.entry, one.described) == (other.machine.entry, other.described)
 
 
 def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, SweepSamples]:

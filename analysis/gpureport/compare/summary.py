@@ -6,9 +6,9 @@ from math import exp, hypot, log, sqrt
 from statistics import fmean, geometric_mean, stdev
 from typing import Literal
 
-from gpureport.compare.records import Comparison, MachineResult, RatioEstimate, WorkloadComparison
-from gpureport.compare.results import REGIMES
+from gpureport.compare.records import PLACES, Comparison, MachineResult, RatioEstimate, WorkloadComparison
 from gpureport.observe.significance import interval_in_errors
+from gpureport.report.grouping import grouped
 from gpureport.workloads import applications
 
 What = Literal["speed", "efficiency"]
@@ -25,19 +25,25 @@ SEVERAL = 3
 
 @dataclass(frozen=True)
 class Work:
-    """One kind of work: the comparisons of a family with one metric and with the data in one place.
+    """One kind of work: comparisons of a family with one unit and with the data in one place.
 
     Attributes:
-        family: its name.
-        regime: one of :data:`~gpureport.compare.results.REGIMES`; empty for separate cases.
-        contests: one or more; all values have one unit.
+        contests: one or more.
         title: of the family of a user's kernel; else empty.
     """
 
-    family: str
-    regime: str
     contests: tuple[WorkloadComparison, ...]
     title: str = ""
+
+    @property
+    def family(self) -> str:
+        """Its family."""
+        return self.contests[0].family
+
+    @property
+    def place(self) -> str:
+        """Where the data are, one of PLACES."""
+        return self.contests[0].place
 
     @property
     def label(self) -> str:
@@ -77,9 +83,7 @@ class MeanRatio:
 
 def families(comparison: Comparison) -> dict[str, tuple[WorkloadComparison, ...]]:
     """Return the compared workloads of each family: applications first, then memory, then other microbenchmarks."""
-    found: dict[str, list[WorkloadComparison]] = {}
-    for contest in comparison.contests:
-        found.setdefault(contest.family, []).append(contest)
+    found = grouped((contest.family, contest) for contest in comparison.contests)
 
     def place(family: str) -> tuple[bool, int]:
         return family not in APPLIED, _ORDER.index(family) if family in _ORDER else len(_ORDER)
@@ -89,26 +93,16 @@ def families(comparison: Comparison) -> dict[str, tuple[WorkloadComparison, ...]
 
 def works(comparison: Comparison) -> tuple[Work, ...]:
     """Return the kinds of work, in the order of :func:`families`."""
-    found: dict[tuple[int, str, int, str], list[WorkloadComparison]] = {}
-    for number, contests in enumerate(families(comparison).values()):
-        for c in contests:
-            place = REGIMES.index(c.regime) if c.regime in REGIMES else len(REGIMES)
-            found.setdefault((number, c.metric.kind, place, c.metric.unit), []).append(c)
-    return tuple(
-        Work(of[0].family, (*REGIMES, "")[place], tuple(of), comparison.families.get(of[0].family, ""))
-        for (_, _, place, _), of in sorted(found.items(), key=lambda item: item[0][:3])
-    )
+    numbered = ((number, c) for number, contests in enumerate(families(comparison).values()) for c in contests)
+    found = grouped(((number, c.metric.kind, PLACES.index(c.place), c.metric.unit), c) for number, c in numbered)
+    ordered = (found[key] for key in sorted(found, key=lambda key: key[:3]))
+    return tuple(Work(tuple(own), comparison.families.get(own[0].family, "")) for own in ordered)
 
 
 def rows_of(contests: Iterable[WorkloadComparison], *, joined: bool = True) -> tuple[Work, ...]:
-    """Return the work of single kernels: each regime, and all separate cases if they are *joined*, else each case."""
-    found: dict[tuple[str, str], list[WorkloadComparison]] = {}
-    for contest in contests:
-        regime = "" if joined and contest.regime not in REGIMES else contest.regime
-        found.setdefault((contest.workload, regime), []).append(contest)
-    return tuple(
-        Work(of[0].family, regime if regime in REGIMES else "", tuple(of)) for (_, regime), of in found.items()
-    )
+    """Return the work of single kernels: each place, and all separate cases if they are *joined*, else each case."""
+    found = grouped(((c.workload, c.place if joined else c.regime), c) for c in contests)
+    return tuple(map(Work, map(tuple, found.values())))
 
 
 def best_of(contests: Sequence[WorkloadComparison], machine: str, others: Iterable[str] = ()) -> MachineResult | None:

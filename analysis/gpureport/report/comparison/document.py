@@ -23,18 +23,17 @@ from gpureport.glossary import terms
 from gpureport.report import Paper
 from gpureport.report.comparison.sentences import FILE, PLACES, sentences, title, work_name
 from gpureport.report.comparison.tables import (
+    DATA_IN,
     by_rank,
     condition_table,
-    deviating_sweeps_table,
     differences_left,
     differences_table,
     figures_table,
     leaders_tables,
     machine_table,
     marked,
-    outliers_table,
     place_of,
-    short_regime,
+    significant_table,
     standings_tables,
     works_table,
 )
@@ -128,8 +127,8 @@ def content(comparison: Comparison) -> Content:
         "curves": tuple(_curves(comparison)),
         "differences": differences_table(comparison),
         "differences_left": differences_left(comparison),
-        "outliers": None if few else outliers_table(comparison),
-        "deviating_sweeps": None if few else deviating_sweeps_table(comparison),
+        "by_machine": None if few else significant_table(comparison, "machine", "sweep"),
+        "by_sweep": None if few else significant_table(comparison, "sweep", "machine"),
         "figures": figures_table((each for each in comparison.figures if not each.is_per_watt), ranked_names),
         "figures_caption": text("figures", FILE),
         "per_watt": figures_table((each for each in comparison.figures if each.is_per_watt), ranked_names, "power"),
@@ -148,7 +147,7 @@ def _speed_rows(comparison: Comparison) -> Iterator[Picture]:
     """Draw the speeds of a few machines by kind of work, if there are several kinds."""
     others = comparison.others
     rows = [
-        SpeedRow(", ".join(filter(None, (work_name(work), PLACES[work.regime]))), means)
+        SpeedRow(", ".join(filter(None, (work_name(work), PLACES[work.place]))), means)
         for work in works(comparison)
         if any(means := [mean_speed(work.contests, name) for name in others])
     ]
@@ -166,7 +165,7 @@ def overview(comparison: Comparison) -> Iterator[Picture]:
         return
     speeds = {"all": ranked(comparison)}
     for work in every:
-        place = work.regime and short_regime(work.regime)
+        place = DATA_IN[work.place] if work.place else ""
         speeds[", ".join(filter(None, (work_name(work), place)))] = means(work.contests, "speed")
     blocks = ((f"speed / {comparison.baseline}", speeds), ("eff.", {"all": overall(comparison, "efficiency")}))
     shown = [(heading, {key: found for key, found in each.items() if found}) for heading, each in blocks]

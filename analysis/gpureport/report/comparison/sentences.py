@@ -6,8 +6,7 @@ from math import log
 from statistics import geometric_mean
 from typing import Literal, NamedTuple
 
-from gpureport.compare.records import Comparison, Difference, RatioEstimate, WorkloadComparison
-from gpureport.compare.results import BEYOND, REGIMES, WITHIN
+from gpureport.compare.records import BEYOND, WITHIN, Comparison, Difference, RatioEstimate, WorkloadComparison
 from gpureport.compare.summary import APPLIED, SEVERAL, MeanRatio, Work, best_of, mean_speed, overall, ranked, works
 from gpureport.report.grouping import grouped
 from gpureport.report.text.sentences import paragraphs
@@ -45,7 +44,7 @@ def work_name(work: Work) -> str:
 
 
 def _label(work: Work) -> str:
-    return " with ".join(filter(None, (work_name(work), PLACES[work.regime])))
+    return " with ".join(filter(None, (work_name(work), PLACES[work.place])))
 
 
 def sentences(comparison: Comparison) -> tuple[str, ...]:
@@ -169,7 +168,7 @@ def _typical(comparison: Comparison, fastest: str, slowest: str, ratio: float) -
         speeds = {standing.machine: standing.to_baseline for standing in contest.standings}
         one, other = speeds.get(fastest), speeds.get(slowest)
         if one and other:
-            common.append((contest.regime not in REGIMES, abs(log(one.value / other.value / ratio)), contest))
+            common.append((not contest.place, abs(log(one.value / other.value / ratio)), contest))
     return min(common, key=lambda each: each[:2])[2] if common else None
 
 
@@ -178,7 +177,7 @@ def _widest(comparison: Comparison) -> tuple[str, ...]:
     ranking, every = ranked(comparison), works(comparison)
     names = list(ranking) if len(ranking) > 1 else comparison.names
     spans: list[tuple[float, Work, tuple[str, str]]] = []
-    for work in [work for work in every if work.regime] or every:
+    for work in [work for work in every if work.place] or every:
         known = {name: mean.ratio.value for name in names if (mean := mean_speed(work.contests, name))}
         if len(known) > 1:
             ends = max(known, key=known.__getitem__), min(known, key=known.__getitem__)

@@ -2,9 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Literal
 
 from gpureport.compare import FEW
 from gpureport.compare.records import (
+    BEYOND,
+    WITHIN,
     Comparison,
     Condition,
     Difference,
@@ -13,7 +17,6 @@ from gpureport.compare.records import (
     MachineResult,
     RatioEstimate,
 )
-from gpureport.compare.results import BEYOND, WITHIN
 from gpureport.compare.summary import (
     APPLIED,
     SEVERAL,
@@ -53,22 +56,19 @@ _VERDICTS = {True: "significant", False: "within variation"}
 _LEAST_P_VALUE = 1e-6
 _NARROW = 14  # characters of a name in a narrow column
 _NAME = 24  # characters of a name in other columns
-_SHORT = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
+DATA_IN = {BEYOND: "memory", WITHIN: "caches", "": "cases"}
+"""By place, the memory or caches that contain the data of a kind of work."""
 _GROUPS = {**dict.fromkeys(APPLIED, "apps"), "memory": "memory"}
 """By family, the heading of its mean speed."""
 _CLEARLY = 1.25  # factor between listed peak and value from which both are shown
 _MOST_WITH_EFFICIENCY = 3  # machines up to which the values include efficiencies
 
 
-def short_regime(regime: str) -> str:
-    """Return the memory or caches that serve a point, in one word, or the case."""
-    return _SHORT.get(regime, regime)
-
-
 def place_of(row: Work) -> str:
     """Return the place of the data of a kernel, its case, or the number of its cases."""
-    several = f"{len(row.contests)} cases" if len(row.contests) > 1 else row.contests[0].regime
-    return short_regime(row.regime) if row.regime else several
+    if row.place:
+        return DATA_IN[row.place]
+    return f"{len(row.contests)} cases" if len(row.contests) > 1 else row.contests[0].regime
 
 
 def marked(machine: Machine, baseline: str = "") -> str:
@@ -164,7 +164,7 @@ def _works_of_few(comparison: Comparison) -> Table:
         rows.append(
             (
                 work_name(work),
-                short_regime(work.regime),
+                DATA_IN[work.place],
                 str(max((len(mean.kernels) for mean in found if mean), default=0)),
                 *(format_value(best.value if best else None, abbreviated(work.unit)) for best in bests),
                 *(_with_half_width(mean.ratio if mean else None) for mean in found),
@@ -191,25 +191,22 @@ def _range(mean: MeanRatio | None) -> str:
 
 
 def _works_of_many(comparison: Comparison) -> Table:
-    rows, short = [], short_names(comparison.names, _NAME)
+    rows = []
     for work in works(comparison):
         found = {name: mean_speed(work.contests, name) for name in comparison.names}
         enough = min(SEVERAL, len({contest.workload for contest in work.contests}))
         ratios = {name: mean.ratio.value for name, mean in found.items() if mean and len(mean.kernels) >= enough}
-        if len(ratios) > 1:
-            rows.append((work_name(work), short_regime(work.regime), *_ends(work, ratios, short)))
-    return Table(("work", "data in", *_END_COLUMNS), tuple(rows), _END_NUMBERS)
+        rows.append((work_name(work), DATA_IN[work.place], work, ratios))
+    return _leaders("work", rows, comparison.names)
 
 
-_END_COLUMNS = (
-    "fastest machine",
-    "fastest",
-    "fastest ratio",
-    "slowest machine",
-    "slowest",
-    "slowest ratio",
-)
-_END_NUMBERS = frozenset({"fastest", "fastest ratio", "slowest", "slowest ratio"})
+def _leaders(head: str, found: Iterable[tuple[str, str, Work, Mapping[str, float]]], names: Sequence[str]) -> Table:
+    """List name, place and both ends of each work that several machines have, by their ratios to the baseline."""
+    ends, short = ("fastest", "slowest"), short_names(names, _NAME)
+    rows = tuple((name, place, *_ends(work, ratios, short)) for name, place, work, ratios in found if len(ratios) > 1)
+    numeric = frozenset(column for end in ends for column in (end, f"{end} ratio"))
+    columns = (column for end in ends for column in (f"{end} machine", end, f"{end} ratio"))
+    return Table((head, "data in", *columns), rows, numeric)
 
 
 def _ends(work: Work, ratios: Mapping[str, float], short: Mapping[str, str]) -> Iterator[str]:
@@ -280,14 +277,11 @@ def _with_half_width(found: MachineResult | RatioEstimate | None, unit: str = RA
 
 def leaders_tables(comparison: Comparison) -> tuple[Table, ...]:
     """List the fastest and the slowest machine for each workload of several machines, one table for each family."""
-    tables, short = [], short_names(comparison.names, _NAME)
+    tables = []
     for family, contests in families(comparison).items():
-        speeds = ((row, means(row.contests, "speed")) for row in rows_of(contests))
-        several = [(row, found) for row, found in speeds if len(found) > 1]
-        rows = tuple((row.contests[0].variant, place_of(row), *_ends(row, found, short)) for row, found in several)
-        columns = (family_title(family, comparison.families), "data in", *_END_COLUMNS)
-        tables += [Table(columns, rows, _END_NUMBERS)] if rows else []
-    return tuple(tables)
+        rows = ((r.contests[0].variant, place_of(r), r, means(r.contests, "speed")) for r in rows_of(contests))
+        tables.append(_leaders(family_title(family, comparison.families), rows, comparison.names))
+    return tuple(table for table in tables if table.rows)
 
 
 def differences_table(comparison: Comparison) -> Table:
@@ -327,27 +321,16 @@ def _shown_differences(comparison: Comparison) -> list[Difference]:
     return [*sorted(wholes, key=lambda d: -d.effect)[:_MOST_SIGNIFICANT], *significant, *within]
 
 
-def outliers_table(comparison: Comparison) -> Table:
-    """List the machines with significant differences from the baseline on the same device, the largest number first."""
-    wholes = {whole.machine: whole for whole in comparison.overall}
-    every = comparison.by_machine
-    by_machine = {name: found for name in every if (found := [d for d in every[name] if d.significant])}
+def significant_table(
+    comparison: Comparison, of: Literal["machine", "sweep"], by: Literal["machine", "sweep"]
+) -> Table:
+    """List the machines or sweeps with significant differences, those with most first, and the ends *by* the other."""
+    every = grouped((getattr(d, of), d) for d in comparison.differences)
+    found = {name: [d for d in own if d.significant] for name, own in every.items()}
     rows = []
-    for name, found in sorted(by_machine.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
-        most = max(found, key=lambda d: d.effect)
-        whole = _with_half_width(wholes[name].speed) if name in wholes else UNKNOWN
-        rows.append((name, whole, f"{len(found)} of {len(every[name])}", most.sweep, _with_half_width(most.speed)))
-    columns = ("machine", "all sweeps", "significant", "largest difference", "speed / baseline")
-    return Table(columns, tuple(rows), frozenset({"all sweeps", "significant", "speed / baseline"}))
-
-
-def deviating_sweeps_table(comparison: Comparison) -> Table:
-    """List the sweeps in which machines differ significantly from the baseline, those of most machines first."""
-    by_sweep = grouped((d.sweep, d) for d in comparison.differences if d.significant)
-    rows = []
-    for sweep, found in sorted(by_sweep.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
-        order = sorted(found, key=lambda difference: difference.speed.value)
-        ends = (text for d in (order[0], order[-1]) for text in (_with_half_width(d.speed), shorten(d.machine, _NAME)))
-        rows.append((sweep, str(len(found)), *ends))
-    columns = ("sweep", "machines", "slowest", "slowest machine", "fastest", "fastest machine")
-    return Table(columns, tuple(rows), frozenset({"machines", "slowest", "fastest"}))
+    for name, own in sorted(found.items(), key=lambda pair: -len(pair[1]))[:_MOST_SIGNIFICANT]:
+        ordered = sorted(own, key=lambda d: d.speed.value)
+        ends = ((_with_half_width(d.speed), shorten(getattr(d, by), 44)) for d in (*ordered[:1], *ordered[-1:]))
+        rows += [(name, f"{len(own)} of {len(every[name])}", *chain.from_iterable(ends))] if own else []
+    columns = (of, f"significant {by}s", "slowest", f"slowest {by}", "fastest", f"fastest {by}")
+    return Table(columns, tuple(rows), frozenset((columns[1], "slowest", "fastest")))
