@@ -118,7 +118,8 @@ def test_specifications_are_those_of_the_vendor() -> None:
 
     assert matrix.specification == 989.4e12
     assert matrix.efficiency == pytest.approx(0.65, abs=0.01)
-    assert (tf32.specification, tf32.efficiency) == (None, None)
+    assert tf32.specification == pytest.approx(494.7e12)
+    assert figures["Matrix fp8 (mma.sync)"].specification == pytest.approx(1978.8e12)
     dual = predicted_report(load_database().device("amd/rx_7900_xt"), select(("instructions/rate",)), quick=True)
     fp32 = by_name(dual)["fp32 FMA rate"]
     assert fp32.specification == pytest.approx(51.6e12, rel=0.01)

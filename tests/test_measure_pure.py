@@ -168,6 +168,7 @@ def test_the_error_of_a_bad_selection_lists_the_devices(text: str, problem: str)
 
 OCLGRIND = ("Oclgrind", "Oclgrind Simulator", "gpu")
 FPGA_EMULATOR = ("Intel(R) FPGA Emulation Platform for OpenCL(TM)", "Intel(R) FPGA Emulation Device", "accelerator")
+LLVMPIPE = ("rusticl", "llvmpipe (LLVM 19.1.7, 256 bits)", "cpu")
 POCL = ("Portable Computing Language", "pthread-AMD EPYC", "cpu")
 INTEL_CPU = ("Intel(R) OpenCL", "AMD EPYC", "cpu")
 NVIDIA = ("NVIDIA CUDA", "NVIDIA H200", "gpu")
@@ -183,7 +184,7 @@ def runtimes(*named: Named) -> tuple[PresentDevice, ...]:
     )
 
 
-@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR])
+@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR, LLVMPIPE])
 @pytest.mark.parametrize("real", [POCL, INTEL_CPU, NVIDIA, FPGA])
 def test_auto_selects_the_real_device(simulator: Named, real: Named) -> None:
     """In either order, and even if the simulator reports a larger size."""
@@ -199,11 +200,13 @@ def test_auto_selects_the_newest_pocl_among_the_runtimes_of_one_cpu() -> None:
         assert [each.driver for each in in_order(order)] == ["6.0", "3.1+debian", "3.0-rc2", "2026.22.10.0"]
 
 
-@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR])
+@pytest.mark.parametrize("simulator", [OCLGRIND, FPGA_EMULATOR, LLVMPIPE])
 def test_a_simulator_must_be_selected_explicitly(simulator: Named) -> None:
     """``auto`` does not select it even if it is the only device; its name or index does."""
     devices = runtimes(simulator)
-    with pytest.raises(InputError, match=f"selects no simulator or emulator; select one of: 0 = {simulator[1][:5]}"):
+    with pytest.raises(
+        InputError, match=f"selects no simulator or software renderer; select one of: 0 = {simulator[1][:5]}"
+    ):
         choose(devices, "auto")
     assert choose(devices, simulator[0].partition("(")[0]) == choose(devices, "0") == devices[0]
 

@@ -26,6 +26,7 @@ NOTES = {
     "clock": "a clock of",
     "part": "This is a part of",
     "cache": "the driver counts differently",
+    "software": "a program on the processor runs the kernels",
     "implausible units": "does not report a plausible number of compute units",
 }
 """A part of each note, by its kind in ``data/clinfo.yaml``."""

@@ -1,7 +1,7 @@
 """Advice on work-group sizes: the best and the worst shape, and the fewest shapes that suit a family."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypeVar
 
@@ -111,7 +111,7 @@ class OneSize:
         size: work-items of a work-group.
         losses: by search, 1 - rate of the best shape of this size / best rate; 0 if their intervals overlap.
         without: number of searches that lack the size.
-        unclear: number of searches whose loss is above :data:`WITHIN` but counts as 0, because intervals overlap.
+        unclear: the losses above :data:`WITHIN` that count as 0, because intervals overlap.
         best_shape: ``None`` if no search has several shapes of this size.
         worst_shape: likewise.
     """
@@ -119,7 +119,7 @@ class OneSize:
     size: int
     losses: Mapping[SweepKey, float]
     without: int = 0
-    unclear: int = 0
+    unclear: Mapping[SweepKey, float] = field(default_factory=dict)
     best_shape: BestShape | None = None
     worst_shape: ShapeLoss | None = None
 
@@ -162,10 +162,14 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
     return replace(best, best_shape=_best_shape(several), worst_shape=worst)
 
 
-def _unclear(size: int, searches: Mapping[SweepKey, Mapping[int, _Rate]], losses: Mapping[SweepKey, float]) -> int:
-    """Count the searches in which *size* loses more than :data:`WITHIN`, but not significantly."""
-    plain = (1 - searches[key][size][0] / max(searches[key].values())[0] for key, loss in losses.items() if not loss)
-    return sum(loss > WITHIN for loss in plain)
+def _unclear(
+    size: int, searches: Mapping[SweepKey, Mapping[int, _Rate]], losses: Mapping[SweepKey, float]
+) -> dict[SweepKey, float]:
+    """Return the losses of *size* above :data:`WITHIN` that are not significant."""
+    plain = {
+        key: 1 - searches[key][size][0] / max(searches[key].values())[0] for key, loss in losses.items() if not loss
+    }
+    return {key: loss for key, loss in plain.items() if loss > WITHIN}
 
 
 def _best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:

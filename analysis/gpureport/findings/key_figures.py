@@ -326,7 +326,8 @@ def _wanted(report: Report, values: Mapping[_Place, _Value], entry: Device) -> I
         workload, sweep = private if cache.scope == "compute_unit" or measured else ("memory/read", "")
         bandwidth = device.level_bandwidth_bytes_per_s(cache)
         inputs = (f"caches.{cache.name}.bandwidth",)
-        figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=True, inputs=inputs)
+        limit = _is_documented(device, *inputs)
+        figure = KeyFigure(Quantity.READ, cache.name, "B/s", bandwidth, limit=limit, inputs=inputs)
         yield figure, (workload, sweep, "plateau", level)
     yield from _latencies(device)
     yield from _rates(device, entry)
@@ -337,6 +338,12 @@ def _wanted(report: Report, values: Mapping[_Place, _Value], entry: Device) -> I
     ):
         figure = KeyFigure(Quantity.LAUNCH, how, "s", launch_s, inputs=(f"launch.{key}",))
         yield figure, ("launch/queued", sweep, "case", Level(name="1 group"))
+
+
+def _is_documented(device: Device, path: str) -> bool:
+    """Return whether the value at *path* comes from documents: a measured or assumed one is no limit."""
+    origin = device.provenance.get(path)
+    return origin is None or (origin.kind != "assumed" and not origin.measured_on)
 
 
 def _memory(device: Device) -> Iterator[tuple[KeyFigure, _Place]]:
@@ -386,18 +393,19 @@ def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     rates = {case: row.rate for case, row in INSTRUCTION_CLASSES.items() if row.rate}
     others = sorted((case for case in rates if case not in _MATRIX), key=lambda case: rates[case].unit == "op/s")
     for case in (*others, *_MATRIX):
-        limited_by, is_matrix = listed_class(case, listed), case in _MATRIX
-        if limited_by not in listed or (is_matrix and unit is None):
+        limited_by, form = listed_class(case, listed), _MATRIX.get(case)
+        if limited_by not in listed or (form and unit is None):
             continue
         name, of_unit, factor, main = rates[case]
         rate = factor * device.rate_per_s(limited_by) * (device.architecture.dual_issue if case == "fp32" else 1.0)
         inputs = (f"rates.{limited_by}",)
-        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=True, factor=factor, main=main, inputs=inputs)
+        limit = _is_documented(device, *inputs)
+        figure = KeyFigure(Quantity.RATE, name, of_unit, rate, limit=limit, factor=factor, main=main, inputs=inputs)
         workload = "instructions/formats" if INSTRUCTION_CLASSES[case].listed == "special" else "instructions/rate"
-        if unit and is_matrix:
+        if unit and form:
             figure = replace(figure, quantity=Quantity.MATRIX, instruction=unit.instruction)
             if peak := entry.matrix_peak_flop_per_s:  # then the rates of these instructions are no limits
-                figure = replace(figure, specification=peak if case in _PEAK_OF else None)
+                figure = replace(figure, specification=peak * form.per_word / _LISTED_PER_WORD, limit=True)
             workload = "matrix/rate"
         yield figure, (workload, "", "case", Level(name=case))
     if "local" in listed and device.architecture.local_memory_banks > 1:  # else it is ordinary memory
@@ -406,9 +414,10 @@ def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
         yield figure, ("local_memory/bandwidth", "", "case", Level(name="4 B, stride 1"))
 
 
-_MATRIX = tuple(form.name for form in FORMATS)
-_PEAK_OF = ("matrix_fp16", "matrix_bf16")
-"""The formats of the listed peak of a matrix unit."""
+_MATRIX = {form.name: form for form in FORMATS}
+_LISTED_PER_WORD = 2
+"""Elements in a register of fp16 and bf16, whose peak an entry lists. Data sheets of these units list half of it for
+tf32, twice as much for int8 and fp8: a matrix unit takes the same number of registers in each cycle."""
 _BEYOND = 2.0  # capacities of the last cache, from which on little of the data are in it
 
 

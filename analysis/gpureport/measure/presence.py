@@ -14,7 +14,6 @@ from gpureport.measure.backends.runtimes import (
     Runtime,
     RuntimeDevice,
     installed_runtimes,
-    is_simulator,
     preference,
 )
 from gpureport.measure.child import Child
@@ -241,11 +240,13 @@ def in_order(devices: Sequence[PresentDevice]) -> list[PresentDevice]:
     """Return the devices that ``auto`` may select, the best first.
 
     Raises:
-        InputError: all are simulators.
+        InputError: all are programs that take the place of a device.
     """
-    real = [device for device in devices if not is_simulator(device)]
+    real = [device for device in devices if not device.is_software]
     if not real:
-        raise InputError(f"--device: 'auto' selects no simulator or emulator; select one of: {_listing(devices)}")
+        raise InputError(
+            f"--device: 'auto' selects no simulator or software renderer; select one of: {_listing(devices)}"
+        )
     return sorted(real, key=preference)
 
 

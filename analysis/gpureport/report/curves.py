@@ -241,9 +241,11 @@ def _feature(finding: Finding, **changes: float | None) -> CurveFeature:
 def most_distant(astray: Sequence[T], key: Callable[[T], FindingPair]) -> tuple[T, str]:
     """Return the value that deviates most of those (at least one) that are not as predicted, with words before it.
 
-    If none has a ratio to its prediction, it is the most urgent one.
+    Values that are off come before those whose intervals are too wide to show a difference. If none has a ratio to its
+    prediction, it is the most urgent one.
     """
     rated = [each for each in astray if key(each).main.ratio]
     if rated:
-        return max(rated, key=lambda each: key(each).distance), "Largest deviation"
+        worst = max(rated, key=lambda each: (key(each).main.verdict.outcome == "off", key(each).distance))
+        return worst, "Largest deviation"
     return min(astray, key=lambda each: key(each).urgency), "Not as predicted"

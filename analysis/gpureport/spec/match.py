@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpureport.spec import reported
 from gpureport.spec.cores import HostCore, cpu_values, vector_values
-from gpureport.spec.drafts import draft_device
+from gpureport.spec.drafts import draft_device, named
 from gpureport.spec.models import Device, DeviceMatch, Link, PresentDevice
 from gpureport.spec.reported import agreement, keys, mig_slice, pci_id, product, same, same_kind, target, vendor
 from gpureport.spec.resolve import Value, queried
@@ -25,6 +25,7 @@ _CACHE_FACTOR = 1.6
 """Drivers count parts of a cache differently: 512 or 768 KiB for the same Gen9 L3."""
 _WHOLE_L3 = 0.8
 """Usable part of the L3 from which on it is not worth mentioning."""
+_SOFTWARE = "This is no hardware: a program on the processor runs the kernels, so that measurements are of the driver."
 _Found = tuple[dict[str, Value], str]
 """Values that replace the entry's, and a note; both may be empty."""
 _NOTHING: _Found = ({}, "")
@@ -34,8 +35,11 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
     """Find the entry of *present* by PCI id, AMD's board name or OpenCL name; the user's own entries come first.
 
     An entry with the same number of compute units comes before one with more. A CPU without an entry uses the generic
-    one. Any other device is drafted from its queries and the typical values of its architecture.
+    one. Any other device is drafted from its queries and the typical values of its architecture. So is a program that
+    takes the place of a device: no entry describes it.
     """
+    if present.is_software:
+        return _software(database, present)
     for entry, how in _found(database, present):
         return _matched(database, present, entry, how)
     if present.is_cpu:
@@ -52,6 +56,15 @@ def match(database: "Database", present: PresentDevice) -> DeviceMatch:
         f"and the architecture {device.architecture.name}."
     )
     return DeviceMatch(device=device, entry_id=None, how=how, draft=True)
+
+
+def _software(database: "Database", present: PresentDevice) -> DeviceMatch:
+    """Draft a program that takes the place of a device, with typical values of the processor that runs it."""
+    values = cpu_values(database.host, present, None)
+    device = database.device(f"cpu/{database.host.family}", values)
+    device = device.model_copy(update={"id": "draft", "name": named(present.name), "vendor": named(present.vendor)})
+    how = f"{device.name} is a program. Drafted from its queries and typical values of a processor."
+    return DeviceMatch(device=device, entry_id=None, how=how, draft=True, notes=(_SOFTWARE,))
 
 
 def _found(database: "Database", present: PresentDevice) -> Iterable[tuple["Entry", str]]:

@@ -594,7 +594,8 @@ class Device(Record):
     """Listed power limit of the whole board (TDP, TBP); default: not known."""
     matrix_peak_flop_per_s: Annotated[Positive | None, Listed(0.1, 100_000, "TFLOP/s")] = None
     """Peak of the matrix unit with fp16 or bf16 operands, without sparsity, that the vendor lists, if it needs other
-    instructions than ``rates.matrix_fp16`` is for; default: the peak that follows from this rate."""
+    instructions than ``rates.matrix_fp16`` is for; tf32 has half of it, fp8 and int8 twice as much. Default: the peak
+    that follows from this rate."""
     opencl_names: Many[Name] = ()
     opencl_compute_units: Count | None = None
     """``CL_DEVICE_MAX_COMPUTE_UNITS`` where it differs (AMD work-group processors, Intel vector engines)."""
@@ -670,6 +671,10 @@ class Device(Record):
         return count / self.clock_hz
 
 
+SOFTWARE = ("oclgrind", "simulat", "emulat", "llvmpipe", "lavapipe", "softpipe", "swiftshader")
+"""Parts of the names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
+
+
 class PresentDevice(Record):
     """A device as the OpenCL runtime reports it (plain data, no OpenCL object)."""
 
@@ -714,6 +719,12 @@ class PresentDevice(Record):
     def is_cpu(self) -> bool:
         """Whether the device is a CPU."""
         return self.kind == "cpu"
+
+    @property
+    def is_software(self) -> bool:
+        """Whether a program takes the place of a device: a simulator, an emulator or a software renderer."""
+        name = f"{self.platform} {self.name}".casefold()
+        return any(word in name for word in SOFTWARE)
 
     @property
     def runtime(self) -> str:

@@ -23,8 +23,6 @@ SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 POCL = "Portable Computing Language"
 """PoCL's name as a platform; its version is that of the driver."""
 _KINDS = ("gpu", "accelerator", "cpu")
-_SIMULATORS = ("oclgrind", "simulat", "emulat")
-"""Parts of the names of simulated devices: Oclgrind, FPGA emulators."""
 _LONGEST_ICD_BYTES = 4096
 _BESIDE_LOADER = ".libs"
 _loaded: list["Runtime"] = []
@@ -159,12 +157,6 @@ def _from_file(path: Path) -> Runtime:
     if not library.isprintable():
         return Runtime("", str(path), "the file is not a text with the name of a library")
     return Runtime(library, str(path)) if library else Runtime("", str(path), "the file contains no name of a library")
-
-
-def is_simulator(device: PresentDevice) -> bool:
-    """Return whether a device is simulated."""
-    name = f"{device.platform} {device.name}".casefold()
-    return any(word in name for word in _SIMULATORS)
 
 
 def preference(device: PresentDevice) -> tuple[float, ...]:

@@ -24,8 +24,6 @@ from gpureport.units import UNKNOWN, format_percent, format_value
 
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
-_ALIKE = {"ALU": "int32"}
-"""Bottlenecks that users need not distinguish: the pipe of integer instructions, and a class that it executes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +166,7 @@ def most_frequent(known: Sequence[Limit]) -> tuple[list[str], int, int]:
 
     Kernels that no limit explains have none.
     """
-    counts = Counter(_ALIKE.get(limit.bottleneck, limit.bottleneck) if limit.is_explained else "" for limit in known)
+    counts = Counter(limit.bottleneck if limit.is_explained else "" for limit in known)
     most = max(counts.values())
     return [name for name, count in counts.items() if count == most], most, len(known)
 

@@ -36,8 +36,9 @@ def work_group_size(report: Report) -> str:
         report=report,
         observed=bool(report.observations),
         best=best,
-        near=len(best.losses) - len(best.losing) - best.unclear,
+        near=len(best.losses) - len(best.losing) - len(best.unclear),
         within=WITHIN,
+        unclear=max(best.unclear.items(), key=lambda each: each[1], default=None),
         families=[(family, keys[0]) for family, keys in losing.items()][:_FEW],
         worst_shape=worst if worst and worst.loss >= _MUCH else None,
     )

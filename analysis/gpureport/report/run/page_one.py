@@ -151,7 +151,7 @@ def page_one(
     return PageOne(
         compiled_for=_compiled_for(report),
         # the only remark on a CPU with typical values is on its last cache, which the page describes once measured
-        remarks=() if report.device.is_typical and usable else tuple(report.match.notes),
+        remarks=() if report.device.is_typical and usable and not report.match.draft else tuple(report.match.notes),
         state=state(report, figures),
         headline=headline(report, figures, len(others), found),
         large=_rows(report, figures, _LARGE) if shown else (),
@@ -203,7 +203,11 @@ def _rows(report: Report, figures: Iterable[KeyFigure], wanted: Iterable[_Wanted
     """Return what was measured (or is predicted, if nothing was), and the matrix unit, which no CPU has in OpenCL."""
     known = {(f.quantity, f.of): f for f in figures if f.measured or report.only_predicted}
     lacking = {Quantity.MATRIX} if report.device.is_cpu else set()
-    rows = (Row(name, known.get((quantity, of)), quantity not in lacking) for name, quantity, of in wanted)
+    found = ((name, known.get((quantity, of)), quantity not in lacking) for name, quantity, of in wanted)
+    # a latency that several levels share has the names of all
+    rows = (
+        Row(figure.name if figure and figure.nearer else name, figure, supported) for name, figure, supported in found
+    )
     return tuple(row for row in rows if row.figure or not row.supported)
 
 
