@@ -47,7 +47,7 @@ from gpureport.records.report import (
     report_file,
     report_stem,
     reports_below,
-    saver,
+    save_report,
 )
 from gpureport.report.curves import curves
 from gpureport.report.render import documents_of
@@ -248,7 +248,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
     for remark in plan.match.notes:
         note(f"Note: {sentence(remark)}")
     note(_announcement(plan, path) if earlier is None else f"Continuing the run of {path}.")
-    write, saved = saver(path), False
+    saved, written = False, document.Texts()
 
     def save(report: Report) -> None:
         nonlocal saved
@@ -256,7 +256,7 @@ def _measure(plan: Plan, measurer: Measurer, path: Path, earlier: Report | None)
             return  # a stream cannot be overwritten by the next, more complete report
         if not saved and not is_stream(path):
             remove_files(*documents_of(path))
-        write(report)
+        save_report(report, path, written)
         if not (saved or earlier or is_stream(path)):
             remove_files(Path(f"{path}{PACKED}"))  # only now: a report of this run exists
         saved = True

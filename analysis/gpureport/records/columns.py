@@ -1,20 +1,17 @@
-"""Curves, which have all records of a sweep, and their form in files: columns.
+"""Curves, which have all records of a sweep, and their form in files: columns (:mod:`gpureport.records.tables`).
 
-All records of a sweep share its key, metric, axis and points; in a file they are one curve. A column has a value for
-each point, or a single one if all are equal; it is left out if all have the default. The types of columns follow from
-those of the records of points. What the calibrated prediction leaves out is that of the specification.
+All records of a sweep share its key, metric, axis and points; in a file they are one curve. What the calibrated
+prediction leaves out is that of the specification.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from itertools import repeat
-from typing import Annotated, Any, Literal, get_args, get_origin
+from functools import cache, cached_property, partial
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Tag, create_model
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, create_model
 
 from gpureport.records.curves import (
     Axis,
@@ -31,8 +28,18 @@ from gpureport.records.curves import (
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.measurement import MeasuredPoint, Measurement, check_paired
 from gpureport.records.prediction import PredictedPoint, Prediction
-from gpureport.records.quantities import Many, Table, Whole, once, refuse_repeated
-from gpureport.records.tables import Columns, columns_of, length_of, rows_of, spread_out
+from gpureport.records.quantities import Many, Whole, once, refuse_repeated
+from gpureport.records.tables import (
+    MOST_ROWS,
+    Columns,
+    columns_of,
+    columns_type,
+    length_of,
+    present,
+    refuse_others,
+    rows_of,
+    type_like,
+)
 
 Part = Literal["specification", "calibrated", "measurement", "observation"]
 _SHARED = ("key", "metric", "axis")
@@ -73,115 +80,48 @@ class Curve:
 
 
 def joined(
-    predictions: Iterable[Prediction] = (),
-    measurements: Iterable[Measurement] = (),
-    observations: Iterable[Observation] = (),
+    records: Iterable[Prediction | Measurement | Observation],
     findings: Iterable[Finding] = (),
     explanations: Iterable[Explanation] = (),
 ) -> tuple[Curve, ...]:
-    """Join the records of each sweep, in the order of the first of its records."""
+    """Join the records of each sweep, in the order of the first of its *records*."""
     found: dict[SweepKey, Columns] = {}
-    for prediction in predictions:
-        found.setdefault(prediction.key, {})[prediction.kind] = prediction
-    for measurement in measurements:
-        found.setdefault(measurement.key, {})["measurement"] = measurement
-    for observation in observations:
-        found.setdefault(observation.key, {})["observation"] = observation
+    for record in records:
+        part = record.kind if isinstance(record, Prediction) else type(record).__name__.lower()
+        found.setdefault(record.key, {name: getattr(record, name) for name in _SHARED})[part] = record
     compared: dict[SweepKey, list[Finding]] = defaultdict(list)
     for finding in findings:
         compared[finding.key].append(finding)
     tested = {explanation.key: explanation for explanation in explanations}
-    firsts = {key: next(iter(records.values())) for key, records in found.items()}
     return tuple(
-        Curve(
-            key=key,
-            metric=firsts[key].metric,
-            axis=firsts[key].axis,
-            **records,
-            findings=tuple(compared[key]),
-            explanation=tested.get(key),
-        )
-        for key, records in found.items()
+        Curve(**fields, findings=tuple(compared[key]), explanation=tested.get(key)) for key, fields in found.items()
     )
 
 
 # Types
 
 
-EACH, ALL = "each", "all"
-"""Tags of a column in the places of errors: it has a value for each point, or one for all."""
-
-
-def _values(value: Any, each: Any) -> Any:  # noqa: ANN401 - types
-    either = Discriminator(lambda column: EACH if isinstance(column, list | tuple) else ALL)
-    return Annotated[Annotated[Many[each], Tag(EACH)] | Annotated[value, Tag(ALL)], either]
-
-
-def _column(field: FieldInfo) -> Any:  # noqa: ANN401 - a type
-    value = _unrounded(Annotated[field.annotation, *field.metadata, None])
-    if get_origin(field.annotation) is dict:
-        name, each = get_args(field.annotation)
-        return Table[name, _values(_unrounded(each) | None, _unrounded(each) | None)]  # type: ignore[misc,valid-type]
-    return Many[value] if get_origin(field.annotation) is tuple else _values(value, value)  # type: ignore[valid-type]
-
-
-def _unrounded(kind: Any) -> Any:  # noqa: ANN401 - types
-    """Return the *kind* of a number without its rounding, which takes long; numbers in files are rounded."""
-    if get_origin(kind) is tuple:
-        return tuple[_unrounded(get_args(kind)[0]), ...]  # type: ignore[misc]
-    if get_origin(kind) is not Annotated:
-        return kind
-    inner, *rules = get_args(kind)
-    return Annotated[_unrounded(inner), *(rule for rule in rules if not isinstance(rule, AfterValidator))]
-
-
-def _of(record: type[Record], name: str, fields: Columns) -> type[Record]:
-    """Return a type with other *fields* that have the docstrings of those of *record*."""
-    made = create_model(name, __base__=Record, __doc__=record.__doc__, **fields)
-    made.documented_by = (record, {field: field for field in record.model_fields})  # type: ignore[attr-defined]
-    return made
-
-
-def _columns(row: type[Record], *, partial: bool = False, **others: Any) -> type[Record]:  # noqa: ANN401
-    """Return the type of the columns of rows; *partial*: those that are required may also be left out."""
-    fields = {
-        name: (_column(field), ...) if field.is_required() and not partial else (_column(field) | None, None)
-        for name, field in row.model_fields.items()
-        if name != "point"
-    }
-    return _of(row, f"{'Some' if partial else ''}{row.__name__}Columns", {**fields, **others})
-
-
 @cache
-def curve_type() -> Any:  # noqa: ANN401
-    """Return the type of a curve in a file."""
+def stored_type(report: type[Record]) -> type[BaseModel]:
+    """Return the type of a *report* in a file."""
     fields: Columns = {"key": (SweepKey, ...), "metric": (Metric, ...), "axis": (Axis, ...)}
-    fields["points"] = (_columns(PointKey), ...)
+    fields["points"] = (columns_type(PointKey), ...)
     for name, (record, row) in _PARTS.items():
-        partial = name in _INHERITED
         own: Columns = {
-            n: (Annotated[f.annotation, *f.metadata, None] | None, None) if partial else (f.annotation, f)
+            n: (Annotated[f.annotation, *f.metadata, None] | None, None)
             for n, f in record.model_fields.items()
             if n not in (*_SHARED, "kind", "points")
         }
-        own["points"] = (_columns(row, partial=partial, at=(Many[Whole] | None, None)), ...)
-        fields[name] = (_of(record, f"{name.capitalize()}Part", own) | None, None)
-    return create_model("Curve", __base__=Record, __doc__=_CURVE, **fields)
+        points = create_model(f"{name}Points", __base__=columns_type(row, "point"), at=(Many[Whole] | None, None))
+        fields[name] = (type_like(record, f"{name.capitalize()}Part", own | {"points": (points, ...)}) | None, None)
+    curve: Any = create_model("Curve", __base__=Record, __doc__=_CURVE, **fields)
+    curves = Annotated[Many[curve], once("sweep", lambda each: each.key, lambda each: each.key)]
+    others = {n: (f.annotation, f) for n, f in report.model_fields.items() if n not in GROWING}
+    return type_like(report, "StoredReport", {**others, "curves": (curves, ())})
 
 
 _CURVE = """A sweep. The points of a part are those *at* some indices of the points of the curve, or all of them. Fields
 and columns that the calibrated part leaves out are those of the specification; ``null`` is the default."""
-
-
-@cache
-def stored_type(report: type[Record]) -> type[Record]:
-    """Return the type of a *report* in a file."""
-    curve: Any = curve_type()
-    curves = Annotated[Many[curve], once("sweep", lambda each: each.key, lambda each: each.key)]
-    fields = {n: (f.annotation, f) for n, f in report.model_fields.items() if n not in GROWING}
-    return _of(report, "StoredReport", {**fields, "curves": (curves, ())})
-
-
 GROWING = ("predictions", "measurements", "observations")
 """Fields of a report that are curves in a file."""
 
@@ -190,27 +130,21 @@ GROWING = ("predictions", "measurements", "observations")
 
 def packed(curve: Curve) -> Columns:
     """Return the stored records of a curve, ready for JSON."""
-    keys: dict[str, Columns] = {}
+    points = {row.point.identity: row.point for record in curve.records for row in record.points}
+    places = {identity: place for place, identity in enumerate(points)}
     parts: Columns = {}
-    for name, (_, kind) in _PARTS.items():
-        if (record := getattr(curve, name)) is None:
-            continue
-        part = record.model_dump(mode="json", exclude={*_SHARED, "kind"}, exclude_defaults=True)
-        rows = part.pop("points", [])
-        own = [row["point"] for row in rows]
-        names = list(map(repr, own))
-        keys |= zip(names, own, strict=True)
-        parts[name] = {**part, "points": {"at": names, **columns_of(rows, kind, {"point"})}}
-    places = {name: place for place, name in enumerate(keys)}
-    for part in parts.values():
-        at = part["points"].pop("at")
-        if at != list(keys):
-            part["points"]["at"] = [places[name] for name in at]
+    for name in _PARTS:
+        if (record := getattr(curve, name)) is not None:
+            part = record.model_dump(mode="json", exclude={*_SHARED, "kind"}, exclude_defaults=True)
+            at = [places[row.point.identity] for row in record.points]
+            columns = {} if at == list(places.values()) else {"at": at}
+            parts[name] = {**part, "points": {**columns, **part.get("points", {})}}
     for name, base in _INHERITED.items():
         if name in parts and base in parts:
             parts[name] = {"points": {}, **_difference(parts[name], parts[base])}
     shared = {name: getattr(curve, name).model_dump(mode="json") for name in _SHARED}
-    return {**shared, "points": columns_of(list(keys.values()), PointKey), **parts}
+    keys = [point.model_dump(mode="json") for point in points.values()]
+    return {**shared, "points": columns_of(keys, PointKey), **parts}
 
 
 _NESTED = ("points", "ceilings_s")
@@ -218,19 +152,11 @@ _NESTED = ("points", "ceilings_s")
 
 def _difference(own: Columns, base: Columns) -> Columns:
     """Return what *own* has in another way than *base*, and ``None`` for what it lacks."""
-    found: Columns = {name: None for name in base if name not in own}
-    for name, value in own.items():
-        if name not in base:
-            found[name] = value
-        elif value != base[name]:
-            nested = name in _NESTED and isinstance(value, dict) and isinstance(base[name], dict)
-            found[name] = _difference(value, base[name]) if nested else value
-    return found
+    found: Columns = {name: own.get(name) for name in {**base, **own} if own.get(name) != base.get(name)}
+    return found | {name: _difference(found[name], base[name]) for name in _NESTED if found.get(name) and name in base}
 
 
 # Reading
-
-_MOST_POINTS = 200_000  # a few bytes of a file would otherwise become a kilobyte of memory
 
 
 def unpacked(curves: Iterable[Any]) -> Columns:
@@ -240,35 +166,23 @@ def unpacked(curves: Iterable[Any]) -> Columns:
         ValueError: a column has another number of values than there are points, or a point is there twice.
     """
     found: dict[str, list[Any]] = {part: [] for part in _PARTS}
-    total = 0
+    left = MOST_ROWS
     for number, curve in enumerate(curves):
-        with _place(f"curves[{number}].points"):
-            count = length_of(dict(curve.points), PointKey)
-            total += count
-            if total > _MOST_POINTS:
-                raise ValueError(f"must have at most {_MOST_POINTS} points, together with the curves before it")
-        for part, record in _records(curve, count, f"curves[{number}]"):
-            found[part].append(record)
+        place, columns = f"curves[{number}]", present(curve.points)
+        with _place(f"{place}.points"):
+            left -= (count := length_of(columns))
+            if left < 0:
+                raise ValueError(f"must have at most {MOST_ROWS} rows, together with the curves before it")
+            keys = _Keys(columns, count)
+        for part, kind in ((part, kind) for part, (kind, _) in _PARTS.items() if getattr(curve, part)):
+            with _place(f"{place}.{part}"):
+                own = _required(kind, _fields(curve, part))
+            with _place(f"{place}.{part}.points"):
+                own["points"] = _part_points(_PARTS[part][1], own["points"], keys)
+            own |= {name: getattr(curve, name) for name in _SHARED} | ({"kind": part} if kind is Prediction else {})
+            found[part].append(kind.model_construct(**own))
     specified, calibrated, *others = map(tuple, found.values())
     return dict(zip(GROWING, (specified + calibrated, *others), strict=True))
-
-
-def _records(curve: Any, count: int, place: str) -> Iterator[tuple[Part, Record]]:  # noqa: ANN401
-    """Yield the record of each part of a *curve* of *count* points at a *place* of the file."""
-    columns: Columns = dict(curve.points)
-    with _place(f"{place}.points"):
-        rows = rows_of(columns, count, PointKey)
-        keys = cache(lambda: tuple(PointKey.model_construct(**row) for row in rows()))
-        refuse_repeated("point", _identities(columns, count), lambda index: keys()[index].label)
-    for part, (kind, row) in _PARTS.items():
-        if getattr(curve, part) is None:
-            continue
-        with _place(f"{place}.{part}"):
-            own = _required(kind, _fields(curve, part))
-        with _place(f"{place}.{part}.points"):
-            own["points"] = _part_points(row, _required(row, own["points"]), keys, count)
-        own |= {name: getattr(curve, name) for name in _SHARED} | ({"kind": part} if kind is Prediction else {})
-        yield part, kind.model_construct(**own)
 
 
 @contextmanager
@@ -279,16 +193,33 @@ def _place(name: str) -> Iterator[None]:
         raise ValueError(f"{name} is wrong: it {error}") from None
 
 
+class _Keys:
+    """The keys of a curve's points.
+
+    Raises:
+        ValueError: two have the same parameters, or, without any, the same label.
+    """
+
+    def __init__(self, columns: Columns, count: int) -> None:
+        self.columns, self.count = columns, count
+        identities = rows_of({name: columns[name] for name in ("label", "parameters")}, count)
+        same = [tuple(row["parameters"].items()) or row["label"] for row in identities]
+        self.refuse_repeated(same, range(count))
+
+    @cached_property
+    def rows(self) -> tuple[PointKey, ...]:
+        return tuple(PointKey.model_construct(**row) for row in rows_of(self.columns, self.count))
+
+    def refuse_repeated(self, identities: Sequence[Hashable], places: Sequence[int]) -> None:
+        refuse_repeated("point", identities, lambda place: self.rows[places[place]].label)
+
+
 def _fields(curve: Any, part: Part) -> Columns:  # noqa: ANN401
-    base = getattr(curve, _INHERITED.get(part, part))
-    fields = _present(getattr(curve, part))
-    return _merged(_present(base), fields) if base is not None else fields
-
-
-def _present(part: Any) -> Columns:  # noqa: ANN401
-    return {name: getattr(part, name) for name in part.model_fields_set} | {
-        "points": {name: getattr(part.points, name) for name in part.points.model_fields_set}
-    }
+    base, own = (
+        {**present(record), "points": present(record.points)} if record else {}
+        for record in (getattr(curve, _INHERITED.get(part, part)), getattr(curve, part))
+    )
+    return _merged(base, own)
 
 
 def _merged(base: Columns, own: Columns) -> Columns:
@@ -306,31 +237,17 @@ def _required(kind: type[Record], fields: Columns) -> Columns:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _identities(columns: Columns, count: int) -> list[Hashable]:
-    """Return what no two points have: the parameters, or the label of a point without them."""
-    labels = spread_out("label", columns["label"], count)
-    parameters = zip(*(spread_out(name, column, count) for name, column in columns["parameters"].items()), strict=True)
-    rows = parameters if columns["parameters"] else repeat(())
-    return [row if set(row) - {None} else label for label, row in zip(labels, rows, strict=False)]
-
-
-def _part_points(
-    row: type[Point], columns: Columns, keys: Callable[[], Sequence[PointKey]], of_curve: int
-) -> Points[Any]:
-    """Return the points of a part, which are some or all of a curve's, with these *keys*."""
-    at = columns.pop("at", None)
-    if at is not None and max(at, default=0) >= of_curve:
-        raise ValueError(f"must have values of at below {of_curve}, the number of the curve's points")
-    refuse_repeated("point", at or (), lambda place: keys()[at[place]].label)
-    places = range(of_curve) if at is None else at
+def _part_points(row: type[Point], columns: Columns, keys: _Keys) -> Points[Any]:
+    """Return the points of a part, which are some or all of a curve's."""
+    columns = _required(row, columns)
+    at: Sequence[int] = columns.pop("at", range(keys.count))
+    if max(at, default=0) >= keys.count:
+        raise ValueError(f"must have values of at below {keys.count}, the number of the curve's points")
+    keys.refuse_repeated(at, at)
+    refuse_others(columns, len(at))
     if row is MeasuredPoint:
-        none = [()] * len(places)
-        samples, times = (
-            spread_out(name, columns.get(name, none), len(places)) for name in ("samples_s", "taken_at_s")
-        )
-        check_paired(samples, times)
-    rows = rows_of(columns, len(places), row)
+        check_paired(*(columns.get(name, [()] * len(at)) for name in ("samples_s", "taken_at_s")))
+    rows = partial(rows_of, columns, len(at))
     return Points(
-        lambda: (row.model_construct(point=keys()[i], **each) for i, each in zip(places, rows(), strict=True)),
-        len(places),
+        lambda: (row.model_construct(point=keys.rows[i], **each) for i, each in zip(at, rows(), strict=True)), len(at)
     )

@@ -1,8 +1,8 @@
 """Curves: keys and points of sweeps, metrics and axes, levels, features, and what the samples show."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from functools import cached_property
-from typing import Any, Generic, Literal, Self, TypeVar, get_args, overload
+from typing import Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -17,6 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from gpureport.records.quantities import Compact, CompactPositive, Items, Many, Name, Table, Whole, refuse_repeated
+from gpureport.records.tables import Rows
 from gpureport.units import format_bytes, parse
 
 Basis = Literal["specification", "calibrated"]
@@ -120,23 +121,10 @@ P_co = TypeVar("P_co", bound=Point, covariant=True)
 Q = TypeVar("Q", bound=Point)
 
 
-class Points(Sequence[P_co], Generic[P_co]):
-    """Immutable points, each of which occurs once.
+class Points(Rows[P_co]):
+    """Points, each of which occurs once."""
 
-    Args:
-        rows: the points, or a function that makes *count* points when they are first used.
-    """
-
-    def __init__(self, rows: Iterable[P_co] | Callable[[], Iterable[P_co]] = (), count: int | None = None) -> None:
-        self._source = rows if callable(rows) else tuple(rows)
-        self._count = count
-
-    @cached_property
-    def rows(self) -> tuple[P_co, ...]:
-        """All points."""
-        rows = tuple(self._source() if callable(self._source) else self._source)
-        self._source = ()
-        return rows
+    without = "point"
 
     @cached_property
     def _by_identity(self) -> dict[Hashable, P_co]:
@@ -150,43 +138,16 @@ class Points(Sequence[P_co], Generic[P_co]):
         """Yield each one that is also among *others*, with the other."""
         return ((row, other) for row in self.rows if (other := others.at(row.point)) is not None)
 
-    def __len__(self) -> int:
-        return len(self.rows) if self._count is None else self._count
-
-    def __iter__(self) -> Iterator[P_co]:
-        return iter(self.rows)
-
-    @overload
-    def __getitem__(self, index: int) -> P_co: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[P_co, ...]: ...
-    def __getitem__(self, index: int | slice) -> P_co | tuple[P_co, ...]:
-        return self.rows[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Points) and self.rows == other.rows
-
-    def __hash__(self) -> int:
-        return hash(self.rows)
-
-    def __repr__(self) -> str:
-        return repr(self.rows)
-
-    def __reduce__(self) -> tuple[type["Points[P_co]"], tuple[tuple[P_co, ...]]]:
-        return Points, (self.rows,)
-
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
-        """Validate rows; a list in files and schemas."""
-        rows = handler.generate_schema(Many[get_args(source)[0]])  # type: ignore[misc]
+        """Refuse two points with one identity."""
+        rows = super().__get_pydantic_core_schema__(source, handler)
 
-        def checked(value: Any, validate: Callable[[Any], tuple[P_co, ...]]) -> Points[P_co]:  # noqa: ANN401
-            found = validate(value.rows if isinstance(value, Points) else value)
-            refuse_repeated("point", [row.point.identity for row in found], lambda place: found[place].point.label)
-            return cls(found)
+        def once(points: "Points[P_co]") -> "Points[P_co]":
+            refuse_repeated("point", [each.point.identity for each in points], lambda place: points[place].point.label)
+            return points
 
-        shown = core_schema.wrap_serializer_function_ser_schema(lambda points, write: write(points.rows), schema=rows)
-        return core_schema.no_info_wrap_validator_function(checked, rows, serialization=shown)
+        return core_schema.no_info_after_validator_function(once, rows)
 
 
 class Level(Record):

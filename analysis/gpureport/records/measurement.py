@@ -169,7 +169,7 @@ class Measurement(Record):
     """What the sweep varies."""
     points: Points[MeasuredPoint] = Points()
     """Points of the sweep, with their samples."""
-    compilation: Rows[Compilation] = ()
+    compilation: Rows[Compilation] = Rows()
     """Results of compiling the sweep's kernels."""
     verification: Verification | None = None
     """Comparison with the NumPy reference; ``None`` if none took place."""
@@ -277,7 +277,7 @@ class PowerLoad(Record):
     Without a counter: median of the second half of the readings."""
     by_counter: bool = False
     """Whether the power is from the energy counter."""
-    readings: Rows[PowerReading] = ()
+    readings: Rows[PowerReading] = Rows()
     """Readings during the load."""
     skipped: str | None = None
     """Why it was not measured, in a sentence."""

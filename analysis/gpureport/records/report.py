@@ -1,7 +1,7 @@
 """The report document: predictions, measurements and findings of one run, as one versioned JSON file."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -11,13 +11,13 @@ from gpureport.docstrings import Documented
 from gpureport.errors import GpuReportError, InputError
 from gpureport.files import write_file
 from gpureport.inputs import PACKED, is_there, read_json
-from gpureport.records.columns import ALL, EACH, GROWING, Curve, joined, packed, stored_type, unpacked
+from gpureport.records.columns import GROWING, Curve, joined, packed, stored_type, unpacked
 from gpureport.records.curves import Observation, Record, SweepKey
 from gpureport.records.finding import Advice, CodeEvidence, Explanation, Finding
 from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.prediction import Prediction
 from gpureport.records.quantities import Amount, Count, Id, Many, Moment, Name, Positive, Table, Whole, once
-from gpureport.records.tables import Rows
+from gpureport.records.tables import ALL, EACH, Rows
 from gpureport.spec.host import ProcessorFacts
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import requirement
@@ -71,7 +71,7 @@ class Machine(Record):
     """Versions of Python packages, by package."""
     opencl: PresentDevice
     """Properties of the device that the OpenCL runtime reports."""
-    clocks: Rows[Clock] = ()
+    clocks: Rows[Clock] = Rows()
     """Clock frequencies during the run."""
     processor: ProcessorFacts | None = None
     """What identifies the processor's type of core, if it is known."""
@@ -231,11 +231,11 @@ class Report(Record):
     """Raw samples, by sweep."""
     observations: Annotated[Many[Observation], SWEEPS_ONCE] = ()
     """Statistics and features of the samples, by sweep."""
-    findings: Rows[Finding] = ()
+    findings: Rows[Finding] = Rows()
     """Comparisons of predicted and observed features."""
-    timings: Rows[Timing] = ()
+    timings: Rows[Timing] = Rows()
     """Time that the stages of the run took."""
-    evidence: Rows[CodeEvidence] = ()
+    evidence: Rows[CodeEvidence] = Rows()
     """Comparisons of the model's memory traffic with compiled code."""
     advice: Many[Advice] = ()
     """Changes of described kernels, the largest gain first, from the same prediction as the explanations."""
@@ -249,7 +249,7 @@ class Report(Record):
     @property
     def curves(self) -> tuple[Curve, ...]:
         """All records by sweep, in the order of the predictions."""
-        return joined(self.predictions, self.measurements, self.observations, self.findings, self.explanations)
+        return joined((*self.predictions, *self.measurements, *self.observations), self.findings, self.explanations)
 
     @property
     def specified(self) -> tuple[Prediction, ...]:
@@ -288,24 +288,6 @@ def report_schema() -> dict[str, Any]:
     return stored_type(Report).model_json_schema(schema_generator=Documented)
 
 
-def saver(path: Path) -> Callable[[Report], None]:
-    """Return a function that writes a growing report to *path*; it reuses the JSON of curves that it wrote before."""
-    texts: dict[SweepKey, tuple[Curve, str]] = {}
-
-    def text_of(curve: Curve) -> str:
-        before, text = texts.get(curve.key, (curve, ""))
-        if not text or list(map(id, before.records)) != list(map(id, curve.records)):
-            text = _curve_json(curve)
-            texts[curve.key] = curve, text
-        return text
-
-    return lambda report: save_report(report, path, text_of)
-
-
-def _curve_json(curve: Curve) -> str:
-    return json.dumps(packed(curve), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def _rest(report: Report) -> dict[str, Any]:
     """Return what is no curve; without defaults, except those of the whole report and of its device."""
     whole = report.model_dump(mode="json", include={"schema_version", "status", "device"})
@@ -317,25 +299,29 @@ def stored(report: Report) -> dict[str, Any]:
     return {**_rest(report), "curves": list(map(packed, report.curves))}
 
 
-def save_report(report: Report, path: Path, text_of: Callable[[Curve], str] = _curve_json) -> None:
+Texts = dict[SweepKey, tuple[Curve, str]]
+"""Curves, and their text in a file."""
+
+
+def save_report(report: Report, path: Path, known: Texts | None = None) -> None:
     """Write *report* to *path* completely, or not at all.
 
-    The file is diffable: one line for each column of a curve, keys in the order of the model. A partial report, which
-    is written repeatedly during the run, is a single line to save time; *text_of* makes JSON of its curves.
+    The file is diffable: one line for each column of a curve, keys in the order of the model. A growing report is
+    written repeatedly: *known* has the text of each curve, which is used again while it has the same records.
 
     Raises:
         GpuReportError: the file cannot be written, or a value is not finite.
     """
+    known = {} if known is None else known
     try:
-        if report.status == "partial":
-            curves = ",".join(map(text_of, report.curves))
-            rest = json.dumps(_rest(report), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            text = f'{rest.removesuffix("}")},"curves":[{curves}]}}'
-        else:
-            text = "".join(_json_lines(stored(report), 0))
+        for curve in report.curves:
+            if curve.key not in known or list(map(id, known[curve.key][0].records)) != list(map(id, curve.records)):
+                known[curve.key] = curve, "".join(_json_lines(packed(curve), 2))
+        rest = "".join(_json_lines(_rest(report), 0))
     except ValueError as error:
         raise GpuReportError(f"{path}: not written, because a value of the report is not finite") from error
-    write_file(path, text + "\n")
+    curves = ",\n  ".join(known[curve.key][1] for curve in report.curves)
+    write_file(path, rest.removesuffix("\n}") + f',\n "curves": [\n  {curves}\n ]\n}}\n')
 
 
 def report_file(path: Path) -> Path:

@@ -1,47 +1,93 @@
 """Lists of records by columns: a column has a value for each row, or a single one, which is no list, for all rows.
 
-Columns that have the default in all rows are left out. Fields that are mappings have a column for each name.
+Columns that have the default in all rows are left out. Fields that are mappings have a column for each name. The types
+of columns follow from those of the records' fields.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from itertools import repeat
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_origin, overload
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Discriminator,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SerializationInfo,
+    Tag,
+    create_model,
+)
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema, to_jsonable_python
 
-from gpureport.records.curves import Record
-from gpureport.records.quantities import Many
+from gpureport.records.quantities import Many, Table
 
 Columns = dict[str, Any]
-R = TypeVar("R", bound=Record)
+R_co = TypeVar("R_co", bound=BaseModel, covariant=True)
+MOST_ROWS = 200_000
+"""Of a table, and of all curves together; a few bytes of a file would otherwise become a kilobyte of memory."""
+EACH, ALL = "each", "all"
+"""Tags of a column in the places of errors: it has a value for each row, or one for all."""
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]], kind: type[Record], without: Container[str] = ()) -> Columns:
-    """Return the columns of *rows*, which are records of a *kind* in JSON's types, possibly without defaults."""
+def _values(value: Any, each: Any) -> Any:  # noqa: ANN401 - types
+    either = Discriminator(lambda column: EACH if isinstance(column, list | tuple) else ALL)
+    return Annotated[Annotated[Many[each], Tag(EACH)] | Annotated[value, Tag(ALL)], either]
+
+
+def _column(field: FieldInfo) -> Any:  # noqa: ANN401 - a type
+    value = _unrounded(Annotated[field.annotation, *field.metadata, None])
+    if get_origin(field.annotation) is dict:
+        name, each = get_args(field.annotation)
+        return Table[name, _values(_unrounded(each) | None, _unrounded(each) | None)]  # type: ignore[misc,valid-type]
+    return Many[value] if get_origin(field.annotation) is tuple else _values(value, value)  # type: ignore[valid-type]
+
+
+def _unrounded(kind: Any) -> Any:  # noqa: ANN401 - types
+    """Return the *kind* of a number without its rounding, which takes long; numbers in files are rounded."""
+    if get_origin(kind) is tuple:
+        return tuple[_unrounded(get_args(kind)[0]), ...]  # type: ignore[misc]
+    if get_origin(kind) is not Annotated:
+        return kind
+    inner, *rules = get_args(kind)
+    return Annotated[_unrounded(inner), *(rule for rule in rules if not isinstance(rule, AfterValidator))]
+
+
+@cache
+def columns_type(row: type[BaseModel], without: str | None = None) -> type[BaseModel]:
+    """Return the type of the columns of rows; *without* one that another table has, all others are optional, too."""
+    fields: Columns = {
+        name: (_column(field), ...) if field.is_required() and without is None else (_column(field) | None, None)
+        for name, field in row.model_fields.items()
+        if name != without
+    }
+    return type_like(row, f"{row.__name__}Columns", fields)
+
+
+def type_like(record: type[BaseModel], name: str, fields: Columns) -> type[BaseModel]:
+    """Return a type with other *fields* that have the docstrings of those of *record*."""
+    made = create_model(name, __config__=record.model_config, __doc__=record.__doc__, **fields)
+    made.documented_by = (record, {field: field for field in record.model_fields})  # type: ignore[attr-defined]
+    return made
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]], kind: type[BaseModel], without: str | None = None) -> Columns:
+    """Return the columns, *without* one, of *rows*, which are records of a *kind* in JSON's types, without defaults."""
     found: Columns = {}
     for name, field in kind.model_fields.items():
-        if name in without:
+        if name == without or not (field.is_required() or any(name in row for row in rows)):
             continue
-        default = None if field.is_required() else _default(kind, name)
+        default = None if field.is_required() else to_jsonable_python(field.get_default(call_default_factory=True))
         values = [row.get(name, default) for row in rows]
-        if name in _mappings(kind):
-            keys = dict.fromkeys(key for value in values for key in value)
-            found[name] = {key: _same([value.get(key) for value in values]) for key in keys}
-        elif field.is_required() or any(value != default for value in values):
+        if get_origin(field.annotation) is dict:
+            names = dict.fromkeys(key for value in values for key in value)
+            found[name] = {key: _same([value.get(key) for value in values]) for key in names}
+        else:
             found[name] = _same(values) if found else values
     return found
-
-
-@cache
-def _mappings(kind: type[Record]) -> frozenset[str]:
-    return frozenset(name for name, field in kind.model_fields.items() if get_origin(field.annotation) is dict)
-
-
-@cache
-def _default(kind: type[Record], name: str) -> Any:  # noqa: ANN401
-    return to_jsonable_python(kind.model_fields[name].get_default(call_default_factory=True))
 
 
 def _same(values: list[Any]) -> Any:  # noqa: ANN401
@@ -49,110 +95,115 @@ def _same(values: list[Any]) -> Any:  # noqa: ANN401
     return values if isinstance(first, list) or any(value != first for value in values) else first
 
 
-def length_of(columns: Columns, kind: type[Record]) -> int:
+def present(columns: BaseModel | None) -> Columns:
+    """Return the columns, or other fields, that are given, ``None`` included."""
+    return {name: value for name, value in columns if name in columns.model_fields_set} if columns else {}
+
+
+def length_of(columns: Columns) -> int:
     """Return the number of rows: of the values of the first column that has one for each.
 
     Raises:
-        ValueError: no column has.
+        ValueError: no column has, another one has another number of values, or there are too many.
     """
-    for column in _flat(columns, kind):
-        if isinstance(column, list | tuple):
-            return len(column)
-    raise ValueError("must have a list of values in one of its columns")
+    flat = (each for column in columns.values() for each in (column.values() if isinstance(column, dict) else [column]))
+    count = next((len(column) for column in flat if isinstance(column, tuple)), None)
+    if count is None:
+        raise ValueError("must have a list of values in one of its columns")
+    if count > MOST_ROWS:
+        raise ValueError(f"must have at most {MOST_ROWS} rows")
+    refuse_others(columns, count)
+    return count
 
 
-def _flat(columns: Columns, kind: type[Record]) -> Iterator[Any]:
-    """Yield the columns, and those of its names for each table."""
-    for name, value in columns.items():
-        yield from value.values() if _is_table(value, name, kind) else (value,)
+def refuse_others(columns: Columns, count: int) -> None:
+    """Raise ValueError if a column has another number of values than *count*."""
+    for name, column in columns.items():
+        if isinstance(column, dict):
+            refuse_others(column, count)
+        elif isinstance(column, tuple) and len(column) != count:
+            raise ValueError(f"must have {count} values of {name}, one for each row; it has {len(column)}")
 
 
-def rows_of(columns: Columns, count: int, kind: type[Record]) -> Callable[[], Iterator[Columns]]:
-    """Return a function that yields *count* rows, as mappings, of records of a *kind*.
-
-    Raises:
-        ValueError: a column has another number of values.
-    """
-    spread = {
-        name: {key: spread_out(key, column, count) for key, column in value.items()}
-        if _is_table(value, name, kind)
-        else spread_out(name, value, count)
-        for name, value in columns.items()
-    }
-    return partial(_rows, spread, count)
-
-
-def _is_table(value: object, name: str, kind: type[Record]) -> bool:
-    return isinstance(value, dict) and name in _mappings(kind)
-
-
-def _rows(columns: Columns, count: int) -> Iterator[Columns]:
-    values = (_tables(column, count) if isinstance(column, dict) else column for column in columns.values())
+def rows_of(columns: Columns, count: int) -> Iterator[Columns]:
+    """Yield *count* rows, as mappings; fields that are mappings have no names without a value."""
+    values = (
+        ({name: value for name, value in row.items() if value is not None} for row in rows_of(column, count))
+        if isinstance(column, dict)
+        else (column if isinstance(column, tuple) else repeat(column, count))
+        for column in columns.values()
+    )
     for row in zip(range(count), *values, strict=True):
         yield dict(zip(columns, row[1:], strict=True))
 
 
-def _tables(columns: Columns, count: int) -> Iterable[Columns]:
-    """Yield the table of each row, without the names that it lacks."""
-    for values in zip(range(count), *columns.values(), strict=True):
-        yield {name: value for name, value in zip(columns, values[1:], strict=True) if value is not None}
+class Rows(Sequence[R_co], Generic[R_co]):
+    """Immutable records; a mapping of columns in files.
 
-
-def spread_out(name: str, column: Any, count: int) -> Sequence[Any]:  # noqa: ANN401
-    """Return the value of each row.
-
-    Raises:
-        ValueError: there are more or fewer.
+    Args:
+        rows: the records, or a function that makes *count* records when they are first used.
     """
-    if not isinstance(column, list | tuple):
-        return (column,) * count
-    if len(column) != count:
-        raise ValueError(f"must have {count} values of {name}, one for each row; it has {len(column)}")
-    return column
 
+    without: ClassVar[str | None] = None
+    """The field that files have elsewhere."""
 
-class _ByColumns:
-    """Store a tuple of records by columns in JSON."""
+    def __init__(self, rows: Iterable[R_co] | Callable[[], Iterable[R_co]] = (), count: int | None = None) -> None:
+        self._source = rows if callable(rows) else tuple(rows)
+        self._count = count
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
-        rows, kind = handler(source), get_args(source)[0]
-        written = core_schema.wrap_serializer_function_ser_schema(
-            lambda records, write: columns_of(write(records), kind), schema=rows, when_used="json"
-        )
-        return core_schema.no_info_before_validator_function(partial(_read, kind), rows, serialization=written)
+    @cached_property
+    def rows(self) -> tuple[R_co, ...]:
+        """All records."""
+        rows = tuple(self._source() if callable(self._source) else self._source)
+        self._source = ()
+        return rows
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        row = handler.resolve_ref_schema(handler(schema)["items"])
-        columns = {name: _column_schema(field) for name, field in row["properties"].items()}
-        for name, field in row["properties"].items():
-            if "additionalProperties" in field:
-                names = _column_schema(field["additionalProperties"], {"type": "null"})
-                columns[name] = {"type": "object", "additionalProperties": names}
-        return {"type": "object", "properties": columns, "required": row.get("required", [])}
+    def __len__(self) -> int:
+        return len(self.rows) if self._count is None else self._count
 
+    def __iter__(self) -> Iterator[R_co]:
+        return iter(self.rows)
 
-def _column_schema(*each: JsonSchemaValue) -> JsonSchemaValue:
-    value = {"anyOf": list(each)}
-    return {"anyOf": [{"type": "array", "items": value}, value]}
+    @overload
+    def __getitem__(self, index: int) -> R_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[R_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> R_co | tuple[R_co, ...]:
+        return self.rows[index]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows | tuple) and self.rows == tuple(other)
 
-_MOST_VALUES = 1_000_000
-"""Of a table; single values of a column count for each row, so that few bytes do not become many records."""
+    def __hash__(self) -> int:
+        return hash(self.rows)
 
+    def __repr__(self) -> str:
+        return repr(self.rows)
 
-def _read(kind: type[Record], value: Any) -> Any:  # noqa: ANN401
-    if not isinstance(value, dict):
-        return value
-    count = length_of(value, kind)
-    if count * sum(map(_weight, _flat(value, kind))) > _MOST_VALUES:
-        raise ValueError(f"must have at most {_MOST_VALUES} values")
-    return list(rows_of(value, count, kind)())
+    def __reduce__(self) -> tuple[type["Rows[R_co]"], tuple[tuple[R_co, ...]]]:
+        return type(self), (self.rows,)
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
+        """Validate records, or their columns."""
+        (kind,) = get_args(source) or (BaseModel,)  # without one: of a default, for JSON Schemas
+        rows = handler.generate_schema(Many[kind])  # type: ignore[valid-type]
 
-def _weight(column: Any) -> int:  # noqa: ANN401
-    """Return how many values each row has of a column."""
-    return sum(map(_weight, column.values())) if isinstance(column, dict) else 1
+        def read(value: Any, validate: Callable[[Any], tuple[R_co, ...]]) -> Rows[R_co]:  # noqa: ANN401
+            if not isinstance(value, dict):
+                return cls(validate(tuple(value) if isinstance(value, Rows) else value))
+            columns = present(columns_type(kind).model_validate(value))
+            count = length_of(columns)
+            return cls(lambda: (kind.model_construct(**row) for row in rows_of(columns, count)), count)
 
+        def write(records: Any, rows: Callable[[Any], Any], info: SerializationInfo) -> Any:  # noqa: ANN401
+            written = rows(tuple(records))
+            return columns_of(written, kind, cls.without) if info.mode == "json" else written
 
-Rows = Annotated[Many[R], _ByColumns()]
-"""Records in memory; a mapping of columns in files."""
+        written = core_schema.wrap_serializer_function_ser_schema(write, info_arg=True, schema=rows)
+        return core_schema.no_info_wrap_validator_function(read, rows, serialization=written, metadata={"kind": kind})
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:  # noqa: ANN401
+        """Allow columns."""
+        return handler(columns_type(schema["metadata"]["kind"]).__pydantic_core_schema__)

@@ -12,7 +12,6 @@ from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.files import real_path
 from gpureport.inputs import PACKED, is_there, json_bytes
-from gpureport.records.finding import Finding
 from gpureport.records.report import (
     FILE_NAME,
     EntryMatch,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpureport.compare import Run
+    from gpureport.records.finding import Finding
     from gpureport.records.prediction import Prediction
     from gpureport.spec.models import Device
     from gpureport.workloads.model import Workload
@@ -262,7 +262,7 @@ def kept_folders() -> tuple[Path, ...]:
         return ()
 
 
-def same_model(report: Report, folders: "Iterable[Path]") -> tuple[tuple[Finding, ...], ...]:
+def same_model(report: Report, folders: "Iterable[Path]") -> "tuple[Sequence[Finding], ...]":
     """Return the findings of each other report below *folders* of the same model, measured in the same way.
 
     Reports of a model have the same entry, device name, number of compute units and kind of run. Only files that
