@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from math import exp, log
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from gpureport.predict import Predicted, limits_of, predict, predict_sweeps
 from gpureport.predict.contrast import SAME, contrasts, not_comparable
 from gpureport.predict.uncertainty.sensitivity import SIGMA_MODEL
 from gpureport.records.ceilings import Kind, ceiling_text, kind_of
+from gpureport.report.prediction.devices import write_devices
 from gpureport.report.prediction.side_by_side import (
     DeviceComparison,
     DevicePredictions,
@@ -136,3 +138,14 @@ def test_a_part_of_the_compute_units_is_not_compared_with_another_part() -> None
     assert part_of_units([{"groups": 3}, {"groups": 4}], 10) == 4
     assert part_of_units([{"groups": 3}, {"groups": 20}], 10) is None
     assert part_of_units([{"bytes": 3}], 10) is None
+
+
+def test_many_devices_have_maps_instead_of_chapters(tmp_path: Path) -> None:
+    found = [(altered(TOY, id=f"d{n}", name=f"Device {n}"), _all(TOY, "memory/copy")) for n in range(5)]
+    first, *others = (DevicePredictions("ABCDE"[n], d, [p.prediction for p in own]) for n, (d, own) in enumerate(found))
+    beside = [DeviceComparison(other, contrasts((TOY, TOY), found[0][1], found[1][1])) for other in others]
+    pages = [write_devices(first, beside[:most], tmp_path)[0].read_text() for most in (3, 4)]
+
+    assert [page.count('id="against-') for page in pages] == [3, 0]
+    assert "Device 0 and 4 other devices: a prediction" in pages[1]
+    assert "E: Device 4" in pages[1]

@@ -9,14 +9,14 @@ import pytest
 
 from gpureport.predict import limits_of, predict
 from gpureport.predict.ceilings import ceilings
-from gpureport.predict.contrast import ContrastPoint as _ContrastPoint
 from gpureport.predict.contrast import (
     PredictedRatio,
+    Rates,
     RatioPoint,
     capacity_difference,
     interpolated,
     is_shared,
-    ratio_point,
+    ratio_points,
     stretches_of,
 )
 from gpureport.predict.features import with_level_names
@@ -202,34 +202,25 @@ def test_the_best_of_several_sweeps_counts_and_cliffs_are_those_of_the_first_tha
 
 
 def test_a_line_is_interpolated_between_its_sizes_and_constant_beyond() -> None:
-    line = (
-        _ContrastPoint(1.0, "1", 1.0, np.array([0.0, 1.0]), "a"),
-        _ContrastPoint(4.0, "4", 2.0, np.array([0.2, 1.0]), "b"),
-        _ContrastPoint(64.0, "64", 5.0, np.array([0.4, 3.0]), "c"),
-    )
+    moves = np.array([[0.0, 1.0], [0.2, 1.0], [0.4, 3.0]])
+    line = Rates(np.array([1.0, 4.0, 64.0]), ("1", "4", "64"), np.array([1.0, 2.0, 5.0]), moves, ("a", "b", "c"))
+    sizes = np.array([1.0, 2.1, 4.0, 8.0, 0.1, 1e3])
+    found = interpolated(line, np.log(sizes))
 
-    for size, rate, moved, near in [
-        (1.0, 1.0, (0.0, 1.0), 0),
-        (2.1, 1.5, (0.1, 1.0), 1),
-        (4.0, 2.0, (0.2, 1.0), 1),
-        (8.0, 2.75, (0.25, 1.5), 1),
-        (0.1, 1.0, (0.0, 1.0), 0),
-        (1e3, 5.0, (0.4, 3.0), 2),
-    ]:
-        found = interpolated(line, log(size))
-        assert found.x == pytest.approx(size)
-        assert found.rate == pytest.approx(rate, abs=0.04)
-        assert found.deviations == pytest.approx(moved, abs=0.04)
-        assert (found.label, found.bottleneck) == (line[near].label, line[near].bottleneck)
-    single = interpolated([_ContrastPoint(4.0, "4", 2.0, np.array([0.5]), "a")], log(9.0))
-    assert (single.rate, single.label) == (2.0, "4")
+    assert found.x == pytest.approx(sizes)
+    assert found.rates == pytest.approx([1.0, 1.5, 2.0, 2.75, 1.0, 5.0], abs=0.04)
+    moved = [(0.0, 1.0), (0.1, 1.0), (0.2, 1.0), (0.25, 1.5), (0.0, 1.0), (0.4, 3.0)]
+    assert found.deviations == pytest.approx(np.array(moved), abs=0.04)
+    assert (found.labels, found.bottlenecks) == (("1", "4", "4", "4", "1", "64"), tuple("abbbac"))
+    single = interpolated(line.take([1]), np.log([9.0]))
+    assert (single.rates.tolist(), single.labels) == ([2.0], ("4",))
 
 
 def test_facts_that_both_share_cancel_and_all_others_add_up_in_squares() -> None:
     """The first's second fact is the other's first; times move, so that a slower first raises the ratio alike."""
-    first = _ContrastPoint(4.0, "4", 1.0, np.array([0.3, 0.2]), "a")
-    other = _ContrastPoint(4.0, "four", 2.0, np.array([0.5, 0.4, 0.1]), "b")
-    point = ratio_point(([1], [0]), first, other)
+    x, moves = np.array([4.0]), (np.array([[0.3, 0.2]]), np.array([[0.5, 0.4, 0.1]]))
+    first, other = Rates(x, ("4",), x / 4, moves[0], ("a",)), Rates(x, ("four",), x / 2, moves[1], ("b",))
+    (point,) = ratio_points(([1], [0]), first, other)
     ratio = point.ratio
 
     assert (point.x, point.label, point.first_bottleneck, point.other_bottleneck) == (4.0, "4", "a", "b")

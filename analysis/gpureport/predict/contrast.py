@@ -9,7 +9,7 @@ as independent. If the model has the same error on both devices, the interval is
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import exp, log, sqrt
+from math import log
 
 import numpy as np
 
@@ -84,41 +84,40 @@ class Contrast(Record):
 
 
 @dataclass(frozen=True)
-class ContrastPoint:
-    """A point of one device's curve: ln(rate), and the deviations of its time by fact, shape (facts,)."""
+class Rates:
+    """Points of one device's curve: ln(rate), shape (points,), and the deviations of times, shape (points, facts)."""
 
-    x: float
-    label: str
-    rate: float
+    x: Floats
+    labels: tuple[str, ...]
+    rates: Floats
     deviations: Floats
-    bottleneck: str
+    bottlenecks: tuple[str, ...]
+
+    def take(self, indices: Iterable[int]) -> "Rates":
+        """Return some of the points."""
+        found = list(indices)
+        labels, bottlenecks = (tuple(each[i] for i in found) for each in (self.labels, self.bottlenecks))
+        return Rates(self.x[found], labels, self.rates[found], self.deviations[found], bottlenecks)
 
 
-def _point(predicted: Predicted, index: int) -> ContrastPoint:
-    point = predicted.prediction.points[index]
-    rate = log(point.value) if predicted.prediction.metric.kind == "rate" else -log(point.value)
-    return ContrastPoint(point.point.x, point.point.label, rate, predicted.relative[index], bottleneck_of(point))
+def rates_of(predicted: Predicted) -> Rates:
+    """Return the points of a predicted sweep."""
+    points = predicted.prediction.points
+    rates = np.log([point.value for point in points]) * (1 if predicted.prediction.metric.kind == "rate" else -1)
+    labels, bottlenecks = tuple(p.point.label for p in points), tuple(map(bottleneck_of, points))
+    return Rates(np.array([p.point.x for p in points]), labels, rates, predicted.relative, bottlenecks)
 
 
-def curve_of(predicted: Predicted) -> tuple[ContrastPoint, ...]:
-    """Return the first point of each size of a predicted sweep, by increasing size."""
-    _, first = np.unique([point.point.x for point in predicted.prediction.points], return_index=True)
-    return tuple(_point(predicted, int(index)) for index in first)
-
-
-def interpolated(curve: Sequence[ContrastPoint], x: float) -> ContrastPoint:
-    """Return the nearest point of a curve, with rate and deviations at *x* = ln(size) by linear interpolation."""
-    sizes = np.log([point.x for point in curve])
-    index = int(np.clip(np.searchsorted(sizes, x), 1, len(sizes) - 1)) if len(sizes) > 1 else 0
-    before = max(index - 1, 0)
-    left, right, span = curve[before], curve[index], sizes[index] - sizes[before]
-    share = float(np.clip((x - sizes[before]) / span, 0.0, 1.0)) if span > 0 else 0.0
-    return replace(
-        right if share > 0.5 else left,
-        x=exp(x),
-        rate=(1 - share) * left.rate + share * right.rate,
-        deviations=(1 - share) * left.deviations + share * right.deviations,
-    )
+def interpolated(curve: Rates, sizes: Floats) -> Rates:
+    """Return the nearest points of a curve, with rates and deviations at ln(size) by linear interpolation."""
+    known = np.log(curve.x)
+    right = np.searchsorted(known, sizes).clip(min(1, len(known) - 1), len(known) - 1)
+    left = np.maximum(right - 1, 0)
+    share = ((sizes - known[left]) / np.maximum(known[right] - known[left], 1e-300)).clip(0, 1)
+    nearest = curve.take(np.where(share > 0.5, right, left).tolist())
+    rates = (1 - share) * curve.rates[left] + share * curve.rates[right]
+    deviations = (1 - share)[:, None] * curve.deviations[left] + share[:, None] * curve.deviations[right]
+    return replace(nearest, x=np.exp(sizes), rates=rates, deviations=deviations)
 
 
 def contrasts(
@@ -162,12 +161,12 @@ def _is_comparable(devices: tuple[Device, Device], pair: tuple[Predicted, Predic
 def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted) -> Contrast | None:
     prediction, shared = first.prediction, shared_facts(devices, first.facts, other.facts)
     cases = prediction.axis.quantity == "case"
-    pairs = _cases(first, other) if cases else _sizes(curve_of(first), curve_of(other))
-    points = tuple(ratio_point(shared, *pair) for pair in pairs)
+    curves = rates_of(first), rates_of(other)
+    points = ratio_points(shared, *(_cases(*curves) if cases else _sizes(*curves)))
     if not points:
         return None
-    best_points = (_point(each, each.prediction.points.index(best_point(each.prediction))) for each in (first, other))
-    best = ratio_point(shared, *best_points)
+    places = (each.prediction.points.index(best_point(each.prediction)) for each in (first, other))
+    (best,) = ratio_points(shared, *(curve.take([place]) for curve, place in zip(curves, places, strict=True)))
     return Contrast(
         key=prediction.key,
         metric=prediction.metric,
@@ -180,24 +179,20 @@ def _contrast(devices: tuple[Device, Device], first: Predicted, other: Predicted
     )
 
 
-def _sizes(
-    first: Sequence[ContrastPoint], other: Sequence[ContrastPoint]
-) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
-    """Yield points at every size of either curve within the range of both."""
-    low, high = log(max(first[0].x, other[0].x)), log(min(first[-1].x, other[-1].x))
-    sizes = np.unique(np.round(np.log([point.x for point in (*first, *other)]), 6))
-    for x in sizes[(sizes >= low - 1e-6) & (sizes <= high + 1e-6)].tolist():
-        yield interpolated(first, x), interpolated(other, x)
+def _sizes(*curves: Rates) -> tuple[Rates, ...]:
+    """Return two curves at every size of either within the range of both; of points of one size, the first counts."""
+    first, other = (curve.take(np.unique(curve.x, return_index=True)[1].tolist()) for curve in curves)
+    low, high = log(max(first.x[0], other.x[0])), log(min(first.x[-1], other.x[-1]))
+    sizes: Floats = np.unique(np.log(np.append(first.x, other.x)).round(6))
+    sizes = sizes[(sizes >= low - 1e-6) & (sizes <= high + 1e-6)]
+    return interpolated(first, sizes), interpolated(other, sizes)
 
 
-def _cases(first: Predicted, other: Predicted) -> Iterator[tuple[ContrastPoint, ContrastPoint]]:
-    mine, theirs = (
-        {point.point.label: _point(each, i) for i, point in enumerate(each.prediction.points)}
-        for each in (first, other)
-    )
-    for label in mine:
-        if label in theirs:
-            yield mine[label], theirs[label]
+def _cases(first: Rates, other: Rates) -> tuple[Rates, ...]:
+    """Return the points of both curves that have the same label; of those of one curve, the last counts."""
+    mine, theirs = ({label: number for number, label in enumerate(curve.labels)} for curve in (first, other))
+    both = [label for label in mine if label in theirs]
+    return first.take(mine[label] for label in both), other.take(theirs[label] for label in both)
 
 
 def stretches_of(points: Sequence[RatioPoint]) -> tuple[Stretch, ...]:
@@ -235,18 +230,21 @@ def shared_facts(devices: tuple[Device, Device], first: Sequence[Fact], other: S
     return list(both), list(both.values())
 
 
-def ratio_point(shared: Columns, first: ContrastPoint, other: ContrastPoint) -> RatioPoint:
-    """Return the ratio of two rates."""
-    difference = first.deviations[shared[0]] - other.deviations[shared[1]]
-    own = [np.delete(point.deviations, columns) for point, columns in zip((first, other), shared, strict=True)]
-    variance = float(difference @ difference) + sum(float(each @ each) for each in own) + 2.0 * SIGMA_MODEL**2
-    value, factor = exp(other.rate - first.rate), exp(NORMAL_95 * sqrt(variance))
-    return RatioPoint(
-        x=first.x,
-        label=first.label,
-        ratio=PredictedRatio(value=value, ci_low=value / factor, ci_high=value * factor),
-        first_bottleneck=first.bottleneck,
-        other_bottleneck=other.bottleneck,
+def ratio_points(shared: Columns, first: Rates, other: Rates) -> tuple[RatioPoint, ...]:
+    """Return the ratios of two rates at each point."""
+    common = np.sum(first.deviations[:, shared[0]] * other.deviations[:, shared[1]], axis=1)
+    squares = (np.sum(each.deviations**2, axis=1) for each in (first, other))
+    factors = np.exp(NORMAL_95 * np.sqrt(sum(squares) - 2 * common + 2 * SIGMA_MODEL**2)).tolist()
+    columns = (first.x.tolist(), first.labels, np.exp(other.rates - first.rates).tolist(), factors)
+    return tuple(
+        RatioPoint(
+            x=x,
+            label=label,
+            ratio=PredictedRatio(value=value, ci_low=value / factor, ci_high=value * factor),
+            first_bottleneck=mine,
+            other_bottleneck=theirs,
+        )
+        for x, label, value, factor, mine, theirs in zip(*columns, first.bottlenecks, other.bottlenecks, strict=True)
     )
 
 
