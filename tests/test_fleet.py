@@ -34,6 +34,7 @@ from gpureport.records.measurement import Conditions, Reading
 from gpureport.records.report import Report, save_report
 from gpureport.report.text.sentences import text
 from tests.make_fleet import HOSTILE, REPORT, a_run, eight_nodes, saved, varied
+from tests.toy import on_cpu
 
 SCRIPTS = str(Path(__file__).parents[1] / "scripts")
 Captured = pytest.CaptureFixture[str]
@@ -140,9 +141,6 @@ def test_foreign_rows_change_nothing(fleet_store: Store, fleet: Fleet, tmp_path:
 
 
 def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
-    machine = REPORT.machine
-    assert machine
-    cpu = machine.model_copy(update={"opencl": machine.opencl.model_copy(update={"kind": "cpu"})})
     readings = tuple(
         Reading(
             at_s=at, measuring=True, cpu_busy_total_s=0.9 * at, cpu_own_total_s=0.3 * at, cpu_steal_total_s=0.1 * at
@@ -150,7 +148,7 @@ def test_load_by_others_is_stored_for_a_cpu(tmp_path: Path) -> None:
         for at in (0.0, 5.0, 10.0)
     )
     conditions = (Conditions(workload="memory/read", readings=readings),)
-    report = REPORT.model_copy(update={"machine": cpu, "conditions": conditions})
+    report = REPORT.model_copy(update={"device": on_cpu(REPORT.device), "conditions": conditions})
 
     (row,) = read_run(saved(tmp_path, report), "node").rows["runs"]
 

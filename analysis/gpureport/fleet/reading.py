@@ -93,7 +93,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
     ]
     others = [r.others_utilisation for r in running if r.others_utilisation]
     stolen = steal(readings)
-    if present.is_cpu and (used := others_cpu(readings)) is not None:
+    if report.device.architecture.on_host and (used := others_cpu(readings)) is not None:
         others.append(used)
     reasons = {reason for r in running for reason in r.throttle_reasons or () if reason != IDLE}
     return {
@@ -103,7 +103,7 @@ def _run(report: Report, node: str, path: str, sha256: str) -> Row:
         "uuid": facts.get("UUID"),
         "model": report.match.entry or present.name,
         "compute_units": present.compute_units,
-        "cores": machine.cores if present.is_cpu else None,
+        "cores": machine.cores if report.device.architecture.on_host else None,
         "quick": report.settings.quick,
         "created_at": utc(report.created_at),
         "tool_version": report.tool_version,

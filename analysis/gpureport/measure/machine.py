@@ -44,7 +44,7 @@ def free_memory_bytes(device: PresentDevice) -> float:
         DeviceError: the limit of this process's memory leaves nothing for buffers.
     """
     free = sensors.free_memory_bytes(device)
-    if device.is_cpu and free is not None and free <= 0:
+    if free is not None and free <= 0:
         raise DeviceError(f"no memory is free for measuring{limit_remark()}")
     return float(device.global_memory_bytes) if free is None else min(free, device.global_memory_bytes)
 

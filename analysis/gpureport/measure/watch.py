@@ -10,8 +10,8 @@ from gpureport.measure.backends.sensors import Source, sources_of
 from gpureport.observe.disturbance import Span, spans
 from gpureport.records.measurement import Reading
 
-_PERIOD_S = 0.2  # a reading of NVML takes 1.4 ms
-_PERIOD_CPU_S = 0.5  # a reading takes time from the cores that run the kernels
+_PERIODS_S = {"cpu": 0.5, "gpu": 0.2, "accelerator": 0.2}
+"""Readings take time from the cores that run kernels of CPUs; a reading of NVML takes 1.4 ms."""
 _JOIN_S = 2.0
 _LEAVE_DEVICE_IDLE = frozenset(
     {"now", "device", "compiles_at_launch", "build", "prepare", "compilation", "free", "rest"}
@@ -61,7 +61,7 @@ class Watch:
         self._began_s = backend.now() if began_s is None else began_s
         self._stack = ExitStack()
         self._sources = list(sources) if sources is not None else sources_of(backend.device, self._stack)
-        self._repeated = repeated(self.reading, period_s or (_PERIOD_CPU_S if backend.device.is_cpu else _PERIOD_S))
+        self._repeated = repeated(self.reading, period_s or _PERIODS_S[self._kind])
         # Total occupied time, and the start of the current occupation. The time before this watch counts as occupied,
         # because its use is not known.
         self._occupied: tuple[float, float | None] = backend.now() - self._began_s, None

@@ -262,7 +262,9 @@ def is_shared(devices: tuple[Device, Device], path: str) -> bool:
 def capacity_difference(devices: tuple[Device, Device]) -> str | None:
     """Return a sentence about working sets that fit the caches of one device only; ``None`` if there are none."""
     shared = ([c for c in device.caches if c.scope == "device"] or device.caches for device in devices)
-    midpoints = [max((c.capacity_bytes * c.transition_of_writes.midpoint for c in of), default=0.0) for of in shared]
+    midpoints = [
+        max((c.capacity_bytes * c.transition("write_transition").midpoint for c in of), default=0.0) for of in shared
+    ]
     if not all(midpoints) or abs(log(midpoints[0] / midpoints[1])) < SAME:
         return None
     small, large = sorted(range(2), key=lambda i: midpoints[i])

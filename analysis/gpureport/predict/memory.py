@@ -140,8 +140,8 @@ def transition_range(run: Execution, cache: Cache, *, overlapping: bool) -> Tran
     Passes over the data are *overlapping* if some groups start the next one before others finish the previous one.
     """
     if run.demand.writes:
-        return cache.transition_of_ping_pong if run.demand.ping_pong else cache.transition_of_writes
-    return cache.bandwidth_transition if overlapping else cache.transition_of_cyclic_sweeps
+        return cache.transition("ping_pong_transition" if run.demand.ping_pong else "write_transition")
+    return cache.bandwidth_transition if overlapping else cache.transition("cyclic_transition")
 
 
 def write_time_s(run: Execution) -> float:
@@ -231,4 +231,5 @@ def misses_of(run: Execution, cache: Cache) -> tuple[Misses, ...]:
         share = traffic.memory_bytes(streams, device, every_pass=every_pass) / moved
         return Misses(transition, share, filled / sector * fill_s)
 
-    return misses(read, transition_range(run, cache, overlapping=False)), misses(written, cache.transition_of_writes)
+    of_writes = cache.transition("write_transition")
+    return misses(read, transition_range(run, cache, overlapping=False)), misses(written, of_writes)

@@ -3,8 +3,9 @@
 Implausible values are possible but unlikely, usually because of a wrong unit or a missing digit.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
+from operator import gt, lt
 from pathlib import Path
 
 from gpureport.data import data_dir
@@ -21,7 +22,7 @@ from gpureport.spec.database import (
     wrong_ending,
 )
 from gpureport.spec.files import ArchitectureFile, DeviceFile, declaration
-from gpureport.spec.models import Cache, Device
+from gpureport.spec.models import Device
 from gpureport.spec.reading import Document, Problem, read_file
 from gpureport.spec.reported import plain, same, vendor
 from gpureport.spec.resolve import Layer, layer, missing, resolve
@@ -250,36 +251,30 @@ def _implausible(device: Device) -> Iterator[Remark]:
     if len({vendor(device.vendor), vendor(architecture.vendor)} - {None}) > 1:
         message = f"{device.vendor} does not make the architecture {architecture.name}; {architecture.vendor} does"
         yield "vendor", message
-    for inner, outer in pairwise(device.caches):
-        yield from _order(inner, outer)
     for cache in device.caches:
-        yield from _cache(device, cache)
+        if cache.capacity_bytes > (largest := _LARGEST_BYTES[cache.scope][device.kind]):
+            whose = "one per compute unit" if cache.scope == "compute_unit" else "one for all compute units"
+            size, most = format_bytes(cache.capacity_bytes), format_bytes(largest)
+            message = f"{cache.name} of {size} is implausible; such caches ({whose}) have at most {most}"
+            yield f"caches.{cache.name}.capacity", message
+    yield from _order(device)
 
 
-def _order(inner: Cache, outer: Cache) -> Iterator[Remark]:
-    path = f"caches.{outer.name}"
-    if outer.capacity_bytes < inner.capacity_bytes:
-        sizes = [f"{cache.name} ({format_bytes(cache.capacity_bytes)})" for cache in (outer, inner)]
-        yield f"{path}.capacity", f"{sizes[0]} is smaller than {sizes[1]}"
-    if outer.latency_cycles < inner.latency_cycles:
-        cycles = [f"{cache.name} ({cache.latency_cycles:g} cycles)" for cache in (outer, inner)]
-        yield f"{path}.latency", f"{cycles[0]} has a lower latency than {cycles[1]}"
-    if outer.bandwidth_bytes_per_cycle > inner.bandwidth_bytes_per_cycle:
-        rates = [f"{cache.name} ({cache.bandwidth_bytes_per_cycle:g} B/cycle)" for cache in (outer, inner)]
-        yield f"{path}.bandwidth", f"{rates[0]} is faster than {rates[1]}"
+_ORDER: tuple[tuple[str, Callable[[float], str], str, Callable[[float, float], bool]], ...] = (
+    ("capacity", format_bytes, "is smaller than", lt),
+    ("latency", "{:g} cycles".format, "has a lower latency than", lt),
+    ("bandwidth", lambda rate: f"{format_bandwidth(rate)} of all units", "is faster than", gt),
+)
+"""What is unlikely of a level and the one before: key, text of a value, statement, and its test."""
 
 
-def _cache(device: Device, cache: Cache) -> Iterator[Remark]:
-    path, memory, largest = f"caches.{cache.name}", device.memory, _LARGEST_BYTES[cache.scope][device.kind]
-    if cache.capacity_bytes > largest:
-        whose = "one per compute unit" if cache.scope == "compute_unit" else "one for all compute units"
-        size, most = format_bytes(cache.capacity_bytes), format_bytes(largest)
-        yield f"{path}.capacity", f"{cache.name} of {size} is implausible; such caches ({whose}) have at most {most}"
-    bandwidth, streamed = device.level_bandwidth_bytes_per_s(cache), memory.bandwidth_bytes_per_s * memory.efficiency
-    if bandwidth < streamed:
-        rates = [format_bandwidth(rate) for rate in (bandwidth, streamed)]
-        yield f"{path}.bandwidth", f"{cache.name} ({rates[0]}, all units together) is slower than memory ({rates[1]})"
-    if cache.capacity_bytes >= memory.size_bytes:
-        yield f"{path}.capacity", f"{cache.name} is larger than memory"
-    if cache.latency_cycles > memory.latency_cycles:
-        yield f"{path}.latency", f"{cache.name} has a higher latency than memory"
+def _order(device: Device) -> Iterator[Remark]:
+    """Yield path and message of each level of the memory hierarchy that exceeds one nearer to the compute units."""
+    memory, of_units = device.memory, device.level_bandwidth_bytes_per_s
+    levels = [(cache.name, cache.capacity_bytes, cache.latency_cycles, of_units(cache)) for cache in device.caches]
+    reached = memory.bandwidth_bytes_per_s * memory.efficiency
+    for inner, outer in pairwise((*levels, ("memory", memory.size_bytes, memory.latency_cycles, reached))):
+        path = f"caches.{(inner if outer[0] == 'memory' else outer)[0]}"
+        for (key, text, says, unlikely), far, near in zip(_ORDER, outer[1:], inner[1:], strict=True):
+            if unlikely(far, near):
+                yield f"{path}.{key}", f"{outer[0]} ({text(far)}) {says} {inner[0]} ({text(near)})"

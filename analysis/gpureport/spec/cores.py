@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gpureport.spec import reported
 from gpureport.spec.files import ArchitectureFile, ProcessorId
 from gpureport.spec.host import HUGE_PAGES, HostProcessor, ListedCache, ProcessorFacts
-from gpureport.spec.models import CoreType, PresentDevice, StreamType, core_source
+from gpureport.spec.models import POCL, CoreType, PresentDevice, StreamType, core_source
 from gpureport.spec.resolve import Value, assumed, queried
 from gpureport.spec.values import Provenance
 
@@ -374,7 +374,7 @@ def vector_values(present: PresentDevice, file: ArchitectureFile, narrow: Archit
         file: the architecture of its processor.
         narrow: that of the vectors which compilers prefer; instructions per cycle are those of *file*.
     """
-    if "Portable Computing Language" not in present.platform:
+    if POCL not in present.platform:
         return {}
     own, other = file.leaves(), narrow.leaves()
     lanes, own_lanes = other["wave_size"].value, own["wave_size"].value

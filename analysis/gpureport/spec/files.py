@@ -9,6 +9,7 @@ Every value is either bare or has a provenance::
 """
 
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from math import inf
 from types import NoneType
@@ -306,14 +307,7 @@ class DeviceFile(File, Declared, record=models.Device, layered=True):
 
 
 class Place(NamedTuple):
-    """Where files contain a value.
-
-    Attributes:
-        path: dotted; ``*`` stands for any level of a part, such as ``caches.*.line``.
-        key: in its part.
-        part: model of the part, with its documentation.
-        declared: what the record declares about the value.
-    """
+    """Where files contain a value: its path, such as ``caches.*.line`` (``*``: any level), and its part's model."""
 
     path: str
     key: str
@@ -327,7 +321,7 @@ def places(part: type[Strict], prefix: str = "") -> tuple[Place, ...]:
     found: list[Place] = []
     for key, field in part.model_fields.items():
         path, levels = f"{prefix}{key}", get_origin(field.annotation) is dict
-        inner = [*field.metadata, *_types(field.annotation)]
+        inner = [*field.metadata, *types_in(field.annotation)]
         if declared := next((each for each in inner if isinstance(each, Listed)), None):
             found.append(Place(f"{path}.*" if levels else path, key, part, declared))
         else:
@@ -336,20 +330,18 @@ def places(part: type[Strict], prefix: str = "") -> tuple[Place, ...]:
     return tuple(found)
 
 
-def _types(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - types
+def types_in(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - types
     """Yield a type and all parts of a union, a mapping or an annotation."""
     yield kind
     for each in get_args(kind):
-        yield from _types(each)
+        yield from types_in(each)
 
 
 @cache
 def declaration(path: str) -> Listed:
     """Return the declaration of the value at *path*, such as ``caches.L2.line``; that of a number if there is none."""
-    known = {place.path: place.declared for file in (ArchitectureFile, DeviceFile) for place in places(file)}
-    first, *others = path.split(".")
-    similar = (path, ".".join((first, "*", *others[1:])), f"{path.rpartition('.')[0]}.*")
-    return next((known[each] for each in similar if each in known), Listed())
+    every = (*places(ArchitectureFile), *places(DeviceFile))
+    return next((place.declared for place in every if fnmatchcase(path, place.path)), Listed())
 
 
 def device_schema() -> Schema:
@@ -360,16 +352,12 @@ def device_schema() -> Schema:
 def architecture_schema() -> Schema:
     """Return the schema of an architecture file; one that extends another need not have all of its fields."""
     schema = ArchitectureFile.model_json_schema(schema_generator=Documented) | {"title": "gpureport architecture"}
-    parts = {name: _required(schema, part) for name, part in schema["properties"].items()}
+    definitions = {f"#/$defs/{name}": definition for name, definition in schema["$defs"].items()}
+    parts = {
+        name: definitions.get(part.get("$ref"), {}).pop("required", []) for name, part in schema["properties"].items()
+    }
     whole = {
         "required": schema.pop("required"),
         "properties": {name: {"required": of} for name, of in parts.items() if of},
     }
     return schema | {"if": {"required": ["extends"]}, "then": {"required": ["name", "vendor", "kind"]}, "else": whole}
-
-
-def _required(schema: Schema, part: Schema) -> list[str]:
-    """Remove from a *part* of all fields which of its fields are required, and return them."""
-    definition = schema["$defs"].get(part.get("$ref", "").removeprefix("#/$defs/"), {})
-    required: list[str] = definition.pop("required", [])
-    return required

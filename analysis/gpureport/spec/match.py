@@ -1,9 +1,8 @@
 """Find the entry of a device that is present, and correct the values in which the device differs from it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpureport.spec import reported
 from gpureport.spec.cores import HostCore, cpu_values, vector_values
@@ -188,26 +187,21 @@ def _hidden_l3(core: HostCore | None) -> tuple[str, ...]:
     return (f"{sentence} wide intervals there; memory/latency measures the part that one thread finds.",)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of the listed device that appears as a separate device."""
+class _Part(NamedTuple):
+    """A part of the listed device that appears as a separate device: its name, its fraction of shared resources."""
 
     name: str
     share: Fraction
-    """Fraction of the whole device's shared caches and memory bandwidth."""
     source: str
-    """Source of the fraction."""
 
 
 def _part(listed: Device, present: PresentDevice, parts: int) -> _Part | None:
     """Return the part that is present, if its name or its number of units identifies one."""
-    units, mig = reported.compute_units(present), mig_slice(present.name)
-    whole = reported.whole_units(listed, present)
+    units, whole = reported.compute_units(present), reported.whole_units(listed, present)
     if units is None or units >= min(whole):
         return None
-    if mig is not None:
-        share = mig.share(listed.memory.size_bytes)
-        return _Part(f"MIG {mig.profile}", share, "NVIDIA, MIG User Guide, supported profiles")
+    if mig := mig_slice(present.name, listed.memory.size_bytes):
+        return _Part(f"MIG {mig[0]}", mig[1], "NVIDIA, MIG User Guide, supported profiles")
     share = Fraction(units, whole[0])
     if parts % share.denominator:
         return None

@@ -139,20 +139,11 @@ class Cache(Record):
         stride = max(stride_bytes, self.line_bytes) if self.ways else self.line_bytes
         return max(capacity_bytes / stride, min(self.ways or 0, capacity_bytes / self.line_bytes))
 
-    @property
-    def transition_of_cyclic_sweeps(self) -> Transition:
-        """Transition of the bandwidth of cyclic sweeps."""
-        return self.cyclic_transition or self.bandwidth_transition
-
-    @property
-    def transition_of_writes(self) -> Transition:
-        """Transition of the bandwidth of kernels that also write."""
-        return self.write_transition or self.bandwidth_transition
-
-    @property
-    def transition_of_ping_pong(self) -> Transition:
-        """Transition of the bandwidth of kernels that read what the previous dispatch wrote."""
-        return self.ping_pong_transition or self.transition_of_writes
+    def transition(self, name: str) -> Transition:
+        """Return one of :data:`TRANSITIONS`, or that which holds if the entry does not list it."""
+        of_writes = self.write_transition if name == "ping_pong_transition" else None
+        own: Transition | None = getattr(self, name)
+        return own or of_writes or self.bandwidth_transition
 
 
 class Tlb(Record):
@@ -673,6 +664,8 @@ class Device(Record):
 
 SOFTWARE = ("oclgrind", "simulat", "emulat", "llvmpipe", "lavapipe", "softpipe", "swiftshader")
 """Parts of the names of devices that are programs: Oclgrind, FPGA emulators, software renderers of Mesa and Google."""
+POCL = "Portable Computing Language"
+"""PoCL's name as a platform; its version is that of the driver."""
 
 
 class PresentDevice(Record):
@@ -729,7 +722,7 @@ class PresentDevice(Record):
     @property
     def runtime(self) -> str:
         """The usual name of the OpenCL runtime, with its version."""
-        if "Portable Computing Language" in self.platform:
+        if POCL in self.platform:
             return f"PoCL {self.driver}"
         return f"{self.platform}, driver {self.driver}"
 

@@ -4,7 +4,6 @@ import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -14,7 +13,7 @@ from pydantic_core import ErrorDetails
 from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import FileError, Step, Steps, read_yaml
-from gpureport.spec.files import ArchitectureFile, File
+from gpureport.spec.files import ArchitectureFile, File, types_in
 from gpureport.text import nearest, requirement, suggestion
 
 F = TypeVar("F", bound=BaseModel)
@@ -270,25 +269,11 @@ def _is_implied(path: Steps, step: Step, known: set[Steps]) -> bool:
     return step == "capacity" and path in known and not any(p[:-1] == path for p in known)
 
 
-@cache
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    return model.model_json_schema()
-
-
 def _siblings(model: type[BaseModel], details: ErrorDetails) -> list[str]:
     """Return the names of the fields that *model* allows where an error is."""
-    schema = _schema(model)
-
-    def fields_at(part: Mapping[str, Any], where: Steps) -> set[str]:
-        if "$ref" in part:
-            return fields_at(schema["$defs"][part["$ref"].rsplit("/", 1)[-1]], where)
-        properties = part.get("properties", {})
-        options = [*part.get("anyOf", ()), *part.get("oneOf", ())]
-        inside = [properties.get(where[0]), part.get("additionalProperties"), part.get("items")] if where else []
-        return set[str]().union(
-            () if where else properties,
-            *(fields_at(option, where) for option in options),
-            *(fields_at(inner, where[1:]) for inner in inside if isinstance(inner, Mapping)),
-        )
-
-    return sorted(fields_at(schema, tuple(details["loc"])[:-1]))
+    models = {model}
+    for step in details["loc"][:-1]:  # those that are no fields are levels, places in a list and discriminators
+        fields = [each.model_fields[str(step)] for each in models if step in each.model_fields]
+        types = (kind for field in fields for kind in types_in(field.annotation))
+        models = {kind for kind in types if isinstance(kind, type) and issubclass(kind, BaseModel)} or models
+    return sorted({name for each in models for name in each.model_fields})

@@ -1,7 +1,6 @@
 """What a present device reports: the product in its names and ids, and plausible values among its answers. Pure."""
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -32,24 +31,6 @@ MEMORY_TOLERANCE = 0.12
 """ECC reserves up to 1/16 of a card's memory and the driver some of the rest: a T4 reports 14.6 GiB."""
 
 
-@dataclass(frozen=True)
-class Slice:
-    """A GPU instance of NVIDIA's MIG, from its name."""
-
-    profile: str
-    """``1g.5gb``."""
-    memory_gb: int
-    """Memory in the profile's name, rounded up by NVIDIA."""
-
-    def share(self, memory_bytes: float) -> Fraction:
-        """Return the slice's fraction of the memory, bandwidth and L2 of a card with *memory_bytes*.
-
-        Slices have whole eighths of a card (A30 and RTX PRO 6000: quarters), see NVIDIA, MIG User Guide, supported
-        profiles. The memory in the profile's name is rounded to GB.
-        """
-        return Fraction(min(8, max(1, round(8 * self.memory_gb * 2**30 / memory_bytes))), 8)
-
-
 def plain(name: str) -> str:
     """Remove vendor, brand, trade marks, blanks and punctuation from a name."""
     return _NOISE.sub("", name.lower()) or re.sub(r"[^a-z0-9]", "", name.lower())
@@ -69,10 +50,16 @@ def vendor(text: str) -> str | None:
     return found[0].lower().replace("advanced micro", "amd") if found else None
 
 
-def mig_slice(name: str) -> Slice | None:
-    """Return the MIG slice in *name*: ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``."""
-    found = _MIG.search(name)
-    return Slice(found[1].lower(), int(found[2])) if found else None
+def mig_slice(name: str, memory_bytes: float) -> tuple[str, Fraction] | None:
+    """Return the MIG slice in *name*, such as ``NVIDIA A100-SXM4-40GB MIG 1g.5gb``: its profile, and its share.
+
+    The share is that of the memory, bandwidth and L2 of a card with *memory_bytes*. Slices have whole eighths of a card
+    (A30 and RTX PRO 6000: quarters), see NVIDIA, MIG User Guide, supported profiles. The memory in the profile's name
+    is rounded to GB.
+    """
+    if (found := _MIG.search(name)) is None:
+        return None
+    return found[1].lower(), Fraction(min(8, max(1, round(8 * int(found[2]) * 2**30 / memory_bytes))), 8)
 
 
 def target(name: str) -> str | None:

@@ -26,8 +26,8 @@ class Value:
 R = TypeVar("R", bound=Record)
 Layer = Mapping[str, Value]
 """Values by dotted path: ``caches.L2.capacity``."""
-_NOT_OF_THE_DEVICE = ("typical", "flops", "core", "streams")
-"""Parts of a file for drafts and checks, and of the cores of CPUs."""
+_NOT_OF_THE_DEVICE = ("typical.", "flops", "core.", "streams.", "opencl.parts")
+"""Beginnings of paths of values for drafts and checks, and of the cores of CPUs."""
 
 
 def required(record: type[Record]) -> tuple[str, ...]:
@@ -97,7 +97,9 @@ def resolve(
     if lacking is not None:
         raise InputError(f"{where}: {lacking} is missing in both the device and its architecture")
     caches = levels(architecture.caches, file.caches)
-    kept = {path: value for path, value in values.items() if _belongs(path, caches)}
+    removed = {**architecture.caches, **file.caches}.keys() - set(caches)
+    others = (*_NOT_OF_THE_DEVICE, *(f"caches.{name}." for name in removed))
+    kept = {path: value for path, value in values.items() if not path.startswith(others)}
     if link := _link(kept):
         kept.setdefault("link.bandwidth", Value(link.bandwidth_bytes_per_s, kept["link.kind"].provenance))
     return build(
@@ -115,9 +117,6 @@ def resolve(
             vendor=architecture.vendor,
             kind=architecture.kind,
             occupancy=build(architecture.occupancy.record, kept, "occupancy."),
-            rates_per_cycle=_part(kept, "rates."),
-            latency_cycles=_part(kept, "latencies."),
-            pipes=_part(kept, "pipes."),
             core=record_of(CoreType, architecture.core),
             streams=record_of(StreamType, architecture.streams),
         ),
@@ -138,12 +137,6 @@ def resolve(
     )
 
 
-def _belongs(path: str, caches: tuple[str, ...]) -> bool:
-    """Whether a value is part of the device: not of a removed level, and not only of its file."""
-    first, *rest = path.split(".")
-    return first not in _NOT_OF_THE_DEVICE and path != "opencl.parts" and (first != "caches" or rest[0] in caches)
-
-
 def _opencl_units(architecture: ArchitectureFile, values: Layer) -> int | None:
     if "opencl.compute_units" in values:
         return int(values["opencl.compute_units"].value)
@@ -162,14 +155,16 @@ def _link(values: Layer) -> Link | None:
     return link.model_copy(update={"bandwidth_bytes_per_s": of_lanes.bandwidth_bytes_per_s})
 
 
-def _part(values: Layer, prefix: str) -> dict[str, Any]:
-    return {path[len(prefix) :]: v.value for path, v in values.items() if path.startswith(prefix)}
-
-
 def build(model: type[R], values: Layer, prefix: str = "", **others: object) -> R:
     """Return a record with the values whose paths begin with *prefix*, and *others* by field."""
-    paths = {field: f"{prefix}{key}" for field, (key, _) in listed(model).items()}
-    return model.model_validate({field: values[path].value for field, path in paths.items() if path in values} | others)
+    found: dict[str, object] = {}
+    for field, (key, declared) in listed(model).items():
+        path = f"{prefix}{key}"
+        if declared.by_name:
+            found[field] = {p[len(path) + 1 :]: v.value for p, v in values.items() if p.startswith(f"{path}.")}
+        elif path in values:
+            found[field] = values[path].value
+    return model.model_validate(found | others)
 
 
 def record_of(model: type[R], part: Strict) -> R | None:

@@ -73,7 +73,7 @@ class Particles(Workload):
         few, most = grid.is_short(device, limits), self.most(device, limits)
         inside, outside, far = 0.5, 2.0, 3.0 if few else 8.0
         if device.caches:
-            transition = device.caches[-1].transition_of_ping_pong
+            transition = device.caches[-1].transition("ping_pong_transition")
             inside, outside = 0.9 * transition.onset, 1.1 * transition.end
         last = grid.last_cache_bytes(device) / (2 * self.stored_bytes)
         counts = grid.rounded([min(most, last * part) for part in (0.125, inside, outside, far)], grid.multiple(256))

@@ -32,9 +32,9 @@ from gpureport.measure.backends.protocol import (
     LaunchId,
     ProgramId,
 )
-from gpureport.measure.backends.runtimes import POCL, RuntimeDevice
+from gpureport.measure.backends.runtimes import RuntimeDevice
 from gpureport.records.measurement import Compilation
-from gpureport.spec.models import PresentDevice
+from gpureport.spec.models import POCL, PresentDevice
 from gpureport.workloads.model import Argument, Buffer, Dispatch, Local, Place, Transfer
 
 # A cached binary has no compiler log, in which NVIDIA reports registers. The variables are read once, on loading.
@@ -165,8 +165,8 @@ class OpenCLBackend:
             devices = _devices()
         self._device = devices[candidate.position]
         self._peers = _peers(self._device, devices)
-        is_pocl = self._device.platform.name == POCL
-        self._libraries = KernelLibraries() if is_pocl and device.is_cpu else None
+        self._on_host, is_pocl = device.is_cpu, self._device.platform.name == POCL
+        self._libraries = KernelLibraries() if is_pocl and self._on_host else None
         if is_pocl and candidate.runtime.of_wheel:
             provide_linker()
         with _errors_as(DeviceError, f"{device.name} cannot be opened"):
@@ -186,7 +186,7 @@ class OpenCLBackend:
 
     @property
     def compiles_at_launch(self) -> bool:
-        return self._present.is_cpu
+        return self._on_host
 
     def now(self) -> float:
         return time.monotonic()
@@ -424,7 +424,7 @@ class OpenCLBackend:
             queue.flush()
         cl.wait_for_events(events)
         elapsed = time.perf_counter() - began
-        if ready.dispatch.by_host or self._present.is_cpu:
+        if ready.dispatch.by_host or self._on_host:
             return elapsed
         return (max(each.profile.end for each in events) - min(each.profile.start for each in events)) * 1e-9
 

@@ -15,13 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gpureport.errors import DeviceError
-from gpureport.spec.models import PresentDevice
+from gpureport.spec.models import POCL, PresentDevice
 
 ANSWER_LIMIT_S = 30.0
 """Time limit for an answer of a runtime, seconds: loading a large driver and compiling take up to five."""
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
-POCL = "Portable Computing Language"
-"""PoCL's name as a platform; its version is that of the driver."""
 _KINDS = ("gpu", "accelerator", "cpu")
 _LONGEST_ICD_BYTES = 4096
 _BESIDE_LOADER = ".libs"

@@ -53,9 +53,7 @@ def free_memory_bytes(device: PresentDevice) -> float | None:
 
 
 def with_link(device: PresentDevice) -> PresentDevice:
-    """Return a device with the best link that device and machine support together; a processor has none."""
-    if device.is_cpu:
-        return device
+    """Return a device with the best link that device and machine support together, if the system knows it."""
     with nvidia.opened(device) as found:
         if found is not None:
             link = known(

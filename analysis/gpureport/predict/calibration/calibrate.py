@@ -166,7 +166,7 @@ def _memory_efficiency(device: Device, sweep: _ObservedSweep) -> Iterator[_Value
 def _transitions(_: Device, sweep: _ObservedSweep, name: _WritesTransition) -> Iterator[_Value]:
     """Calibrate the transition range *name* of the caches that all compute units share."""
     for cache in sweep.specified.caches:
-        expected = cache.transition_of_writes if name == "write_transition" else cache.transition_of_ping_pong
+        expected = cache.transition(name)
         if cache.scope == "device" and (transition := _transition(cache, expected, sweep.matches)):
             yield f"caches.{cache.name}.{name}", transition
 
@@ -202,7 +202,7 @@ def _cache_bandwidths(_: Device, sweep: _ObservedSweep, scope: Scope) -> Iterato
         own, path, level = cache.scope == scope, f"caches.{cache.name}", Level(name=cache.name)
         if level in sweep.ratios and (own or (shared and cache.scope == "device" and sweep.has_all_units)):
             yield f"{path}.bandwidth", sweep.listed[f"{path}.bandwidth"] * sweep.ratios[level]
-        if own and (transition := _transition(cache, cache.transition_of_cyclic_sweeps, sweep.matches)):
+        if own and (transition := _transition(cache, cache.transition("cyclic_transition"), sweep.matches)):
             yield f"{path}.{'cyclic' if cache.cyclic_transition else 'bandwidth'}_transition", transition
 
 

@@ -119,7 +119,7 @@ def other_load(report: Report) -> str:
         return ""
     readings = _readings(report)
     times, seconds = [reading.at_s for reading in readings], _seconds(readings)
-    if report.machine.opencl.is_cpu:
+    if report.device.architecture.on_host:
         by_kind = {"cores": list(map(others_cpu, seconds)), "machines": list(map(steal, seconds))}
     else:
         used = (others_utilisation(readings, times, window) for window in seconds)
@@ -164,7 +164,7 @@ def conditions_table(report: Report) -> Table:
     if not measuring or report.machine is None:
         return Table(("reading", "median"), ())
     columns = ("reading", "median", "minimum", "maximum", "readings", "missing")
-    cpu = report.machine.opencl.is_cpu
+    cpu = report.device.architecture.on_host
     rows = [*(() if cpu else _device_rows(readings, measuring)), *_processor_rows(readings, measuring, cpu=cpu)]
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
