@@ -1,9 +1,9 @@
 """Expressions of kernel descriptions: sizes such as ``4 * n`` and NumPy results such as ``y + a * x``.
 
-simpleeval walks the syntax tree; nothing is compiled or executed as Python. Attributes, text, comprehensions, and all
-functions and arguments that are not listed here are refused. Lists and tuples become arrays at once. The length of an
-expression, the elements of every result, and the additions of a matrix product are limited. The limits are checked
-before a result is computed. No function changes its arguments.
+Nothing is compiled or executed as Python. Attributes, text, comprehensions, and all functions and arguments that this
+module does not list are refused. Lists and tuples become arrays at once. The length of an expression, the elements of
+every result, and the additions of a matrix product are limited. The limits are checked before a result is computed. No
+function changes its arguments.
 """
 
 import ast
@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from simpleeval import SimpleEval
 
 from gpureport.text import quoted
 
@@ -32,19 +31,9 @@ _MOST_INTEGER = 2**63
 Value = int | float | NDArray[np.generic] | np.generic
 Function = Callable[..., Any]
 
-_ALLOWED = (
-    *(ast.Expression, ast.Expr, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.Call, ast.keyword, ast.Load),
-    *(ast.Name, ast.Constant, ast.Subscript, ast.Slice, ast.Tuple, ast.List),
-)
-_LISTS = (ast.List, ast.Tuple)
-
 
 class ExpressionError(ValueError):
     """An expression that is invalid; the message is the end of a sentence."""
-
-
-class _Parts(ast.List):
-    """The arrays that ``concatenate`` joins: the only list that does not become one array."""
 
 
 def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Function] | None = None) -> Any:  # noqa: ANN401
@@ -61,11 +50,9 @@ def evaluate(text: str, names: Mapping[str, Value], functions: Mapping[str, Func
     tree = _parsed(text)
     known = {**_FUNCTIONS, **(functions or {})}
     _check_names(tree, names, known)
-    evaluator: Any = SimpleEval(operators=_OPERATORS, functions=known, names=dict(names))
-    _add_arrays(evaluator.nodes)
     try:
         with np.errstate(all="ignore"):
-            return evaluator.eval(text, previously_parsed=tree)
+            return _value(tree, names, known)
     except ExpressionError:
         raise
     except ZeroDivisionError:
@@ -105,30 +92,28 @@ def number(text: str, names: Mapping[str, Value]) -> float:
 
 
 @cache
-def _parsed(text: str) -> ast.Expr:
+def _parsed(text: str) -> ast.expr:
     if len(text) > _MOST_CHARACTERS:
         raise ExpressionError(f"has {len(text)} characters; an expression may have {_MOST_CHARACTERS}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ExpressionError(f"{quoted(text)} is not an expression") from None
-    for node in ast.walk(tree):
+    for node in ast.walk(tree.body):
         constant = isinstance(node, ast.Constant) and not isinstance(node.value, int | float | None)
-        if constant or not isinstance(node, (*_ALLOWED, *_OPERATORS)):
+        if constant or not isinstance(node, (*_PARTS, *_OPERATORS, ast.keyword, ast.expr_context)):
             what = "text" if constant else type(node).__name__.lower()
             raise ExpressionError(f"{quoted(text)} contains something that expressions do not support ({what})")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
             raise ExpressionError(f"{quoted(text)} calls something that is not the name of a function")
-        if isinstance(node, ast.Call) and _name(node) == "concatenate":
-            node.args[:1] = [_Parts(each.elts) if isinstance(each, _LISTS) else each for each in node.args[:1]]
-    return ast.Expr(tree.body)
+    return tree.body
 
 
 def _name(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
-def _check_names(tree: ast.Expr, values: Mapping[str, Value], functions: Mapping[str, Function]) -> None:
+def _check_names(tree: ast.expr, values: Mapping[str, Value], functions: Mapping[str, Function]) -> None:
     """Refuse unknown names, and calls with other arguments than those of the function."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {id(call.func) for call in calls}
@@ -163,26 +148,44 @@ def _written(parameter: Parameter) -> str:
     return parameter.name if parameter.default is Parameter.empty else f"{parameter.name}={parameter.default}"
 
 
-def _add_arrays(handlers: dict[type[ast.AST], Function]) -> None:
-    """Let the *handlers* of simpleeval, by kind of node, understand lists and indices, and limit all results."""
+def _value(node: ast.AST, names: Mapping[str, Value], functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
+    """Evaluate a part of a parsed expression."""
+    return _limited(_PARTS[type(node)](node, lambda part: _value(part, names, functions), names, functions))
 
-    def evaluated(node: ast.AST) -> Any:  # noqa: ANN401
-        return handlers[type(node)](node)
 
-    def elements(node: Any) -> tuple[Any, ...]:  # noqa: ANN401
-        return tuple(map(evaluated, node.elts))
+def _called(node: ast.Call, of: Function, _: object, functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
+    first, keywords = node.args[:1], {str(each.arg): of(each.value) for each in node.keywords}
+    if _name(node) == "concatenate" and first and isinstance(first[0], ast.List | ast.Tuple):
+        return functions["concatenate"]([*map(of, first[0].elts)], *map(of, node.args[1:]), **keywords)
+    return functions[_name(node)](*map(of, node.args), **keywords)
 
-    def indexed(node: ast.Subscript) -> Any:  # noqa: ANN401
-        array = np.asarray(evaluated(node.value))
-        keys = elements(node.slice) if isinstance(node.slice, ast.Tuple) else (evaluated(node.slice),)
-        return _indexed(array, keys)
 
-    def limited(handler: Function) -> Function:
-        return lambda node: _limited(handler(node))
+def _compared(node: ast.Compare, of: Function, *_: object) -> Any:  # noqa: ANN401
+    left, value = of(node.left), True
+    for operation, part in zip(node.ops, node.comparators, strict=True):
+        right = of(part)
+        value, left = value and _OPERATORS[type(operation)](left, right), right
+    return value
 
-    handlers |= dict.fromkeys(_LISTS, lambda node: _stacked(elements(node)))
-    handlers |= {_Parts: elements, ast.Subscript: indexed}
-    handlers |= {kind: limited(handler) for kind, handler in handlers.items()}
+
+def _subscripted(node: ast.Subscript, of: Function, *_: object) -> Any:  # noqa: ANN401
+    keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return _indexed(np.asarray(of(node.value)), tuple(map(of, keys)))
+
+
+_PARTS: Mapping[type[ast.AST], Function] = {
+    ast.Constant: lambda node, *_: node.value,
+    ast.Name: lambda node, _, names, __: names[node.id],
+    ast.UnaryOp: lambda node, of, *_: _OPERATORS[type(node.op)](of(node.operand)),
+    ast.BinOp: lambda node, of, *_: _OPERATORS[type(node.op)](of(node.left), of(node.right)),
+    ast.Compare: _compared,
+    ast.IfExp: lambda node, of, *_: of(node.body if of(node.test) else node.orelse),
+    ast.Call: _called,
+    ast.Subscript: _subscripted,
+    ast.Slice: lambda node, of, *_: slice(*(part and of(part) for part in (node.lower, node.upper, node.step))),
+    **dict.fromkeys((ast.List, ast.Tuple), lambda node, of, *_: _stacked([*map(of, node.elts)])),
+}
+"""The parts of an expression, each with the function that evaluates it."""
 
 
 def _limited(value: Any) -> Any:  # noqa: ANN401
@@ -212,7 +215,7 @@ def _broadcast(*shapes: tuple[int, ...], times: int = 1) -> int:
     return count
 
 
-def _stacked(values: tuple[Any, ...]) -> NDArray[np.generic]:
+def _stacked(values: list[Any]) -> NDArray[np.generic]:
     """Return the array whose parts along its first dimension are *values*."""
     _check_elements(sum(map(np.size, values)))
     return np.stack(values) if values else np.array([])
@@ -235,27 +238,21 @@ def _indexed(array: NDArray[np.generic], keys: tuple[Any, ...]) -> Any:  # noqa:
 
 
 def _unary(function: Function) -> Function:
-    def applied(value: Value, /) -> Any:  # noqa: ANN401
-        return function(value)
-
-    return applied
+    return lambda value, /: function(value)
 
 
 def _binary(function: Function) -> Function:
-    def applied(a: Value, b: Value, /) -> Any:  # noqa: ANN401
-        _broadcast(np.shape(a), np.shape(b))
-        return function(a, b)
-
-    return applied
+    return lambda a, b, /: _common(function, a, b)
 
 
-def _along(function: Function, otherwise: int | None = None) -> Function:
-    """Return a function of an array along an axis, whose result has at most the elements of the array."""
+def _common(function: Function, *operands: Value) -> Any:  # noqa: ANN401
+    """Return the result of a function that has the common shape of its operands."""
+    _broadcast(*map(np.shape, operands))
+    return function(*operands)
 
-    def applied(array: Value, /, axis: Any = otherwise) -> Any:  # noqa: ANN401
-        return function(array, axis=_axis(axis))
 
-    return applied
+def _along(function: Function) -> Function:
+    return lambda array, /, axis=None: function(array, axis=_axis(axis))
 
 
 def _axis(axis: Any) -> Any:  # noqa: ANN401
@@ -266,13 +263,13 @@ def _axis(axis: Any) -> Any:  # noqa: ANN401
 def _power(a: Value, b: Value) -> Any:  # noqa: ANN401
     if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * log2(abs(a)) > 63:
         raise ExpressionError("an integer exceeds 64 bits")
-    return _binary(operator.pow)(a, b)
+    return _common(operator.pow, a, b)
 
 
 def _shift(a: Value, b: Value) -> Any:  # noqa: ANN401
     if isinstance(b, int) and not 0 <= b < 64:
         raise ExpressionError("a shift must be by 0 to 63 bits")
-    return _binary(operator.lshift)(a, b)
+    return _common(operator.lshift, a, b)
 
 
 def _matmul(a: Value, b: Value, /) -> Any:  # noqa: ANN401
@@ -321,53 +318,21 @@ def _arange(start: float, /, stop: float | None = None, step: float = 1) -> NDAr
     return np.arange(first, end, step)
 
 
-def _filled(value: float) -> Function:
-    def fill(*length: int) -> NDArray[np.float64]:
-        lengths = tuple(map(index, length))
-        _broadcast(lengths)
-        return np.full(lengths, value)
-
-    return fill
+def _filled(value: float, lengths: tuple[int, ...]) -> NDArray[np.float64]:
+    _broadcast(tuple(map(index, lengths)))
+    return np.full(lengths, value)
 
 
-def _repeated(function: Function) -> Function:
-    def repeat(array: Value, count: int, /) -> NDArray[np.generic]:
-        times = index(count)
-        _broadcast(np.shape(array), times=times)
-        return np.asarray(function(array, times))
-
-    return repeat
+def _repeated(function: Function, array: Value, count: int) -> Any:  # noqa: ANN401
+    _broadcast(np.shape(array), times=index(count))
+    return function(array, count)
 
 
-def _reshape(array: Value, /, *length: int) -> NDArray[np.generic]:
-    return np.reshape(array, tuple(map(index, length)))
-
-
-def _where(condition: Value, a: Value, b: Value, /) -> NDArray[np.generic]:
-    _broadcast(np.shape(condition), np.shape(a), np.shape(b))
-    return np.where(condition, a, b)
-
-
-def _concatenate(arrays: tuple[Any, ...], /, axis: int | None = 0) -> NDArray[np.generic]:
-    if not isinstance(arrays, tuple):
+def _concatenate(arrays: list[Any], axis: int | None) -> NDArray[np.generic]:
+    if not isinstance(arrays, list):
         raise ExpressionError("concatenate needs a list of arrays, such as concatenate([x, y])")
     _check_elements(sum(map(np.size, arrays)))
     return np.concatenate(arrays, axis=axis)
-
-
-def _roll(array: Value, shift: int, /, axis: int | None = None) -> NDArray[np.generic]:
-    return np.roll(array, index(shift), axis)
-
-
-def _transpose(array: Value, /, axes: Any = None) -> NDArray[np.generic]:  # noqa: ANN401
-    return np.transpose(array, _axis(axes))
-
-
-def _extreme(of_array: Function, of_numbers: Function) -> Function:
-    def extreme(value: Value, /, *other: Value) -> Any:  # noqa: ANN401
-        return of_numbers(value, *other) if other else of_array(value)
-
-    return extreme
 
 
 def _histogram(array: Value, count: int, /) -> NDArray[np.int64]:
@@ -387,10 +352,6 @@ def _stencil(interior: NDArray[np.generic], around: NDArray[np.generic], /) -> N
     return result
 
 
-def _cast(kind: str) -> Function:
-    return _unary(lambda value: np.asarray(value).astype(kind))
-
-
 def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic], /) -> NDArray[np.generic]:
     """Return the sums of the parts ``array[starts[i]:starts[i + 1]]``; empty parts give zero."""
     sums = np.concatenate([[0], np.cumsum(np.asarray(array), dtype=np.float64)])
@@ -398,27 +359,31 @@ def _segment_sum(array: NDArray[np.generic], starts: NDArray[np.generic], /) -> 
     return np.asarray(sums[ends[1:]] - sums[ends[:-1]])
 
 
+def _cast(kind: str) -> Function:
+    return lambda value, /: np.asarray(value).astype(kind)
+
+
 _FUNCTIONS: Mapping[str, Function] = {
     **{name: _unary(getattr(np, name)) for name in ("abs", "sqrt", "exp", "log", "sin", "cos")},
     **{name: _binary(getattr(np, name)) for name in ("minimum", "maximum")},
     **{name: _along(getattr(np, name)) for name in ("sum", "prod", "mean", "cumsum")},
     **{name: _cast(name) for name in ("float32", "float64", "int32", "int64", "uint32", "uint64", "uint8")},
-    "sort": _along(np.sort, -1),
-    "roll": _roll,
-    "transpose": _transpose,
-    "where": _where,
-    "concatenate": _concatenate,
-    "min": _extreme(np.min, min),
-    "max": _extreme(np.max, max),
+    "sort": lambda array, /, axis=-1: np.sort(array, _axis(axis)),
+    "roll": lambda array, shift, /, axis=None: np.roll(array, index(shift), axis),
+    "transpose": lambda array, /, axes=None: np.transpose(array, _axis(axes)),
+    "where": lambda condition, a, b, /: _common(np.where, condition, a, b),
+    "concatenate": lambda arrays, /, axis=0: _concatenate(arrays, axis),
+    "min": lambda value, /, *other: min(value, *other) if other else np.min(value),
+    "max": lambda value, /, *other: max(value, *other) if other else np.max(value),
     "ceil": ceil,
     "floor": floor,
     "log2": log2,
     "arange": _arange,
-    "zeros": _filled(0.0),
-    "ones": _filled(1.0),
-    "repeat": _repeated(np.repeat),
-    "tile": _repeated(np.tile),
-    "reshape": _reshape,
+    "zeros": lambda *length: _filled(0.0, length),
+    "ones": lambda *length: _filled(1.0, length),
+    "repeat": lambda array, count, /: _repeated(np.repeat, array, count),
+    "tile": lambda array, count, /: _repeated(np.tile, array, count),
+    "reshape": lambda array, /, *length: np.reshape(array, tuple(map(index, length))),
     "matmul": _matmul,
     "histogram": _histogram,
     "interior": _stencil,
