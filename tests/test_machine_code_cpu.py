@@ -3,8 +3,9 @@
 import pytest
 
 from gpureport import machine_code
-from gpureport.machine_code import aarch64, cpu, loops, x86
-from gpureport.machine_code.instructions import Decoder, Instruction
+from gpureport.machine_code import cpu
+from gpureport.machine_code.cpu import Decoder, decode_aarch64, decode_x86
+from gpureport.machine_code.instructions import Instruction, innermost
 from gpureport.records.measurement import MachineCode
 from tests.elf_files import AARCH64, STUBS_ADDRESS, TEXT_ADDRESS, X86_64, elf
 
@@ -72,7 +73,7 @@ ARM: dict[tuple[str, str], Expected] = {
 
 @pytest.mark.parametrize(
     ("decode", "printed", "expected"),
-    [(decode, *each) for decode, cases in ((x86.decode, X86), (aarch64.decode, ARM)) for each in cases.items()],
+    [(decode, *each) for decode, cases in ((decode_x86, X86), (decode_aarch64, ARM)) for each in cases.items()],
 )
 def test_classes_and_accesses(decode: Decoder, printed: tuple[str, str], expected: Expected) -> None:
     made = decode(0, *printed)
@@ -83,17 +84,17 @@ def test_classes_and_accesses(decode: Decoder, printed: tuple[str, str], expecte
 @pytest.mark.parametrize(
     ("decode", "mnemonic", "operands", "kind", "target", "falls"),
     [
-        (x86.decode, "jne", "0x1040", "branch", 0x1040, True),
-        (x86.decode, "jmp", "0x1040", "branch", 0x1040, False),
-        (x86.decode, "jmp", "rax", "branch", None, False),
-        (x86.decode, "call", "rax", "call", None, True),
-        (x86.decode, "ret", "", "exit", None, False),
-        (aarch64.decode, "b.ne", "#0x1040", "branch", 0x1040, True),
-        (aarch64.decode, "cbz", "x0, #0x1040", "branch", 0x1040, True),
-        (aarch64.decode, "tbnz", "w0, #3, #0x1040", "branch", 0x1040, True),
-        (aarch64.decode, "b", "#0x1040", "branch", 0x1040, False),
-        (aarch64.decode, "blr", "x8", "call", None, True),
-        (aarch64.decode, "ret", "", "exit", None, False),
+        (decode_x86, "jne", "0x1040", "branch", 0x1040, True),
+        (decode_x86, "jmp", "0x1040", "branch", 0x1040, False),
+        (decode_x86, "jmp", "rax", "branch", None, False),
+        (decode_x86, "call", "rax", "call", None, True),
+        (decode_x86, "ret", "", "exit", None, False),
+        (decode_aarch64, "b.ne", "#0x1040", "branch", 0x1040, True),
+        (decode_aarch64, "cbz", "x0, #0x1040", "branch", 0x1040, True),
+        (decode_aarch64, "tbnz", "w0, #3, #0x1040", "branch", 0x1040, True),
+        (decode_aarch64, "b", "#0x1040", "branch", 0x1040, False),
+        (decode_aarch64, "blr", "x8", "call", None, True),
+        (decode_aarch64, "ret", "", "exit", None, False),
     ],
 )
 def test_control(decode: Decoder, mnemonic: str, operands: str, kind: str, target: int | None, *, falls: bool) -> None:
@@ -101,9 +102,9 @@ def test_control(decode: Decoder, mnemonic: str, operands: str, kind: str, targe
 
 
 def test_calls_have_the_address_of_the_callee_and_padding_is_no_instruction() -> None:
-    assert x86.decode(0, "call", "0x1040") == Instruction(0, "call", callee=0x1040)
-    assert aarch64.decode(0, "bl", "#0x1040") == Instruction(0, "call", callee=0x1040)
-    assert x86.decode(0, "nop", "word ptr [rax + rax]") is aarch64.decode(0, "nop", "") is None
+    assert decode_x86(0, "call", "0x1040") == Instruction(0, "call", callee=0x1040)
+    assert decode_aarch64(0, "bl", "#0x1040") == Instruction(0, "call", callee=0x1040)
+    assert decode_x86(0, "nop", "word ptr [rax + rax]") is decode_aarch64(0, "nop", "") is None
 
 
 def graph(*targets: int | None, ends: tuple[int, ...] = ()) -> list[Instruction]:
@@ -112,7 +113,7 @@ def graph(*targets: int | None, ends: tuple[int, ...] = ()) -> list[Instruction]
 
 
 def inner(*targets: int | None, ends: tuple[int, ...] = ()) -> list[list[int]]:
-    found = loops.innermost(graph(*targets, ends=ends))
+    found = innermost(graph(*targets, ends=ends))
     return sorted([instruction.address for instruction in loop] for loop in found)
 
 

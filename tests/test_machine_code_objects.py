@@ -6,7 +6,7 @@ import pytest
 from gpureport import machine_code
 from gpureport.findings.evidence import differences, instruction_counts, unclassified
 from gpureport.machine_code import Usage, ptx
-from gpureport.machine_code.paths import Moved, moved
+from gpureport.machine_code.instructions import Moved, moved
 from gpureport.records.measurement import MachineCode
 from gpureport.workloads.model import Demand
 from tests.builders import altered

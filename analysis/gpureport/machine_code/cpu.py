@@ -1,17 +1,157 @@
-"""CPU instructions of a kernel, in the code that PoCL generates for one work-group size. Pure."""
+"""CPU instructions of a kernel, in the code that PoCL generates for one work-group size. Pure.
 
+Instructions are classified by their text from capstone.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import capstone
 
-from gpureport.machine_code import aarch64, elf, loops, x86
-from gpureport.machine_code.instructions import Decoder, Instruction, tally
+from gpureport.machine_code import elf
+from gpureport.machine_code.instructions import Instruction, innermost, kind_of, patterns, tally
 from gpureport.records.measurement import MachineCode
 
+Decoder = Callable[[int, str, str], Instruction | None]
+"""Returns the instruction for an address, and a mnemonic and operands from capstone; ``None``: padding."""
+
+
+def _control(address: int, kind: str, target: int | None, *, falls: bool) -> Instruction:
+    """Return a call of *target*, a branch to it, or an exit."""
+    if kind == "call":
+        return Instruction(address, kind, callee=target)
+    return Instruction(address, kind, target=target if kind == "branch" else None, falls=falls)
+
+
+_X86_MEMORY = re.compile(r"(\w+) ptr (?:\w+:)?\[([^\]]*)\](?:\{(1to\d+)\})?")
+_X86_WIDTHS = {"byte": 1, "word": 2, "dword": 4, "qword": 8, "xmmword": 16, "ymmword": 32, "zmmword": 64}
+_X86_VECTOR = re.compile(r"\b[xyz]mm\d+")
+_X86_TARGET = re.compile(r"0x[0-9a-f]+|\d+")
+_X86_WITH_VECTORS = patterns(
+    {
+        "scalar fp": r"v?(add|sub|mul|div|sqrt|min|max|rcp|rsqrt|u?comi|cmp\w*|round|rndscale|fn?m(add|sub)\d+)s[sd]",
+        "convert": r".*cvt",
+        "vector move": r"""v?p?(mov|lddqu|broadcast|shuf|perm|unpck|pack|insr?|insert|extr|extract|blend|align|gather|
+            scatter|slldq|srldq|sldq|maskmov|compress|expand|zero|movnt)""",
+        "vector arithmetic": "",
+    }
+)
+_X86_WITHOUT = patterns(
+    {
+        "stack": "(push|pop)$",
+        "int": "(add|adc|sub|sbb|inc|dec|neg|i?mul|i?div|mulx)$",
+        "logic": r"(and|andn|or|xor|not|(sh|sa|ro)[lr]|sh[lr]d|sh[lr]x|sarx|rorx|bt[src]?|bextr|bls\w+|bzhi)$",
+        "bit": "(popcnt|lzcnt|tzcnt|bsf|bsr|pdep|pext|bswap)$",
+        "move": "mov|lea|cmov|xchg|cdq|cqo|vzero",
+        "compare": "cmp|test|set",
+    }
+)
+_BROADCAST_OR_WIDEN = re.compile(r"v?p?broadcast|v?pmov[sz]x|vpmovu?s?[qdw][bwd]$")
+_READS_FIRST = re.compile(r"cmp|test|bt$|call|jmp|push|i?mul|i?div|v?u?comis|fld|fild|prefetch")
+_WRITES_FIRST = re.compile(
+    r"v?p?mov|set|v?p?extr|v?p?scatter|v?p?compress|v?p?maskmov|vcvtps2ph|fst|fist|pop|stmxcsr|vstmxcsr"
+)
+
+
+def decode_x86(address: int, mnemonic: str, operands: str) -> Instruction | None:
+    """Classify one x86-64 instruction in Intel's syntax.
+
+    Addresses relative to ``rsp`` or ``rbp`` are on the stack, those relative to ``rip`` are constants. A broadcast
+    reads one element.
+    """
+    name = mnemonic.rpartition(" ")[2]
+    if name.startswith(("nop", "endbr", "int3", "ud2")):
+        return None
+    if name.startswith("j") or name in ("call", "ret"):
+        target = int(operands, 0) if _X86_TARGET.fullmatch(operands) else None
+        kind = {"call": "call", "ret": "exit"}.get(name, "branch")
+        return _control(address, kind, target, falls=name not in ("ret", "jmp"))
+    table = _X86_WITH_VECTORS if _X86_VECTOR.search(operands) else _X86_WITHOUT
+    kind = "atomic" if "lock" in mnemonic else kind_of(name, table)
+    return Instruction(address, kind, *_x86_accesses(name, operands))
+
+
+def _x86_accesses(name: str, operands: str) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """Return the widths of loads and of stores, and whether a narrow access serves all lanes of a vector."""
+    memory = _X86_MEMORY.search(operands)
+    if memory is None or name in ("lea", "push", "pop") or re.search(r"\br(?:sp|bp|ip)\b", memory[2]):
+        return (), (), False
+    width = (_X86_WIDTHS.get(memory[1], 0),)
+    lanes = bool(_X86_VECTOR.search(memory[2]) or memory[3] or _BROADCAST_OR_WIDEN.match(name))
+    if memory.start() > 0 or _READS_FIRST.match(name):
+        return width, (), lanes
+    return (() if _WRITES_FIRST.match(name) else width), width, lanes
+
+
+_SCALAR_FP = re.compile(r"\b[hsd]\d+\b")
+_LANES = re.compile(r"\b[vz]\d+\.\d*[bhsdq]")
+_REGISTER = re.compile(r"[bhsdqxw](?=\d|zr)")
+_REGISTER_BYTES = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "x": 8, "w": 4}
+_ARM_TARGET = re.compile(r"#(0x[0-9a-f]+|\d+)$")
+_ARRANGEMENT = re.compile(r"[vz]\d+\.(\d*)([bhsdq])")
+_ATOMIC = re.compile(r"(?:ldadd|ldclr|ldset|ldeor|ld[su]max|ld[su]min|cas|swp|ldxr|ldaxr|stxr|stlxr|stadd|stclr|stset)")
+_WITH_LANES = patterns(
+    {
+        "vector move": "f?mov|dup|ext$|ins$|[su]mov|zip|uzp|trn|tbl|tbx|rev|mvni?$|bsl|bif|bit$|xtn|[su]xtl|[su]shll",
+        "vector arithmetic": "",
+    }
+)
+_ARM_SCALAR = patterns(
+    {
+        "convert": "fcvt|[su]cvtf",
+        "move": "(f?mov|mov[zkn]|adrp?|csel|csin[cv]|csneg|cset|[su]xt[whb])$",
+        "int": "(adds?|adc|subs?|sbc|neg|mul|madd|msub|mneg|[su]mull|[su]mulh|[su]maddl|[su]div)$",
+        "logic": "(ands?|orr|eor|bic|orn|eon|mvn|ls[lr]|asr|ror|[su]bfx|[su]bfm|bfi|bfxil|[su]bfiz|extr)$",
+        "bit": "(clz|cls|rbit|rev(16|32)?|cnt)$",
+        "compare": "(cmp|cmn|tst|ccmp|ccmn)$",
+    }
+)
+
+
+def decode_aarch64(address: int, mnemonic: str, operands: str) -> Instruction | None:
+    """Classify one AArch64 instruction. Addresses relative to ``sp`` or the frame pointer ``x29`` are on the stack."""
+    if mnemonic in ("nop", "udf", "hint", "bti"):
+        return None
+    if mnemonic in ("ret", "br", "blr", "bl", "b") or mnemonic.startswith(("b.", "cbz", "cbnz", "tbz", "tbnz")):
+        text = _ARM_TARGET.search(operands)
+        kind = {"bl": "call", "blr": "call", "ret": "exit"}.get(mnemonic, "branch")
+        return _control(address, kind, int(text[1], 0) if text else None, falls=mnemonic not in ("ret", "b", "br"))
+    if "[" in operands.partition("[")[1] and mnemonic.startswith(("ld", "st", "prf")):
+        return _arm_access(address, mnemonic, operands)
+    kind = kind_of(mnemonic, _WITH_LANES if _LANES.search(operands) else _ARM_SCALAR)
+    of_floats = kind == "other" and mnemonic.startswith("f") and _SCALAR_FP.search(operands)
+    return Instruction(address, "scalar fp" if of_floats else kind)
+
+
+def _arm_access(address: int, mnemonic: str, operands: str) -> Instruction:
+    registers, _, place = operands.partition("[")
+    if _LANES.search(registers):  # a lane index is in brackets, too
+        registers, _, place = operands.rpartition("[")
+    if _ATOMIC.match(mnemonic):
+        return Instruction(address, "atomic")
+    if mnemonic.startswith("prf"):
+        return Instruction(address, "other")
+    if re.match(r"(?:sp|x29|fp)\b", place):
+        return Instruction(address, "stack")
+    widths, lanes = _widths(mnemonic, registers), bool(_LANES.search(registers)) and "]" not in registers
+    loads, stores = (widths, ()) if mnemonic.startswith("ld") else ((), widths)
+    return Instruction(address, "move", loads, stores, lanes)
+
+
+def _widths(mnemonic: str, registers: str) -> tuple[int, ...]:
+    """Return the bytes of each loaded or stored register; of one lane for SVE registers, whose length is unknown."""
+    lists = _ARRANGEMENT.findall(registers)
+    if lists:
+        return tuple(int(number or 1) * _REGISTER_BYTES[kind] for number, kind in lists)
+    names = _REGISTER.findall(registers)
+    narrow = re.fullmatch(r"(?:ldu?r|stu?r|ldtr|sttr|ldar|stlr|ldp)s?([bhw])", mnemonic)
+    return tuple(_REGISTER_BYTES[narrow[1] if narrow else name] for name in names)
+
+
 _DECODERS: dict[str, tuple[str, tuple[int, int], Decoder]] = {
-    "EM_X86_64": ("x86-64", (capstone.CS_ARCH_X86, capstone.CS_MODE_64), x86.decode),
-    "EM_AARCH64": ("AArch64", (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN), aarch64.decode),
+    "EM_X86_64": ("x86-64", (capstone.CS_ARCH_X86, capstone.CS_MODE_64), decode_x86),
+    "EM_AARCH64": ("AArch64", (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN), decode_aarch64),
 }
 """Instruction sets: name, arguments of capstone, and how its texts are read."""
 _SCALAR = ("scalar fp", "int", "logic", "bit")
@@ -61,7 +201,7 @@ def _reachable(library: elf.Library, start: str) -> tuple[list[Instruction], tup
 
 def count(form: str, code: list[Instruction], calls: tuple[str, ...] = ()) -> MachineCode:
     """Count instructions of the instruction set *form*; *calls* are called functions outside the library."""
-    inner = loops.innermost(code)
+    inner = innermost(code)
     shares = [share for loop in inner if (share := _vector_share(loop)) is not None]
     overall = _vector_share([instruction for loop in inner or [code] for instruction in loop])
     return MachineCode(

@@ -1,10 +1,14 @@
-"""CPU instructions, reduced to their memory accesses, access widths and control flow."""
+"""Instructions of a kernel, its control-flow graph and innermost loops, and the bytes that its paths move. Pure."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from itertools import pairwise
 from typing import TypeVar
+
+import numpy as np
 
 T = TypeVar("T", str, int)
 
@@ -51,12 +55,126 @@ def kind_of(name: str, table: Mapping[str, re.Pattern[str]]) -> str:
     return next((kind for kind, pattern in table.items() if pattern.match(name)), "other")
 
 
-def control(address: int, kind: str, target: int | None, *, falls: bool) -> Instruction:
-    """Return a call of *target*, a branch to it, or an exit."""
-    if kind == "call":
-        return Instruction(address, kind, callee=target)
-    return Instruction(address, kind, target=target if kind == "branch" else None, falls=falls)
+Blocks = Mapping[int, Sequence[Instruction]]
+"""Basic blocks by the index of their first instruction."""
+Graph = Mapping[int, frozenset[int]]
+"""Successors of each block."""
 
 
-Decoder = Callable[[int, str, str], Instruction | None]
-"""Returns the instruction for an address, and a mnemonic and operands from capstone; ``None``: padding."""
+def innermost(code: list[Instruction]) -> list[list[Instruction]]:
+    """Return the instructions of each loop that contains no other loop.
+
+    Loops are the strongly connected components of the control-flow graph. A component without the edges back to its
+    entry splits into the loops inside it.
+    """
+    blocks, following = flow(code)
+    return [[one for start in sorted(loop) for one in blocks[start]] for loop in _loops(following)]
+
+
+def flow(code: Sequence[Instruction]) -> tuple[Blocks, Graph]:
+    """Return the basic blocks of a function, which starts with block 0, and their successors."""
+    index = {instruction.address: number for number, instruction in enumerate(code)}
+    blocks = _blocks(code, index)
+    return blocks, _graph(blocks, index)
+
+
+def _blocks(code: Sequence[Instruction], index: Mapping[int, int]) -> Blocks:
+    targets = {index[one.target] for one in code if one.target is not None and one.target in index}
+    ends = {number + 1 for number, one in enumerate(code) if one.target is not None or not one.falls}
+    starts = sorted(targets | ends | {0, len(code)})
+    return {start: code[start:end] for start, end in pairwise(starts)}
+
+
+def _graph(blocks: Blocks, index: Mapping[int, int]) -> Graph:
+    following = {}
+    for start, block in blocks.items():
+        last, after = block[-1], start + len(block)
+        jump = {index[last.target]} if last.target is not None and last.target in index else set()
+        following[start] = frozenset(jump | ({after} & blocks.keys() if last.falls else set()))
+    return following
+
+
+def _loops(graph: Graph) -> Iterator[frozenset[int]]:
+    for part in cycles(graph):
+        entered = {to for node in graph if node not in part for to in graph[node] & part} or {min(part)}
+        inside = {node: (graph[node] & part) - {min(entered)} for node in part}
+        inner = list(_loops(inside))
+        yield from inner or [part]
+
+
+def cycles(graph: Graph) -> list[frozenset[int]]:
+    """Return the strongly connected components that contain a cycle."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    place = {node: number for number, node in enumerate(graph)}
+    edges = np.array([(place[node], place[to]) for node, following in graph.items() for to in following], int)
+    if not len(edges):
+        return []
+    matrix = csr_array((np.ones(len(edges), int), edges.T), (len(graph), len(graph)))
+    _, labels = connected_components(matrix, connection="strong")
+    parts: dict[int, set[int]] = {}
+    for node, label in zip(graph, labels.tolist(), strict=True):
+        parts.setdefault(label, set()).add(node)
+    return [frozenset(part) for part in parts.values() if len(part) > 1 or part <= graph[min(part)]]
+
+
+Range = tuple[int, int]
+"""Least and most."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Bytes that one execution of a function moves."""
+
+    loads: Range  # bytes read on paths with accesses
+    stores: Range  # bytes written on the same paths
+    idle: bool = False  # there is a path without accesses: that of work-items beyond the end of the data
+
+
+_END = Moved((0, 0), (0, 0), idle=True)
+
+
+def moved(code: Sequence[Instruction]) -> Moved | None:
+    """Return the bytes of *code*; ``None`` if no path reaches its end, or if a loop accesses memory.
+
+    Compilers often emit an access twice, for full and for guarded work; a path takes one of the two. Each range covers
+    all paths: dependences between branches are unknown.
+    """
+    blocks, following = flow(code)
+    if not blocks:
+        return _END
+    parts = {start: frozenset({start}) for start in blocks}
+    for cycle in cycles(following):
+        if any(one.accesses for start in cycle for one in blocks[start]):
+            return None
+        parts |= dict.fromkeys(cycle, cycle)
+    after = {part: {parts[to] for start in part for to in following[start]} - {part} for part in parts.values()}
+    done: dict[frozenset[int], Moved | None] = {}
+    for part in TopologicalSorter(after).static_order():  # each after its successors
+        ends = [_END] if any(not following[start] for start in part) else []
+        rest = _union([*(done[to] for to in after[part]), *ends])
+        done[part] = _prepended([one for start in part for one in blocks[start]], rest)
+    return done[parts[0]]
+
+
+def _union(paths: Iterable[Moved | None]) -> Moved | None:
+    found = [path for path in paths if path]
+    busy = [path for path in found if path != _END] or found
+    if not busy:
+        return None
+    loads, stores = ([getattr(path, name) for path in busy] for name in ("loads", "stores"))
+    return Moved(_span(loads), _span(stores), idle=any(path.idle for path in found))
+
+
+def _span(ranges: Sequence[Range]) -> Range:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _prepended(block: Sequence[Instruction], rest: Moved | None) -> Moved | None:
+    """Return the bytes of *block* followed by *rest*; its idle path then has the accesses of the block."""
+    if rest is None or not any(one.accesses for one in block):
+        return rest
+    loads, stores = (sum(sum(getattr(one, name)) for one in block) for name in ("loads", "stores"))
+    least = (0, 0) if rest.idle else (rest.loads[0], rest.stores[0])
+    return Moved((loads + least[0], loads + rest.loads[1]), (stores + least[1], stores + rest.stores[1]))

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from gpureport.machine_code import loops, paths
-from gpureport.machine_code.instructions import Instruction, kind_of, patterns, tally
+from gpureport.machine_code.instructions import Instruction, cycles, flow, innermost, kind_of, moved, patterns, tally
 from gpureport.records.measurement import LoopCode, MachineCode
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\b[^\n]*", re.DOTALL | re.MULTILINE)
@@ -139,18 +138,18 @@ def read(text: str, kernel: str) -> MachineCode | None:
     every = list(_statements(body))
     code = [s for s in every if s.parts]
     calls = tuple(dict.fromkeys(_called(s) for s in code if s.parts[0] == "call"))
-    flow = list(_instructions(every))
-    moved = None if calls or any(s.parts[0] == "brx" for s in code) else paths.moved(flow)
+    steps = list(_instructions(every))
+    paths = None if calls or any(s.parts[0] == "brx" for s in code) else moved(steps)
     return MachineCode(
         form="PTX",
         counts=tally(s.kind for s in code),
         global_loads=tally(s.width for s in code if s.kind == "global load"),
         global_stores=tally(s.width for s in code if s.kind == "global store"),
-        loops=any(one.target is not None and one.target < one.address for one in flow),
-        loop=None if calls else _main_loop(every, flow),
+        loops=any(one.target is not None and one.target < one.address for one in steps),
+        loop=None if calls else _main_loop(every, steps),
         calls=calls,
-        loaded_bytes=moved.loads if moved else None,
-        stored_bytes=moved.stores if moved else None,
+        loaded_bytes=paths.loads if paths else None,
+        stored_bytes=paths.stores if paths else None,
     )
 
 
@@ -200,13 +199,13 @@ def _main_loop(every: Sequence[Statement], code: Sequence[Instruction]) -> LoopC
         every: the statements of a kernel.
         code: the same statements as instructions, statement i at addresses 2 i and 2 i + 1.
     """
-    inner = [sorted({one.address // 2 for one in loop}) for loop in loops.innermost(list(code))]
+    inner = [sorted({one.address // 2 for one in loop}) for loop in innermost(list(code))]
     bodies = [[every[index] for index in loop] for loop in inner]
     body = max(bodies, key=_loads, default=[])
     if not _loads(body):
         return None
-    _, following = loops.flow(code)
-    single = len(inner) == len(loops.cycles(following)) and all(map(_loads, bodies))
+    _, following = flow(code)
+    single = len(inner) == len(cycles(following)) and all(map(_loads, bodies))
     repeated = {index for loop in inner for index in loop}
     rest = [statement for index, statement in enumerate(every) if index not in repeated]
     return LoopCode(
