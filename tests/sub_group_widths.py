@@ -21,8 +21,7 @@ from gpureport.measure.backends.opencl import OpenCLBackend
 from gpureport.measure.kernels import verify
 from gpureport.measure.limits import features
 from gpureport.measure.presence import find_devices
-from gpureport.workloads.bit_transpose.family import Transpose
-from gpureport.workloads.bit_transpose.variants import WORKLOADS
+from gpureport.workloads.bit_transpose import WORKLOADS, Transpose
 from gpureport.workloads.sub_group import Exchanging
 
 VARIANTS: dict[str, Transpose] = {w.variant: w for w in WORKLOADS if isinstance(w, Exchanging)}

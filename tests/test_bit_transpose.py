@@ -9,16 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpureport.predict import limits_of
-from gpureport.workloads import sub_group
-from gpureport.workloads.bit_transpose.family import ROWS, Transpose, transposed
-from gpureport.workloads.bit_transpose.variants import (
-    WORKLOADS,
-    Ballot,
-    Columns,
-    PaddedColumns,
-    Shuffle,
-    bank_conflicts,
-)
+from gpureport.workloads import bit_transpose, sub_group
+from gpureport.workloads.bit_transpose import ROWS, WORKLOADS, Ballot, Columns, PaddedColumns, Shuffle, Transpose
 from gpureport.workloads.model import Features
 from gpureport.workloads.particles import BOUNCING, STEP_S, advanced, drawn
 from tests.toy import TOY
@@ -35,7 +27,7 @@ def _with(*extensions: str) -> Features:
 def test_the_reference_transposes(tile: int, row: int, column: int, seed: int) -> None:
     """Bit c of row r becomes bit r of row c; of 8 x 8 matrices, within each of the 16 of a tile."""
     words = np.random.default_rng(seed).integers(0, 2**32, (3, ROWS), dtype=np.uint32)
-    whole, parts = (transposed(words.ravel(), size).reshape(3, ROWS) for size in (32, 8))
+    whole, parts = (bit_transpose.transposed(words.ravel(), size).reshape(3, ROWS) for size in (32, 8))
     bit = words[tile, row] >> np.uint32(column) & 1
     assert whole[tile, column] >> np.uint32(row) & 1 == bit
     other_row, other_column = row - row % 8 + column % 8, column - column % 8 + row % 8
@@ -74,7 +66,7 @@ def test_loads_fill_whole_groups(workload: Transpose) -> None:
 )
 def test_bank_conflicts(words: list[int], banks: int, factor: float) -> None:
     """Neighbours, one word for all, strides of 2, 32 and 33 words, no banks."""
-    assert bank_conflicts(words, banks) == factor
+    assert bit_transpose.bank_conflicts(words, banks) == factor
 
 
 @pytest.mark.parametrize(("x", "y"), [(1, 32), (2, 32), (8, 32), (16, 64), (32, 32), (4, 256)])

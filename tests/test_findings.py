@@ -17,7 +17,7 @@ from gpureport.records.prediction import Prediction
 from gpureport.spec.models import TRANSITIONS
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
-from gpureport.workloads.instructions.chains import Rate
+from gpureport.workloads.instructions import Rate
 from gpureport.workloads.model import Workload
 from tests.builders import altered, observed_like
 from tests.toy import L1, L2, MIB, STEP, TOY, on_cpu, toy

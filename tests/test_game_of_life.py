@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpureport.spec.models import Device
 from gpureport.workloads import all_workloads
-from gpureport.workloads.game_of_life.board import Board, cells_of, generations, random_cells, stored_of
+from gpureport.workloads.game_of_life.board import Board, generations
 from gpureport.workloads.game_of_life.bytes import Bytes, Bytes4, BytesTile, BytesWide
 from gpureport.workloads.game_of_life.packed import Interleaved, Packed
 from gpureport.workloads.game_of_life.words import (
@@ -51,27 +51,28 @@ def test_borders_are_dead_or_wrapped() -> None:
     assert generations(edge, 1, wrapped=True)[[3, 4, 0], 4].tolist() == [True, True, True]
 
 
-@given(st.integers(1, 70), st.integers(1, 5), st.sampled_from([1, 8, 32]), st.integers(0, 8), st.integers(0, 2**32 - 1))
-def test_cells_survive_being_stored(width: int, height: int, bits: int, spare: int, seed: int) -> None:
+@given(
+    st.integers(1, 70), st.integers(1, 5), st.sampled_from([Packed(64), Bytes(), BytesWide(), Words()]), st.integers(0)
+)
+def test_cells_survive_being_stored(width: int, height: int, workload: Board, seed: int) -> None:
     cells = np.random.default_rng(seed).integers(0, 2, (height, width)).astype(np.bool_)
-    row = -(-width * bits // 8) + spare * max(1, bits // 8)
-    stored = stored_of(cells, row, bits)
-    assert stored.shape == (height, row)
+    stored = workload.stored(cells, {"width": width, "height": height})
+    assert stored.shape == (height, workload.row_bytes({"width": width}))
     assert np.unpackbits(stored).sum() == cells.sum()
-    np.testing.assert_array_equal(cells_of(stored, width, bits), cells)
+    np.testing.assert_array_equal(workload.cells_in(stored, {"width": width}), cells)
 
 
 def test_the_westernmost_cell_is_the_lowest_bit() -> None:
     """Of a 64-bit word, and of a 32-bit word of four byte cells."""
     cells = _board(1, 64, np.ones((1, 1), dtype=np.bool_), 0, 9)
-    assert stored_of(cells, 8, 1).view("<u8").tolist() == [[1 << 9]]
-    assert stored_of(cells[:, 8:12], 4, 8).view("<u4").tolist() == [[1 << 8]]
+    assert Packed(64).stored(cells, {"width": 64}).view("<u8").tolist() == [[1 << 9]]
+    assert BytesWide().stored(cells[:, 8:12], {"width": 4}).view("<u4").tolist() == [[1 << 8]]
 
 
-@pytest.mark.parametrize("bits", [1, 8, 32])
-def test_random_boards_are_half_alive(bits: int) -> None:
-    stored = random_cells(np.random.default_rng(1), 2**16, bits)
-    alive = cells_of(stored.reshape(1, -1), 2**19 // bits, bits)
+@pytest.mark.parametrize("workload", [Packed(8), Bytes(), Words()], ids=lambda workload: workload.variant)
+def test_random_boards_are_half_alive(workload: Board) -> None:
+    stored = workload.drawn(np.random.default_rng(1), 2**16)
+    alive = workload.cells_in(stored.reshape(1, -1), {"width": 2**19 // workload.bits_per_cell})
     assert alive.mean() == pytest.approx(0.5, abs=0.02)
     assert np.unpackbits(stored).sum() == alive.sum()
 

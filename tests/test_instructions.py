@@ -7,14 +7,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gpureport.workloads import sub_group
-from gpureport.workloads.instructions.cases import ARITHMETIC, EXCHANGES, Operation, Words, fma
-from gpureport.workloads.instructions.chains import InstructionLatency, Rate, SubGroupLatency, SubGroupRate
+from gpureport.workloads import instructions, sub_group
+from gpureport.workloads.instructions import ARITHMETIC, EXCHANGES, InstructionLatency, Operation, Rate, Words, fma
 from gpureport.workloads.model import Features, Limits, Workload
 from tests.toy import MIB, TOY, on_cpu
 
 CPU = on_cpu()
-WORKLOADS = (Rate(), SubGroupRate(), InstructionLatency(), SubGroupLatency())
+WORKLOADS = (Rate(), instructions.SubGroupRate(), InstructionLatency(), instructions.SubGroupLatency())
 SINGLES = st.floats(-(2.0**40), 2.0**40, width=32).filter(lambda x: x == 0 or abs(x) > 2.0**-40)
 
 
@@ -116,9 +115,9 @@ def test_exchanges_are_skipped_with_the_reason() -> None:
     mixed = features("cl_khr_subgroup_ballot", "cl_intel_subgroups")
     both = features("cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot")
 
-    assert "no sub-group shuffle" in (SubGroupRate().missing(features()) or "")
-    assert "no sub-group ballot" in (SubGroupLatency().missing(features("cl_khr_subgroup_shuffle")) or "")
-    assert "different extensions" in (SubGroupRate().missing(mixed) or "")
-    assert SubGroupRate().missing(both) is None
-    assert SubGroupLatency().options(both) == sub_group.options(both, "shuffle") != ""
+    assert "no sub-group shuffle" in (instructions.SubGroupRate().missing(features()) or "")
+    assert "no sub-group ballot" in (instructions.SubGroupLatency().missing(features("cl_khr_subgroup_shuffle")) or "")
+    assert "different extensions" in (instructions.SubGroupRate().missing(mixed) or "")
+    assert instructions.SubGroupRate().missing(both) is None
+    assert instructions.SubGroupLatency().options(both) == sub_group.options(both, "shuffle") != ""
     assert Rate().missing(features()) is None

@@ -11,9 +11,8 @@ import pytest
 
 from gpureport import machine_code
 from gpureport.data import data_dir
-from gpureport.workloads.bit_transpose.family import Transpose
-from gpureport.workloads.bit_transpose.variants import WORKLOADS, Ballot, Hybrid, Shuffle, Vector
-from gpureport.workloads.instructions.chains import PrecisionRate
+from gpureport.workloads.bit_transpose import WORKLOADS, Ballot, Hybrid, Shuffle, Transpose, Vector
+from gpureport.workloads.instructions import PrecisionRate
 from gpureport.workloads.matrix import MatrixRate
 from gpureport.workloads.model import Features, Parameters, Workload
 from gpureport.workloads.sub_group import Exchanging

@@ -15,8 +15,7 @@ from gpureport.predict import limits_of, predict
 from gpureport.results.opening import predicted_report
 from gpureport.spec.database import Database
 from gpureport.workloads import select
-from gpureport.workloads.instructions.cases import PRECISIONS, Operation
-from gpureport.workloads.instructions.chains import PrecisionLatency, PrecisionRate
+from gpureport.workloads.instructions import PRECISIONS, Operation, PrecisionLatency, PrecisionRate
 from gpureport.workloads.matrix import FORMATS, MOST, UNITS, Format, MatrixRate, Unit
 from gpureport.workloads.model import Features
 from tests.toy import TOY, toy

@@ -13,7 +13,7 @@ from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.spec.database import load_database
 from gpureport.spec.models import Device, Transition
 from gpureport.workloads import select
-from gpureport.workloads.instructions.chains import Barrier, InstructionLatency, Rate, SubGroupLatency, SubGroupRate
+from gpureport.workloads.instructions import Barrier, InstructionLatency, Rate, SubGroupLatency, SubGroupRate
 from gpureport.workloads.launch import Groups, Queued
 from gpureport.workloads.local_memory import Bandwidth
 from gpureport.workloads.memory.access import Scatter

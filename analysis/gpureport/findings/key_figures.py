@@ -19,7 +19,7 @@ from gpureport.records.curves import DRAM, CurveFeature, Level, SweepKey
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
 from gpureport.spec.models import Device
-from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.matrix import FORMATS, UNITS
 
 _RUN_TO_RUN = 0.01

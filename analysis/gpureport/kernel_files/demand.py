@@ -8,7 +8,7 @@ from gpureport.kernel_files.signature import Signature
 from gpureport.kernel_files.traffic import Traffic
 from gpureport.records.measurement import LoopCode, MachineCode
 from gpureport.spec.models import Device
-from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import Demand, Parameters
 
 _INSTRUCTIONS = 6.0

@@ -29,7 +29,6 @@ from gpureport.records.curves import Metric
 from gpureport.spec.cores import LINE_BYTES
 from gpureport.spec.models import Device, IntelOccupancy
 from gpureport.spec.values import constant
-from gpureport.units import format_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
 
@@ -60,6 +59,8 @@ class Atomics(Workload):
     microbenchmark = True
     kernel: ClassVar[str]
     verification_dispatches = 2
+    macros = ("words_apart",)
+    usual: ClassVar[Parameters] = {"words_apart": WORDS_APART}
     work_of = ("passes", "groups", "local")
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
@@ -69,9 +70,6 @@ class Atomics(Workload):
     @abstractmethod
     def addresses(self, parameters: Parameters) -> NDArray[np.int64]:
         """Return the counter that each work-item adds to in each pass: shape (passes, items)."""
-
-    def build_options(self, parameters: Parameters) -> str:
-        return f"-DWORDS_APART={WORDS_APART}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Counters with random initial values; sums wrap around."""
@@ -268,6 +266,7 @@ class Spread(Atomics):
         "adds use the cache's bandwidth. Counted: numbers added."
     )
     kernel = "add_spread"
+    labelled = "{addresses:address/es}"
     working_set_of = (4, "addresses")
     verified = (
         {"addresses": 1, "passes": 3, "local": 33, "groups": 5},
@@ -284,9 +283,6 @@ class Spread(Atomics):
         passes = {power: grid.chosen(device, cpu=256, gpu=16 * 2 ** min(power, 5)) for power in powers}
         points = ({"addresses": 2**power, "passes": passes[power], **shape} for power in powers)
         return (grid.by_case("addresses", "addresses", points, "number of addresses"),)
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"{format_count(parameters['addresses'])} address{'es' if parameters['addresses'] > 1 else ''}"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Every add is one atomic operation in the cache."""

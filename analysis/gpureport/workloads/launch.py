@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
-from gpureport.units import format_count
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Factors, Job, Limits, Parameters, Sweep, Workload
 
@@ -20,19 +19,17 @@ class _Empty(Workload):
     source = "launch.cl"
     metric = Metric(kind="rate", unit="groups", label="work-group launch rate")
     verification_dispatches = 5
+    labelled = "{groups:group/s}"
     work_of: Factors | None = ("groups",)
     working_set_of = (4,)
     verified = ({"groups": 1, "local": 7}, {"groups": 331, "local": 33})
     """One work-group and many, of odd sizes."""
 
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"{format_count(parameters['groups'])} group{'s' if parameters['groups'] > 1 else ''}"
-
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One comparison per work-item."""
         items = self.work_items(parameters)
         operations, chain = {"instruction": 4.0 * items}, {"int32": 4.0}
-        return Demand(items, (parameters["local"],), operations=operations, chain=chain, registers=8, branches=True)
+        return Demand(*self.launched(parameters), operations=operations, chain=chain, registers=8, branches=True)
 
     def job(self, parameters: Parameters, rng: np.random.Generator, marked: int = 0xFFFFFFFF) -> Job:
         """Dispatch work-groups; the work-item *marked* increments the counter: by default none."""
@@ -66,6 +63,7 @@ class Groups(_Empty):
 
 class GroupSize(_Empty):
     variant = "group_size"
+    labelled = "{groups:group/s} of {local}"
     title = "Launch, work-group size"
     description = (
         "Few and many empty work-groups of several sizes. The device's dispatcher limits the start rate of small "
@@ -78,9 +76,6 @@ class GroupSize(_Empty):
         tried = grid.work_groups(device, limits)
         points = ({"groups": 2**power, "local": local} for power in powers for local in tried)
         return (grid.by_case("group_size", "number and size of work-groups", points, "work-group size"),)
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"{super().label(parameters, sweep)} of {parameters['local']}"
 
 
 class Queued(_Empty):

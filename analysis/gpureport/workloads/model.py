@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
-from typing import ClassVar, Literal
+from string import Formatter
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,9 @@ Parameters = Mapping[str, int]
 Factors = tuple[str | int, ...]
 """Names of parameters, and numbers, which are multiplied."""
 REPEATS = ("repeats", "passes", "rounds", "steps")
-"""Parameters that count repetitions within a kernel."""
+"""Parameters that count repetitions within a kernel; once if a point does not have them."""
+GROUP = ("local", "local_x", "local_y")
+"""Parameters that are dimensions of a work-group."""
 
 Place = Literal["device", "mappable", "pinned", "pageable", "paired", "peer"]
 """Where a buffer is: in global memory; there, but made to be mapped (``CL_MEM_ALLOC_HOST_PTR``); in memory of the
@@ -319,7 +322,9 @@ class Workload(ABC):
     """File in ``kernels_cl/``, or the absolute path of a user's file."""
     metric: Metric
     macros: ClassVar[tuple[str, ...]] = ()
-    """Parameters that the source file needs as macros; those that a point does not have are 1."""
+    """Parameters that the source file needs as macros."""
+    usual: ClassVar[Parameters] = {}
+    """Values of macros that a point does not have; of others they are 1."""
     microbenchmark: ClassVar[bool] = False
     """Whether it measures a property of the device; microbenchmarks run first and are never calibrated themselves."""
     calibrates: ClassVar[tuple[Calibration, ...]] = ()
@@ -330,8 +335,8 @@ class Workload(ABC):
     """What is multiplied for the number of work-items."""
     work_of: Factors | None = None
     """What is multiplied for the work; ``None``: the work is the working set."""
-    labelled: ClassVar[str] = ""
-    """Label of cases, with parameters in braces."""
+    labelled: ClassVar[str] = "{working_set:bytes}"
+    """Label of points with parameters in braces, written as :class:`_Labels` says, except in sweeps of work-groups."""
     verified: ClassVar[Sequence[Parameters]] = ()
     """The points of :meth:`verification`, unless they are computed."""
     operation_of: ClassVar[tuple[str, ...]] = ()
@@ -376,7 +381,8 @@ class Workload(ABC):
 
         By default they define :attr:`macros`.
         """
-        return " ".join(f"-D{name.upper()}={parameters.get(name, 1)}" for name in self.macros)
+        values = {**self.usual, **parameters}
+        return " ".join(f"-D{name.upper()}={values.get(name, 1)}" for name in self.macros)
 
     def options(self, features: Features) -> str:
         """Return build options that depend on the device (e.g. the sub-group back end)."""
@@ -419,11 +425,11 @@ class Workload(ABC):
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
         """Return the label of a point, which no other one in the *sweep* has.
 
-        It is the work-group, or what :attr:`labelled` says, or the working set.
+        It is the work-group, or what :attr:`labelled` says.
         """
         if sweep.axis.quantity == "work_group":
-            return str(parameters["local"])
-        return self.labelled.format_map(parameters) if self.labelled else format_bytes(self.nbytes(parameters))
+            return " x ".join(str(parameters[name]) for name in GROUP if name in parameters)
+        return _Labels().format(self.labelled, **{"working_set": self.nbytes(parameters), **parameters})
 
     def work(self, parameters: Parameters) -> float:
         """Return the work of one dispatch, in the unit of :attr:`metric`."""
@@ -434,8 +440,8 @@ class Workload(ABC):
         return product(parameters, self.work_items_of)
 
     def launched(self, parameters: Parameters) -> tuple[int, Shape]:
-        """Return the work-items of a one-dimensional dispatch, and its work-group."""
-        return self.work_items(parameters), (parameters["local"],)
+        """Return the work-items of a dispatch, and its work-group."""
+        return self.work_items(parameters), tuple(parameters[name] for name in GROUP if name in parameters)
 
     def nbytes(self, parameters: Parameters) -> int:
         """Return the working set."""
@@ -479,8 +485,23 @@ class Workload(ABC):
 
 
 def product(parameters: Parameters, factors: Factors) -> int:
-    """Return the product of numbers and of *parameters*; those that a point does not have are 1."""
-    return prod(parameters.get(each, 1) if isinstance(each, str) else each for each in factors)
+    """Return the product of numbers and of *parameters*.
+
+    Raises:
+        KeyError: a point does not have one of them; only :data:`REPEATS` may be missing.
+    """
+    known = {**dict.fromkeys(REPEATS, 1), **parameters}
+    return prod(known[each] if isinstance(each, str) else each for each in factors)
+
+
+class _Labels(Formatter):
+    """Writes ``bytes``, a ``count``, or a number of things: ``group/s`` gives ``1 group`` and ``2 groups``."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401
+        if format_spec in ("", "bytes"):
+            return format_bytes(value) if format_spec else str(value)
+        noun, _, plural = format_spec.partition("/")
+        return format_count(value) if noun == "count" else f"{format_count(value)} {noun}{plural if value > 1 else ''}"
 
 
 class UnstoredResults(Workload):

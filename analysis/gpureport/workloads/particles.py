@@ -30,6 +30,7 @@ class Particles(Workload):
 
     family = "particles"
     source = "particles.cl"
+    labelled = "{count:count} ({working_set:bytes})"
     metric = Metric(kind="rate", unit="particles", label="particles advanced")
     verification_dispatches = 3
     work_of = work_items_of = ("count",)
@@ -87,11 +88,6 @@ class Particles(Workload):
         far = grid.reach(device, limits, "particles") * grid.last_cache_bytes(device) / both
         return min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes, far)
 
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        label = super().label(parameters, sweep)
-        by_group = sweep.axis.quantity == "work_group"
-        return label if by_group else f"{format_count(parameters['count'])} ({label})"
-
     def nbytes(self, parameters: Parameters) -> int:
         return 2 * self.stored_bytes * parameters["count"]
 
@@ -109,8 +105,7 @@ class Particles(Workload):
         """
         count = parameters["count"]
         return Demand(
-            work_items=count,
-            work_group=(parameters["local"],),
+            *self.launched(parameters),
             # Each array is read from one set of buffers and written to the other.
             streams=tuple(
                 Stream(f"{name}{side}", count, 4 * words, 4 * words - self.unused_bytes, write=side == "b")

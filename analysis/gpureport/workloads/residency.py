@@ -75,10 +75,9 @@ class Residency(Workload):
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One wave of each work-group computes a chain; the others wait at a barrier."""
-        local, groups, steps = parameters["local"], parameters["groups"], parameters["steps"]
+        groups, steps = parameters["groups"], parameters["steps"]
         return Demand(
-            work_items=groups * local,
-            work_group=(local,),
+            *self.launched(parameters),
             operations={"int32_mul": float(steps) * groups * device.architecture.wave_size},
             chain={"int32_mul": float(steps), "barrier": 1.0},
             registers=parameters["kept"] + 12,

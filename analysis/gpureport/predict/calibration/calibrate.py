@@ -21,7 +21,7 @@ from gpureport.spec.models import Cache, Device, Transition
 from gpureport.spec.uncertainty import NORMAL_95
 from gpureport.spec.values import Provenance, Scope, constant
 from gpureport.workloads import all_workloads
-from gpureport.workloads.instructions.cases import listed_class
+from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.model import Calibration, Workload
 
 SIGMA_TRANSFER = constant(0.2)

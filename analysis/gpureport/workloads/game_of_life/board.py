@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Axis, Metric
 from gpureport.spec.models import Device
 from gpureport.spec.values import constant
-from gpureport.units import format_bytes
 from gpureport.workloads import grid
 from gpureport.workloads.model import (
     Argument,
@@ -46,6 +45,7 @@ class Board(Workload):
     """
 
     family = "game_of_life"
+    labelled = "{width} x {height} ({working_set:bytes})"
     metric = Metric(kind="rate", unit="cells", label="cells advanced")
     work_of: Factors | None = ("width", "height")
     verification_dispatches = 3
@@ -176,11 +176,6 @@ class Board(Workload):
             return self.published_side
         return self._side(min(most, enough))
 
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        if sweep.axis.quantity == "work_group":
-            return "{local_x} x {local_y}".format_map(parameters)
-        return f"{parameters['width']} x {parameters['height']} ({format_bytes(self.nbytes(parameters))})"
-
     def work_items(self, parameters: Parameters) -> int:
         return prod(self.geometry(parameters)[0])
 
@@ -261,15 +256,25 @@ class Board(Workload):
 
     def drawn(self, rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
         """Return *nbytes* of a board with random cells, half of them alive."""
-        return random_cells(rng, nbytes, self.bits_per_cell)
+        if self.bits_per_cell == 1:
+            return rng.integers(0, 256, nbytes, dtype=np.uint8)
+        stored = np.zeros((nbytes * 8 // self.bits_per_cell, self.bits_per_cell // 8), dtype=np.uint8)
+        stored[:, 0] = rng.integers(0, 2, len(stored), dtype=np.uint8)
+        return stored.ravel()
 
     def cells_in(self, stored: NDArray[np.uint8], parameters: Parameters) -> Cells:
-        """Return the cells of a board's bytes, shape (height, bytes per row)."""
-        return cells_of(stored, parameters["width"], self.bits_per_cell)
+        """Return the cells of a board's bytes, shape (height, bytes per row); those beyond the width are padding.
+
+        The lowest bit of a cell is 1 if it is alive; the westernmost cell comes first, in the lowest bits.
+        """
+        bits = np.unpackbits(stored, axis=1, bitorder="little")
+        return bits[:, :: self.bits_per_cell][:, : parameters["width"]].astype(np.bool_)
 
     def stored(self, cells: Cells, parameters: Parameters) -> NDArray[np.uint8]:
-        """Return the bytes of a board, shape (height, :meth:`row_bytes`)."""
-        return stored_of(cells, self.row_bytes(parameters), self.bits_per_cell)
+        """Return the bytes of a board, shape (height, :meth:`row_bytes`), padded with zeros."""
+        bits = np.zeros((len(cells), self.row_bytes(parameters) * 8), dtype=np.uint8)
+        bits[:, : parameters["width"] * self.bits_per_cell : self.bits_per_cell] = cells
+        return np.packbits(bits, axis=1, bitorder="little")
 
     def there_and_back(self, buffers: Mapping[str, Buffer], parameters: Parameters) -> Job:
         arguments = ("a", "b", *self.scalars(parameters))
@@ -299,34 +304,3 @@ def generations(cells: Cells, count: int, *, wrapped: bool) -> Cells:
         neighbours = np.sum(list(around), axis=0, dtype=np.uint8)
         cells = (neighbours == 3) | ((neighbours == 2) & cells)
     return cells
-
-
-def random_cells(rng: np.random.Generator, nbytes: int, bits: int) -> NDArray[np.uint8]:
-    """Return *nbytes* of stored cells with *bits* bits each, half of them alive."""
-    if bits == 1:
-        return rng.integers(0, 256, nbytes, dtype=np.uint8)
-    stored = np.zeros((nbytes * 8 // bits, bits // 8), dtype=np.uint8)
-    stored[:, 0] = rng.integers(0, 2, len(stored), dtype=np.uint8)
-    return stored.ravel()
-
-
-def cells_of(stored: NDArray[np.uint8], width: int, bits: int) -> Cells:
-    """Return the cells of a *stored* board, shape (height, bytes per row); bytes beyond *width* cells are padding.
-
-    The lowest of the *bits* of a cell is 1 if it is alive; the westernmost cell comes first, in the lowest bits.
-    """
-    raw = np.ascontiguousarray(stored)
-    spread = np.unpackbits(raw, axis=1, bitorder="little") if bits == 1 else raw[:, :: bits // 8] & 1
-    return spread[:, :width].astype(np.bool_)
-
-
-def stored_of(cells: Cells, row_bytes: int, bits: int) -> NDArray[np.uint8]:
-    """Return the bytes of a board for :func:`cells_of`, shape (height, *row_bytes*), padded with zeros."""
-    height, width = cells.shape
-    spread = np.zeros((height, row_bytes * 8 // bits), dtype=np.uint8)
-    spread[:, :width] = cells
-    if bits == 1:
-        return np.packbits(spread, axis=1, bitorder="little")
-    stored = np.zeros((height, row_bytes), dtype=np.uint8)
-    stored[:, :: bits // 8] = spread
-    return stored

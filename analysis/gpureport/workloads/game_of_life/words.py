@@ -86,38 +86,35 @@ _GLIDER = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.uint32)
 
 
 class _Started(Words):
-    """Boards initialised before every sample, untimed, from a pattern that is repeated in both directions."""
+    """Boards initialised before every sample, untimed: with one glider, or with a random pattern in both directions."""
 
     mapped = False
-    pattern_side: ClassVar[int] = len(_GLIDER)
+    random_side: ClassVar[int] = 0
+    """Side of the random pattern, of states 0 to 3; 0: one glider."""
     extra_bytes = 2**18
 
-    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:
-        """Return the initial pattern, shape (:attr:`pattern_side`, :attr:`pattern_side`)."""
-        return _GLIDER
-
-    def period(self, parameters: Parameters) -> tuple[int, int]:
-        """Return the distance between patterns in x and y: one pattern per board."""
-        return parameters["width"], parameters["height"]
-
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        pattern, size = self.pattern(rng), self.board_bytes(parameters)
-        items, local = self.geometry(parameters)
-        scalars = (self.pattern_side, *self.period(parameters), parameters["width"], parameters["height"])
+        pattern, width, height = _GLIDER, parameters["width"], parameters["height"]
+        if self.random_side:
+            pattern = rng.integers(0, 4, size=(self.random_side, self.random_side), dtype=np.uint32)
+        scalars = map(np.uint32, (len(pattern), *self._period(parameters), width, height))
+        size = self.board_bytes(parameters)
         buffers = {"pattern": Buffer(pattern.nbytes, pattern), "a": Buffer(size), "b": Buffer(size)}
-        before = tuple(
-            Dispatch("start_words", items, local, (board, "pattern", *map(np.uint32, scalars))) for board in ("a", "b")
-        )
-        return replace(self.there_and_back(buffers, parameters), before=before)
+        start = Dispatch("start_words", *self.geometry(parameters), ("a", "pattern", *scalars))
+        both = (start, replace(start, arguments=("b", *start.arguments[1:])))
+        return replace(self.there_and_back(buffers, parameters), before=both)
+
+    def _period(self, parameters: Parameters) -> tuple[int, int]:
+        side = self.random_side
+        return (side, side) if side else (parameters["width"], parameters["height"])
 
     def start(self, parameters: Parameters, job: Job) -> NDArray[np.uint32]:
         """Return both boards after ``job.before``, shape (height, width)."""
-        side = self.pattern_side
-        cells = job.buffers["pattern"].filled().reshape(side, side)
-        period_x, period_y = self.period(parameters)
-        x, y = np.arange(parameters["width"]) % period_x, np.arange(parameters["height"]) % period_y
-        inside = (y < side)[:, None] & (x < side)
-        return np.where(inside, cells[np.minimum(y, side - 1)][:, np.minimum(x, side - 1)], 0).astype(np.uint32)
+        side, (across, down) = self.random_side or len(_GLIDER), self._period(parameters)
+        pattern = job.buffers["pattern"].filled().reshape(side, side)
+        tile = np.zeros((down, across), dtype=np.uint32)
+        tile[:side, :side] = pattern[:down, :across]
+        return tile[np.arange(parameters["height"])[:, None] % down, np.arange(parameters["width"]) % across]
 
     def expected(self, parameters: Parameters, job: Job, dispatches: int) -> Mapping[str, NDArray[np.generic]]:
         cells = generations(self.start(parameters, job).astype(np.bool_), dispatches, wrapped=True)
@@ -177,16 +174,9 @@ class WordsChangedRandom(_Changed):
     variant = "words_changed_random"
     title = "Game of Life, 4 bytes per cell, only changes written, random board"
     description = f"{_STATES} Every sample starts with a random board. {_TORUS}"
-    pattern_side = 256
+    random_side = 256
     written_share: ClassVar[float] = 0.6
     """Share of the cells written in the second generation of a random board; a result of the rule."""
-
-    def pattern(self, rng: np.random.Generator) -> NDArray[np.uint32]:
-        return rng.integers(0, 4, size=(self.pattern_side, self.pattern_side), dtype=np.uint32)
-
-    def period(self, parameters: Parameters) -> tuple[int, int]:
-        """Return the size of the pattern, which covers the board."""
-        return self.pattern_side, self.pattern_side
 
     def streams(self, parameters: Parameters, device: Device) -> tuple[Stream, ...]:
         """Almost every sector is written in part, so memory must be read first."""

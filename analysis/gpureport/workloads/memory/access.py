@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from math import ceil
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, S
 _STRIDES = (1, 2, 4, 8, 16, 32, 64)
 _OFFSETS = (0, 4, 16, 32, 64, 100)
 _SLACK_BYTES = 128
-_UNUSED = {"stride": 4, "width": 4, "offset": 4}
-"""Macros of the source file that a kernel does not use."""
 
 
 class _Access(UnstoredResults):
@@ -26,11 +24,9 @@ class _Access(UnstoredResults):
     family = "memory"
     source = "memory/access.cl"
     macros = ("per_item", "stride", "width", "offset")
+    usual: ClassVar[Parameters] = {"stride": 4, "width": 4, "offset": 4}
     metric = Metric(kind="rate", unit="B", label="useful bandwidth")
     microbenchmark = True
-
-    def build_options(self, parameters: Parameters) -> str:
-        return super().build_options({**_UNUSED, **parameters})
 
     def work_items(self, parameters: Parameters) -> int:
         return _groups(parameters) * parameters["local"] * parameters.get("passes", 1)
@@ -76,6 +72,7 @@ def _folded(words: NDArray[np.uint32], parameters: Parameters) -> NDArray[np.uin
 class _ByStride(_Access):
     """The cases are strides."""
 
+    labelled = "stride {stride:word/s}"
     work_of = (4, "count", "passes")
     verified = (
         {"stride": 1, "count": 1237, "bytes": 4 * 1237, "per_item": 4, "local": 96},
@@ -85,9 +82,6 @@ class _ByStride(_Access):
 
     def x(self, parameters: Parameters, sweep: Sweep) -> float:
         return 1 + _STRIDES.index(parameters["stride"])
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"stride {parameters['stride']} word{'' if parameters['stride'] == 1 else 's'}"
 
     def _sweep(self, points: Iterable[Parameters]) -> tuple[Sweep, ...]:
         return (grid.by_case("stride", "words between neighbouring work-items", points, "stride"),)

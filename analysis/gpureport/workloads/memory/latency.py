@@ -89,6 +89,7 @@ class SetConflicts(Chase):
         "cache is empty. Counted: the time of one load, including its address arithmetic."
     )
     source = "memory/conflicts.cl"
+    labelled = "{lines} x {apart:bytes}"
     working_set_of = ("lines", APART)
     verified = (
         {"lines": 37, APART: 256, "line": 64, "steps": 11},
@@ -110,9 +111,6 @@ class SetConflicts(Chase):
             title = f"{ADDRESSES} at a stride of {format_bytes(stride)}"
             sweeps.append(grid.by_working_set(points, limits, f"stride_{stride}", ADDRESSES, title))
         return tuple(sweeps)
-
-    def label(self, parameters: Parameters, sweep: Sweep) -> str:
-        return f"{parameters['lines']} x {format_bytes(parameters[APART])}"
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """A chain of loads; the first load of each line comes from the shared cache if the nearest one is empty.

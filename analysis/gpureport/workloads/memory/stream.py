@@ -21,6 +21,8 @@ class _Streaming(Workload):
 
     family = "memory"
     source = "memory/stream.cl"
+    macros = ("per_item", "words")
+    usual: ClassVar[Parameters] = {"words": _WORDS}
     microbenchmark = True
     kernel: ClassVar[str]
     arrays: ClassVar[tuple[str, ...]]
@@ -84,9 +86,6 @@ class _Streaming(Workload):
     def scalars(self, rng: np.random.Generator) -> tuple[np.generic, ...]:
         """Return the kernel arguments after the arrays and the number of vectors."""
         return ()
-
-    def build_options(self, parameters: Parameters) -> str:
-        return f"-DPER_ITEM={parameters['per_item']} -DWORDS={parameters.get('words', _WORDS)}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
         """Initialised arrays to read; the written one is not initialised."""

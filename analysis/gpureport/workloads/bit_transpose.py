@@ -1,6 +1,8 @@
-"""Shared by all bit transpositions: tiles, sweeps, reference results, memory traffic."""
+"""Repeated transposition of bit matrices in registers, through local memory and by sub-group exchanges."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import ClassVar, Literal
 
@@ -10,9 +12,10 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
 from gpureport.spec.values import constant
-from gpureport.units import format_bytes, format_count
+from gpureport.units import format_count
 from gpureport.workloads import grid
-from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.model import Argument, Buffer, Demand, Job, Limits, Local, Parameters, Stream, Sweep, Workload
+from gpureport.workloads.sub_group import Exchanging
 
 ROWS = 32
 """Rows of a tile, each a 32-bit word."""
@@ -64,8 +67,6 @@ class Transpose(Workload):
     """Rounds through local memory, at most."""
     shuffled_rounds: int = 0
     """Rounds by shuffles, at most; in the others a work-item exchanges rows in its registers."""
-    description_8x8: ClassVar[str] = ""
-    """Replaces the description for 8 x 8."""
     working_set_of = (2 * TILE_BYTES, "tiles")
 
     def __init__(self, size: Literal[32, 8] = 32) -> None:
@@ -78,7 +79,6 @@ class Transpose(Workload):
         self.title = f"Bit transpose {size} x {size}, {self.method}"
         if size == 8:
             self.variant += "_8x8"
-            self.description = self.description_8x8 or self.description
             self.essential = self.sweeps_memory = False
         self.description = f"{self.description} {_COUNTED[size]}"
 
@@ -112,21 +112,17 @@ class Transpose(Workload):
     def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
         return tuple({"local": n} for n in grid.work_groups(device, limits))
 
-    def work_group(self, parameters: Parameters) -> tuple[int, ...]:
-        return (parameters["local"],)
-
     def x(self, parameters: Parameters, sweep: Sweep) -> float:
         """Work-groups are in the order of the sweep."""
         by_group = sweep.axis.quantity == "work_group"
         return sweep.points.index(parameters) if by_group else super().x(parameters, sweep)
 
     def label(self, parameters: Parameters, sweep: Sweep) -> str:
+        label = super().label(parameters, sweep)
+        if sweep.axis.quantity == "work_group":
+            return label
         matrices = f"{format_count(parameters['tiles'] * self.matrices_per_tile)} matrices"
-        return {
-            "work_items": matrices,
-            "work_group": " x ".join(map(str, self.work_group(parameters))),
-            "working_set": f"{matrices} ({format_bytes(self.nbytes(parameters))})",
-        }[sweep.axis.quantity]
+        return f"{matrices} ({label})" if sweep.axis.quantity == "working_set" else matrices
 
     def work_items(self, parameters: Parameters) -> int:
         return parameters["tiles"] * ROWS // self.rows_per_item
@@ -170,8 +166,7 @@ class Transpose(Workload):
         totals |= {name: totals[name] + (shifts + _ROLLED[name] * rolled) * items for name in _ROLLED}
         chain = {name: count * repeats for name, count in self.chain(device).items()}
         return Demand(
-            work_items=items,
-            work_group=self.work_group(parameters),
+            *self.launched(parameters),
             streams=(Stream("from", rows, 4, 4), Stream("to", rows, 4, 4, write=True)),
             operations={**totals, **{name: totals.get(name, 0.0) + n * items for name, n in around.items()}},
             chain=chain | {"int32": chain.get("int32", 0.0) + _ROLLED_CHAIN * rolled},
@@ -184,22 +179,24 @@ class Transpose(Workload):
         )
 
     def lines_per_access(self, parameters: Parameters, device: Device) -> float:
-        """Return the lines that one access of a wave touches; its rows are contiguous."""
+        """Return the lines that one access of a wave touches: those of contiguous rows, or one for each matrix."""
         lanes = device.architecture.wave_size
-        return min(float(lanes), max(1.0, lanes * 4 * self.rows_per_item / grid.first_line_bytes(device)))
+        touched = lanes * 4 * self.rows_per_item / grid.first_line_bytes(device)
+        return min(float(lanes), max(float(parameters.get("local_x", 1)), touched))
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         return ("from", "to", np.uint32(parameters["tiles"]))
 
     def build_options(self, parameters: Parameters) -> str:
-        """Transpositions per dispatch; the first round; operations of an exchange; whether rounds are a loop."""
+        """Transpositions per dispatch, first round, operations of an exchange, whether rounds are a loop, dimensions."""
         shifts = " -DSHIFTS" if parameters.get("exchange", _ROTATION) != _ROTATION else ""
         rolled = " -DROLLED" if parameters.get("rolled") else ""
-        return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}{shifts}{rolled}"
+        columns = " -DTWO_D" if "local_x" in parameters else ""
+        return f"-DREPEATS={parameters['repeats']} -DFIRST_ROUND={5 - self.rounds}{shifts}{rolled}{columns}"
 
     def job(self, parameters: Parameters, rng: np.random.Generator) -> Job:
-        group, nbytes = self.work_group(parameters), TILE_BYTES * parameters["tiles"]
-        groups = -(-self.work_items(parameters) // prod(group))
+        (items, group), nbytes = self.launched(parameters), TILE_BYTES * parameters["tiles"]
+        groups = -(-items // prod(group))
         buffers = {"from": Buffer(nbytes, grid.random_words(rng, 2**22)), "to": Buffer(nbytes)}
         return Job.of(buffers, "transpose", (groups * group[0], *group[1:]), group, self.arguments(parameters))
 
@@ -248,3 +245,239 @@ def _saturating_tiles(device: Device, rows_per_item: int) -> int:
             return 1024 * device.compute_units
     resident = device.compute_units * waves * device.architecture.wave_size
     return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS
+
+
+_JOINED = constant(12.0)
+_ROUTE = (
+    "in each round a work-item stores its row to local memory, waits at one barrier and reads its partner's row "
+    "(two halves of local memory in turn)"
+)
+_COLUMNS = (
+    "Two-dimensional work-groups, as published: x is the matrix and y the row. The rows of a matrix are contiguous, so "
+    "consecutive work-items are whole matrices apart"
+)
+
+
+class LocalMemory(Transpose):
+    """One-dimensional work-groups: neighbouring work-items have neighbouring rows."""
+
+    variant = "local"
+    essential = True
+    sweeps_memory = True
+    source = "bit_transpose/local.cl"
+    method = "local memory"
+    local_rounds = 5
+    description = f"One row of a tile per work-item, one-dimensional work-groups; {_ROUTE}."
+
+    def pitch(self, parameters: Parameters) -> int:
+        """Return the distance between columns of work-items in local memory, in words."""
+        return self.launched(parameters)[1][-1]
+
+    def _half(self, parameters: Parameters) -> int:
+        return parameters.get("local_x", 1) * self.pitch(parameters)
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Add two halves of local memory and the bank conflicts of the first wave.
+
+        On a CPU these are its accesses, if they are not of adjacent words.
+        """
+        items, columns = prod(self.launched(parameters)[1]), parameters.get("local_x", 1)
+        lanes = range(min(device.architecture.wave_size, items))
+        words = [lane % columns * self.pitch(parameters) + lane // columns for lane in lanes]
+        conflicts = bank_conflicts(words, device.architecture.local_memory_banks)
+        if not grid.coalesces(device):
+            conflicts = 1.0 if words == [*range(len(words))] else float(len(words))
+        base, local_bytes = super().demand(parameters, device), 2 * 4 * self._half(parameters)
+        return replace(base, local_memory_bytes=local_bytes, local_conflicts=conflicts)
+
+    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
+        """The layout of local memory, and local memory."""
+        half = self._half(parameters)
+        return (*super().arguments(parameters), np.uint32(self.pitch(parameters)), np.uint32(half), Local(2 * 4 * half))
+
+
+class Columns(LocalMemory):
+    """Two-dimensional work-groups: neighbouring work-items have the same row of neighbouring matrices."""
+
+    variant = "local_2d"
+    essential = False
+    sweeps_memory = False
+    repeats = 201
+    method = "local memory, 2D work-groups"
+    description = f"{_COLUMNS} and access the same bank of local memory; {_ROUTE}."
+
+    def shape(self, items: int) -> dict[str, int]:
+        """32 rows, as published."""
+        return {"local_x": items // ROWS, "local_y": ROWS}
+
+    def shapes(self, device: Device, limits: Limits) -> Sequence[Parameters]:
+        """Shapes whose columns contain whole matrices."""
+        return tuple({"local_x": x, "local_y": y} for x, y in grid.shapes(device, limits) if y % ROWS == 0)
+
+    def verification(self) -> Sequence[Parameters]:
+        """Also columns of two and three matrices."""
+        return (
+            *super().verification(),
+            {"tiles": 29, "local_x": 2, "local_y": 64, "repeats": 3},
+            {"tiles": 10, "local_x": 1, "local_y": 96, "repeats": 1},
+        )
+
+
+class PaddedColumns(Columns):
+    """The same with padding, which distributes a wave over all banks."""
+
+    variant = "local_2d_padded"
+    method = "local memory, padded 2D work-groups"
+    description = (
+        f"{_COLUMNS}. Padding after each column lets the work-items of a wave access different banks (one word for 32 "
+        f"matrices per work-group row, four for 8); {_ROUTE}."
+    )
+
+    def pitch(self, parameters: Parameters) -> int:
+        """32 / x of 32 lanes are in one column; those of the next column use the next banks."""
+        return parameters["local_y"] + (max(1, ROWS // parameters["local_x"]) if parameters["local_x"] > 1 else 0)
+
+
+def bank_conflicts(words: Sequence[int], banks: int) -> float:
+    """Return the time of one access of a wave, of 4-byte *words*, relative to one without bank conflicts.
+
+    One bank is cached memory without banks.
+    """
+    if banks <= 1:
+        return 1.0
+    fullest = max(Counter(word % banks for word in set(words)).values())
+    return fullest / -(-len(words) // banks)
+
+
+class Registers(Transpose):
+    """Five rounds with 32 registers."""
+
+    variant = "registers"
+    essential = True
+    sweeps_memory = True
+    rows_per_item = ROWS
+    usual_group = 64
+    repeats = 301
+    source = "bit_transpose/registers.cl"
+    method = "registers"
+    description = (
+        "Each work-item keeps a whole tile in 32 registers, without local memory or sub-groups. It loads 128 "
+        "contiguous bytes, 16 at a time, so the loads of neighbouring work-items touch different lines."
+    )
+
+    def operations(self, device: Device) -> Mapping[str, float]:
+        """For each row and round a shift and a selection; a CPU permutes vectors, a GPU renames registers.
+
+        Shift counts are constant. Compilers for GPUs turn left shifts, half of them, into multiplications.
+        """
+        rows = float(ROWS * self.rounds)
+        return grid.chosen(
+            device,
+            cpu={"int32": 5.0 * rows, "permute": 3.0 * ROWS, "instruction": 5.0 * rows + 3.0 * ROWS},
+            gpu={"int32": 1.5 * rows, "int32_mul": 0.5 * rows, "instruction": 2.0 * rows},
+        )
+
+
+class Shuffle(Exchanging, Transpose):
+    """One row per lane."""
+
+    required = ("shuffle",)
+    variant = "shuffle"
+    essential = True
+    sweeps_memory = True
+    source = "bit_transpose/shuffle.cl"
+    shuffled_rounds = 5
+    method = "sub-group shuffle"
+    description = (
+        "One row per work-item; in each round a shuffle within the sub-group exchanges the rows of a pair. Sub-groups "
+        "of 64 lanes process two tiles. With 16 or 8 lanes, a lane has two or four rows, some rounds use its "
+        "registers, and the surplus work-items return at once."
+    )
+
+
+class Vector(Shuffle):
+    """Four rows per lane."""
+
+    variant = "vector"
+    essential = False
+    rows_per_item = 4
+    source = "bit_transpose/vector.cl"
+    shuffled_rounds = 3
+    method = "sub-group shuffle, four rows per work-item"
+    description = (
+        "Four rows per work-item, loaded as 16 contiguous bytes; eight lanes process a matrix. Distances 16, 8 and 4 "
+        "are shuffles between lanes, 2 and 1 stay in the lane's registers; sub-groups of 8 lanes suffice."
+    )
+
+
+class Hybrid(Shuffle):
+    """Distant rows through local memory, near ones by shuffles."""
+
+    variant = "hybrid"
+    essential = False
+    sweeps_memory = False
+    source = "bit_transpose/hybrid.cl"
+    local_rounds = 2
+    shuffled_rounds = 3
+    method = "local memory and sub-group shuffle"
+    description = (
+        "One row per work-item. Rows 16 and 8 apart are exchanged through local memory, rows 4, 2 and 1 apart by "
+        "shuffles, for which sub-groups of 8 lanes suffice."
+    )
+
+    def demand(self, parameters: Parameters, device: Device) -> Demand:
+        """Add local memory, one half for each of two rounds."""
+        return replace(super().demand(parameters, device), local_memory_bytes=2 * 4 * parameters["local"])
+
+    def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
+        return (*super().arguments(parameters), Local(2 * 4 * parameters["local"]))
+
+
+class Ballot(Exchanging, Transpose):
+    """One ballot per column."""
+
+    required = ("ballot",)
+    variant = "ballot"
+    source = "bit_transpose/ballot.cl"
+    repeats = 301
+    method = "sub-group ballot"
+    description = (
+        "One row per work-item. A ballot of one bit of all rows is a row of the transposed matrix, so one "
+        "transposition takes 32 ballots, of which each lane selects its own. Sub-groups of 64 lanes process two "
+        "matrices; with 16 or 8 lanes, a row takes two or four ballots."
+    )
+
+    def operations(self, device: Device) -> Mapping[str, float]:
+        """For each column a vote, a comparison of the lane index and a selection."""
+        return {"ballot": 1.0 * ROWS, "int32": 2.0 * ROWS, "instruction": 3.0 * ROWS}
+
+    def chain(self, device: Device) -> Mapping[str, float]:
+        """The ballots are independent; each selection depends on the previous one."""
+        return {"ballot": 1.0, "int32": ROWS + 1.0}
+
+
+class Ballot8x8(Ballot):
+    """One ballot per column of four matrices."""
+
+    description = (
+        "One row of four adjacent matrices per work-item. Each lane keeps four of the 32 ballots, and from each the "
+        "byte of its own matrix. 8 x 8 needs as many ballots as 32 x 32, while shuffles need three rounds instead of "
+        "five."
+    )
+
+    def operations(self, device: Device) -> Mapping[str, float]:
+        """For each column a vote and a selection; eight comparisons; bytes of four words extracted and joined."""
+        integer = ROWS + 8 + _JOINED
+        return {"ballot": 1.0 * ROWS, "int32": integer, "instruction": ROWS + integer}
+
+    def chain(self, device: Device) -> Mapping[str, float]:
+        """Four independent chains of selections, then the bytes are joined one after another."""
+        return {"ballot": 1.0, "int32": ROWS / 4 + 1.0 + _JOINED / 2}
+
+
+WORKLOADS = (
+    *(Ballot(), Ballot8x8(8)),
+    *(LocalMemory(), Columns(), PaddedColumns(), LocalMemory(8), Columns(8), PaddedColumns(8)),
+    *(Registers(), Registers(8)),
+    *(Shuffle(), Shuffle(8), Vector(), Hybrid()),
+)

@@ -1,10 +1,13 @@
-"""Rate and latency of instructions by class, and the cost of barriers: chains of one operation."""
+"""Rate and latency of instructions by class, and the cost of barriers: chains of one operation.
+
+First come the operations, each with one step of its chain in NumPy.
+"""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil, prod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,6 @@ from numpy.typing import NDArray
 from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.workloads import grid
-from gpureport.workloads.instructions.cases import ARITHMETIC, DOT_PRODUCT, EXCHANGES, PRECISIONS, TABLE, Operation
 from gpureport.workloads.model import (
     Buffer,
     Calibration,
@@ -25,6 +27,278 @@ from gpureport.workloads.model import (
     UnstoredResults,
 )
 from gpureport.workloads.sub_group import Exchanging
+
+Words = NDArray[np.uint32]
+Step = Callable[[tuple[Words, ...], tuple[Words, ...], int], tuple[Words, ...]]
+"""From the words of a chain (oldest first), four operands and the index of the step to the words after that step."""
+Draw = Callable[[np.random.Generator, int], Words]
+"""Draws :data:`TABLE` random words, for a number of lanes per work-item."""
+
+TABLE = 1024
+"""Number of initial words, and of operands."""
+_ROWS, _BANKS = TABLE // 32, 32
+
+_KIN = {"add": "int32", "ternary": "int32", "shift": "int32", "ballot": "shuffle", "fp32_three": "fp32"}
+"""The class used instead of one that an architecture does not list."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation; *step*, *initial* and *operands* are one step in NumPy, and draws of the words of its chains."""
+
+    name: str  # the instruction class, as in ``Architecture.rates_per_cycle`` and ``latency_cycles``
+    states: int  # words per chain
+    step: Step
+    initial: Draw
+    operands: Draw
+    besides: Mapping[str, float] = field(default_factory=dict)  # additional operations of a step, by class
+    group: bool = False  # whether work-items cooperate; a CPU then also needs whole work-groups
+    result_mask: int = 0xFFFFFFFF  # the bits of a result that do not depend on the device
+    words: int = 1  # 32-bit registers of a state
+    vectors: bool = True  # whether there is a form for vectors
+    vector_step: Step | None = None  # one step of that form, if it differs
+    extensions: tuple[str, ...] = ()  # OpenCL extensions one of which is required; none: all devices have it
+    loaded: Callable[[Words], Any] = lambda words: words
+    """From a word in memory to a state; a state of two words is a 64-bit integer."""
+    folded: Callable[[Any], Words] = lambda words: words
+    """From a state to a word of the result."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether work-items of a CPU process vectors."""
+        return self.vectors and not self.group and self.name != "local"
+
+    def missing(self, features: Features) -> str | None:
+        """Return the reason why the device does not have the operation, in a sentence, or ``None``."""
+        if not self.extensions or features.extensions.intersection(self.extensions):
+            return None
+        named = [name for name in self.extensions if not name.endswith("_query")]
+        return f"the device does not support {' or '.join(named) or 'this operation'}"
+
+    def classes(self, listed: Collection[str]) -> dict[str, float]:
+        return {listed_class(name, listed): count for name, count in {self.name: 1.0, **self.besides}.items()}
+
+
+def listed_class(name: str, listed: Collection[str]) -> str:
+    """Return instruction class *name*, or the one used instead if it is not *listed*."""
+    return name if name in listed else _KIN.get(name, name)
+
+
+def fma(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a * b + c, rounded once.
+
+    The product of two single-precision numbers is exact in double precision. The sum is rounded to odd there (Boldo and
+    Melquiond, Emulation of a FMA and Correctly Rounded Sums, IEEE Transactions on Computers 57(4), 2008), so that the
+    second rounding, to single precision, is correct.
+    """
+    product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    total = product + addend
+    back = total - product
+    error = (product - (total - back)) + (addend - back)
+    bits = total.view(np.uint64)
+    # Towards the exact value: away from zero if the rounding error has the sign of the sum, else towards zero.
+    step = np.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
+    odd = np.where((error != 0) & (bits & np.uint64(1) == 0), bits + step, bits)
+    return odd.view(np.float64).astype(np.float32)
+
+
+def _fma(a: Words, b: Words, c: Words) -> Words:
+    return fma(a.view(np.float32), b.view(np.float32), c.view(np.float32)).view(np.uint32)
+
+
+def _rotated_right(value: Words, by: Words) -> Words:
+    right = by & np.uint32(31)
+    left = -right & np.uint32(31)
+    return np.asarray(value >> right | value << left, dtype=np.uint32)
+
+
+def _balloted(words: tuple[Words, ...], operands: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    """Return to each of eight lanes one bit per lane: whether the AND of its word and its operand is not zero."""
+    voted = words[0] & operands[0] != 0
+    bits = voted.reshape(-1, 8).astype(np.uint32) << np.arange(8, dtype=np.uint32)
+    return (np.repeat(np.sum(bits, axis=1, dtype=np.uint32), 8),)
+
+
+def _any_words(rng: np.random.Generator, lanes: int) -> Words:
+    return rng.integers(0, 2**32, size=TABLE, dtype=np.uint32)
+
+
+def _reals(low: int, high: int) -> Draw:
+    """Return draws of x or b for which x * x + b stays bounded; integers for vectors, whose operators may be fused."""
+    return lambda rng, lanes: _words(rng.uniform(-0.6, 0.2, TABLE) if lanes == 1 else rng.integers(low, high, TABLE))
+
+
+def _whole_reals(rng: np.random.Generator, lanes: int) -> Words:
+    """Small integers of both signs: the sum of millions of products is exact."""
+    return _words(rng.integers(1, 4, TABLE) * rng.choice([-1, 1], TABLE))
+
+
+def _words(numbers: NDArray[np.float64] | NDArray[np.int64]) -> Words:
+    return numbers.astype(np.float32).view(np.uint32)
+
+
+def _eight_masks(rng: np.random.Generator, lanes: int) -> Words:
+    """Eight bits for each of eight lanes, repeated: the result is the same for all sub-group sizes."""
+    return np.tile(rng.integers(1, 2**8, size=8, dtype=np.uint32), TABLE // 8)
+
+
+def _neighbours(rng: np.random.Generator, lanes: int) -> Words:
+    """Neighbouring words of the table: each lane of a wave has its own bank."""
+    return np.arange(TABLE, dtype=np.uint32)
+
+
+def _rows_in_a_cycle(rng: np.random.Generator, lanes: int) -> Words:
+    """For each word of the table, the index of another in the same bank: a random cycle through all rows."""
+    following = np.empty((_ROWS, _BANKS), dtype=np.uint32)
+    for bank in range(_BANKS):
+        order = rng.permutation(_ROWS).astype(np.uint32)
+        following[order, bank] = np.roll(order, -1) * _BANKS + bank
+    return following.ravel()
+
+
+def _added(x: tuple[Words, ...], *_: object) -> tuple[Words, ...]:
+    return x[1], x[0] + x[1]
+
+
+def _squared(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    return (x[0] * x[0] + k[0],)
+
+
+def _selected(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
+    if_clear, if_set = operands[2 * (step % 2)], operands[2 * (step % 2) + 1]
+    return words[0] & if_set | ~words[0] & if_clear, words[1]
+
+
+def _selected_by_older(words: tuple[Words, ...], operands: tuple[Words, ...], step: int) -> tuple[Words, ...]:
+    older, newer = words
+    return newer, older & newer | ~older & operands[step % 4]
+
+
+ARITHMETIC = (
+    Operation("fp32", 1, lambda x, k, _: (_fma(x[0], x[0], k[0]),), _reals(-1, 2), _reals(-2, 0)),
+    Operation("fp32_three", 3, lambda x, *_: (_fma(x[1], x[2], x[0]), x[1], x[2]), _whole_reals, _whole_reals),
+    Operation("add", 2, _added, _any_words, _any_words),
+    Operation("int32_mul", 1, _squared, _any_words, _any_words),
+    Operation("ternary", 2, _selected, _any_words, _any_words, vector_step=_selected_by_older),
+    Operation("shift", 2, lambda x, *_: (x[1], _rotated_right(x[0], x[1])), _any_words, _any_words),
+    Operation("local", 1, lambda x, table, _: (table[0][x[0]],), _neighbours, _rows_in_a_cycle),
+    Operation("barrier", 1, lambda x, *_: x, _any_words, _any_words, group=True),
+)
+"""Operations of all devices."""
+
+DOT_PRODUCT = "cl_khr_integer_dot_product"
+_NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
+"""Extensions of vendors whose compilers have the instruction without listing the extension for it."""
+_HALVES = ("cl_khr_fp16", _NVIDIA)
+_Integers = NDArray[np.int32]
+
+
+def _small(rng: np.random.Generator, low: int, high: int) -> _Integers:
+    return rng.integers(low, high, TABLE, dtype=np.int32)
+
+
+def _bounded(encoded: Callable[[_Integers, _Integers], Words]) -> tuple[Draw, Draw]:
+    """Return draws of words from two small integers x, and b, for which x * x + b stays bounded."""
+    return (
+        lambda rng, _: encoded(_small(rng, -1, 2), _small(rng, -1, 2)),
+        lambda rng, _: encoded(_small(rng, -2, 0), _small(rng, -2, 0)),
+    )
+
+
+def _one_half(first: _Integers, _: _Integers) -> Words:
+    return np.ascontiguousarray(first.astype(np.float16)).view(np.uint16).astype(np.uint32)
+
+
+def _two_halves(low: _Integers, high: _Integers) -> Words:
+    return _one_half(low, low) | _one_half(high, high) << np.uint32(16)
+
+
+def _two_brain_numbers(high: _Integers, low: _Integers) -> Words:
+    upper, lower = (each.astype(np.float32).view(np.uint32) for each in (high, low))
+    return upper | lower >> np.uint32(16)
+
+
+def _fma_pairs(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    a, b = (np.ascontiguousarray(words).view(np.float16) for words in (x[0], k[0]))
+    return (np.ascontiguousarray(a * a + b).view(np.uint32),)
+
+
+def _fma_brain_pairs(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    """The upper half of a single-precision number is a bfloat16 number; small integers are exact in both."""
+    a, b, high = x[0], k[0], np.uint32(0xFFFF0000)
+    lower = _fma(a << np.uint32(16), a << np.uint32(16), b << np.uint32(16)) >> np.uint32(16)
+    return (_fma(a & high, a & high, b & high) & high | lower,)
+
+
+def _dot_bytes(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    a, b = (np.ascontiguousarray(words).view(np.int8).reshape(-1, 4).astype(np.int32) for words in (x[0], k[0]))
+    return (np.sum(a * b, axis=1, dtype=np.int32).view(np.uint32) + k[1],)
+
+
+def _powers_of_two(rng: np.random.Generator, lanes: int) -> Words:
+    exponents = _small(rng, -20, 21)
+    return _words(np.ldexp(rng.choice([-1.0, 1.0], TABLE), exponents))
+
+
+_OTHER_BITS = np.uint32(0xFC7FFFFF)
+"""All but the lowest three bits of the exponent."""
+
+
+def _exponent_bits(rng: np.random.Generator, lanes: int) -> Words:
+    """Values of these three bits but 7: the other bits of the exponent then alternate between two values.
+
+    Without a change of the number, compilers would remove two reciprocals that follow each other.
+    """
+    return _small(rng, 0, 7).view(np.uint32) << np.uint32(23)
+
+
+def _numbers_from_8192(rng: np.random.Generator, lanes: int) -> Words:
+    """Single-precision numbers from 2^13 to 2^14. The XOR with such an integer is such a number again."""
+    return _small(rng, 0, 2**23).view(np.uint32) | np.uint32(0x46000000)
+
+
+def _reciprocal(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    return ((np.float32(1) / x[0].view(np.float32)).view(np.uint32) & _OTHER_BITS | k[0],)
+
+
+def _truncated(x: tuple[Words, ...], k: tuple[Words, ...], _: int) -> tuple[Words, ...]:
+    return (x[0].view(np.float32).astype(np.int32).view(np.uint32) ^ k[0],)
+
+
+_LOGIC = {"ternary": 1.0}
+PRECISIONS = (
+    Operation(
+        "fp64", 1, _squared, *_bounded(lambda first, _: first.view(np.uint32)), words=2, extensions=("cl_khr_fp64",)
+    ),
+    Operation("fp16", 1, _fma_pairs, *_bounded(_one_half), vectors=False, extensions=_HALVES),
+    Operation("fp16x2", 1, _fma_pairs, *_bounded(_two_halves), vectors=False, extensions=_HALVES),
+    Operation("bf16x2", 1, _fma_brain_pairs, *_bounded(_two_brain_numbers), vectors=False, extensions=(_NVIDIA,)),
+    Operation(
+        "dot_int8", 1, _dot_bytes, _any_words, _any_words, vectors=False, extensions=(DOT_PRODUCT, _NVIDIA, _AMD)
+    ),
+    Operation(
+        "int64",
+        2,
+        _added,
+        _any_words,
+        _any_words,
+        words=2,
+        loaded=lambda words: words.astype(np.uint64) * np.uint64(0x100000001),
+        folded=lambda words: (words ^ words >> np.uint64(32)).astype(np.uint32),
+    ),
+    Operation("transcendental", 1, _reciprocal, _powers_of_two, _exponent_bits, _LOGIC, vectors=False),
+    Operation("conversion", 1, _truncated, _numbers_from_8192, _numbers_from_8192, _LOGIC),
+)
+"""Operations of number formats and units that not all devices have."""
+
+EXCHANGES = (
+    Operation(
+        "shuffle", 1, lambda x, *_: (x[0].reshape(-1, 2, 4)[:, ::-1].ravel(),), _any_words, _any_words, group=True
+    ),
+    Operation("ballot", 1, _balloted, _eight_masks, _eight_masks, {"int32": 1.0}, group=True, result_mask=0xFF),
+)
+"""Operations between the lanes of a sub-group."""
+
 
 _NO_BARRIER = "compilers for CPUs turn barriers into ends of loops over work-items, and remove those without work"
 _GROUPS_PER_UNIT = 48

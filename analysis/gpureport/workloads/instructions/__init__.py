@@ -1,1 +1,0 @@
-"""Instruction microbenchmarks: rate and latency by instruction class."""
