@@ -4,12 +4,13 @@ import re
 from collections.abc import Mapping
 from keyword import iskeyword
 from math import prod
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gpureport.docstrings import Documented
+from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.quantities import Name
 from gpureport.spec.values import Strict
 from gpureport.text import quoted
@@ -130,25 +131,11 @@ Identifier = Annotated[str, AfterValidator(_identifier)]
 Readable = Annotated[str, AfterValidator(_readable)]
 """A name that expressions contain."""
 OpenCLType = Annotated[str, AfterValidator(_opencl_type)]
-Class = Literal[
-    "fp32",
-    "fp64",
-    "fp16",
-    "fp16x2",
-    "int32",
-    "int64",
-    "int32_mul",
-    "add",
-    "fp32_three",
-    "ternary",
-    "shift",
-    "transcendental",
-    "conversion",
-    "shuffle",
-    "ballot",
-    "local",
-    "barrier",
-]
+_CLASSES = tuple(name for name in INSTRUCTION_CLASSES if name not in ("memory", "instruction", "branch", "permute"))
+if TYPE_CHECKING:
+    Class = str
+else:
+    Class = Literal[_CLASSES]
 """An instruction class of the model."""
 
 

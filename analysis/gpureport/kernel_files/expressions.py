@@ -11,7 +11,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cache
-from inspect import Parameter, signature
+from inspect import signature
 from itertools import islice
 from math import ceil, floor, isfinite, log2, prod
 from operator import index
@@ -139,13 +139,7 @@ def known_functions() -> tuple[str, ...]:
 
 
 def _signature(name: str, function: Function) -> str:
-    return f"{name}({', '.join(map(_written, signature(function).parameters.values()))})"
-
-
-def _written(parameter: Parameter) -> str:
-    if parameter.kind is Parameter.VAR_POSITIONAL:
-        return f"{parameter.name}, ..."
-    return parameter.name if parameter.default is Parameter.empty else f"{parameter.name}={parameter.default}"
+    return f"{name}{signature(function)}".replace(", /", "")
 
 
 def _value(node: ast.AST, names: Mapping[str, Value], functions: Mapping[str, Function]) -> Any:  # noqa: ANN401

@@ -1,6 +1,7 @@
 """A described kernel as a workload: sizes, data, demand, verification."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -152,10 +153,7 @@ class KernelFileWorkload(Workload):
         high = 1
         while unit * high < MOST_SIZE and fits(2 * high):
             high *= 2
-        low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
+        low = high + bisect_left(range(high + 1, 2 * high), True, key=lambda count: not fits(count))
         return unit * (low - (low % 2 == 0) if odd else low)
 
     def _written_shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -228,7 +226,7 @@ class KernelFileWorkload(Workload):
             return written or (None,)
         if ends := range_of(written):
             return grid.sizes(*ends, grid.multiple(self._multiple))
-        most = min(grid.reach(device, limits, "described") * grid.last_cache_bytes(device), limits.max_bytes)
+        most = grid.most_bytes(device, limits, "described", len(self.formulas.every_buffer))
         return sorted({self._value_of(size, shape) for size in grid.sizes(_LEAST_BYTES, most, round)})
 
     def _possible(self, points: Iterable[Parameters], limits: Limits) -> Iterable[Parameters]:
@@ -259,7 +257,7 @@ class KernelFileWorkload(Workload):
             value = max(written)
         elif written is not None:
             ends = range_of(written)
-            most = min(4 * grid.last_cache_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
+            most = min(grid.beyond_bytes(device), limits.max_bytes, limits.max_buffer_bytes)
             value = min(self._value_of(most, self._shape()), ends[1] if ends else MOST_SIZE)
             least = _MULTIPLES[0]
             value -= value % least if value > least and least % self._multiple == 0 else 0

@@ -99,8 +99,7 @@ class Transpose(Workload):
         groups = grid.by_group_size(points, f"{format_count(tiles * self.matrices_per_tile)} matrices")
         if not self.sweeps_memory:
             return load, groups
-        far = min(grid.reach(device, limits, "matrices") * grid.last_cache_bytes(device), limits.max_bytes)
-        most = min(_MOST_TILES, far / (2 * TILE_BYTES), limits.max_buffer_bytes / TILE_BYTES)
+        most = min(_MOST_TILES, grid.most_bytes(device, limits, "matrices", 2) / (2 * TILE_BYTES))
         counts = grid.sizes(min(_FEWEST_TILES, most / 4), most, grid.multiple(least))
         points = ({"tiles": n, **shape, "repeats": 1} for n in counts)
         title = "size of the arrays, one transposition a load"
@@ -188,7 +187,7 @@ class Transpose(Workload):
         return ("from", "to", np.uint32(parameters["tiles"]))
 
     def build_options(self, parameters: Parameters) -> str:
-        """Transpositions per dispatch, first round, operations of an exchange, whether rounds are a loop, dimensions."""
+        """Transpositions per dispatch; first round; operations of an exchange; loops of rounds; dimensions."""
         shifts = " -DSHIFTS" if parameters.get("exchange", _ROTATION) != _ROTATION else ""
         rolled = " -DROLLED" if parameters.get("rolled") else ""
         columns = " -DTWO_D" if "local_x" in parameters else ""

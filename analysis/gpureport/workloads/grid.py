@@ -49,10 +49,20 @@ _REACH: Mapping[str, Reach] = {
 }
 
 
-def reach(device: Device, limits: Limits, purpose: str) -> float:
-    """Return the largest working set of a *purpose*, as a multiple of the last cache."""
+def most_bytes(device: Device, limits: Limits, purpose: str, arrays: int = 1, capacity: float = 0.0) -> float:
+    """Return the largest working set of a *purpose*, which consists of equal *arrays*.
+
+    It is a multiple of the last cache, or of a larger *capacity*, within the limits of the device.
+    """
     known = _REACH[purpose]
-    return min(known.quick if limits.quick else known.full, known.on_cpu if device.is_cpu else inf)
+    times = min(known.quick if limits.quick else known.full, known.on_cpu if device.is_cpu else inf)
+    largest = times * max(capacity, last_cache_bytes(device))
+    return min(largest, limits.max_bytes, arrays * limits.max_buffer_bytes)
+
+
+def beyond_bytes(device: Device) -> float:
+    """Return a working set far beyond the caches, at which work-groups are compared, and memory is accessed."""
+    return 4 * last_cache_bytes(device)
 
 
 def is_short(device: Device, limits: Limits) -> bool:

@@ -48,9 +48,7 @@ class Format:
         width = 32 // self.per_word
         shifts = np.arange(self.per_word, dtype=np.uint32) * np.uint32(width)
         bits = words[..., None] >> shifts & np.uint32(2**width - 1)
-        values = {code: value - MOST for value, code in enumerate(self.encoded)}
-        decoded = np.vectorize(values.__getitem__, otypes=[np.int64])(bits)
-        return np.asarray(decoded, dtype=np.int64)
+        return np.argmax(bits[..., None] == np.array(self.encoded, dtype=np.uint32), axis=-1) - MOST
 
     def sums(self, integers: Integers) -> Words:
         return integers.astype(np.int32 if self.integer_sums else np.float32).view(np.uint32)

@@ -58,11 +58,11 @@ class Particles(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The number of particles, through the caches; the work-group size, beyond them."""
-        both, most = 2 * self.stored_bytes, self.most(device, limits)
+        both, most = 2 * self.stored_bytes, self._most(device, limits)
         usual = min(256, limits.max_work_group)
         counts = grid.sizes(min(2**12, most), most, grid.multiple(256))
         sizes = ({"count": count, "local": usual} for count in counts)
-        beyond = grid.multiple(1024)(min(most, max(2**20, 4 * grid.last_cache_bytes(device) / both)))
+        beyond = grid.multiple(1024)(min(most, max(2**20, grid.beyond_bytes(device) / both)))
         groups = ({"count": beyond, "local": local} for local in grid.work_groups(device, limits))
         return (
             grid.by_working_set(sizes, limits, "particles", WORKING_SET, "number of particles"),
@@ -71,7 +71,7 @@ class Particles(Workload):
         )
 
     def _frames(self, device: Device, limits: Limits, local: int) -> Sweep:
-        few, most = grid.is_short(device, limits), self.most(device, limits)
+        few, most = grid.is_short(device, limits), self._most(device, limits)
         inside, outside, far = 0.5, 2.0, 3.0 if few else 8.0
         if device.caches:
             transition = device.caches[-1].transition("ping_pong_transition")
@@ -82,11 +82,8 @@ class Particles(Workload):
         cases = grid.by_case("frames", WORKING_SET, points, "time of successive frames")
         return replace(cases, frames=200 if few else 300)
 
-    def most(self, device: Device, limits: Limits) -> float:
-        """Return the maximum number of particles."""
-        both = 2 * self.stored_bytes
-        far = grid.reach(device, limits, "particles") * grid.last_cache_bytes(device) / both
-        return min(_MOST, limits.max_bytes / both, limits.max_buffer_bytes / self.stored_bytes, far)
+    def _most(self, device: Device, limits: Limits) -> float:
+        return min(_MOST, grid.most_bytes(device, limits, "particles", 2) / (2 * self.stored_bytes))
 
     def nbytes(self, parameters: Parameters) -> int:
         return 2 * self.stored_bytes * parameters["count"]

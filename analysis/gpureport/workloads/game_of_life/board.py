@@ -121,8 +121,8 @@ class Board(Workload):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The side of a square board, through the caches; the work-group shape."""
-        far = grid.reach(device, limits, "boards") * grid.last_cache_bytes(device)
-        most = min(limits.max_bytes - self.extra_bytes, 2 * limits.max_buffer_bytes, far, _MOST_BYTES)
+        far = grid.most_bytes(device, limits, "boards", 2)
+        most = min(far, limits.max_bytes - self.extra_bytes, _MOST_BYTES)
         sides = grid.sizes(min(_LEAST_BYTES, most), most, self._side)
         shapes = self.shapes(device, limits)
         side = self._side_for_shapes(device, most, len(shapes))
@@ -171,7 +171,7 @@ class Board(Workload):
         """
         published = 2 * self.board_bytes(_square(self.published_side, 1, 1))
         needed_s = shapes * _RUNS_PER_SHAPE * published / device.memory.bandwidth_bytes_per_s
-        allowed_s, enough = grid.chosen(device, cpu=(0.0, 2.0**23), gpu=(_SHAPES_S, 4 * grid.last_cache_bytes(device)))
+        allowed_s, enough = grid.chosen(device, cpu=(0.0, 2.0**23), gpu=(_SHAPES_S, grid.beyond_bytes(device)))
         if 0 < published <= most and needed_s <= allowed_s:
             return self.published_side
         return self._side(min(most, enough))

@@ -41,8 +41,9 @@ def _beyond_bytes(device: Device, limits: Limits, stride_bytes: int = 4) -> int:
 
     If the stride skips sectors, the accessed sectors add up to at least 4 times the last cache.
     """
-    times = max(grid.reach(device, limits, "accesses"), 4 * stride_bytes / grid.last_sector_bytes(device))
-    return grid.multiple(2**20)(min(times * grid.last_cache_bytes(device), 0.75 * limits.max_buffer_bytes))
+    skipping = grid.beyond_bytes(device) * stride_bytes / grid.last_sector_bytes(device)
+    size = max(grid.most_bytes(device, limits, "accesses"), skipping)
+    return grid.multiple(2**20)(min(size, 0.75 * limits.max_buffer_bytes))
 
 
 def _shape(device: Device, limits: Limits, width: int) -> dict[str, int]:

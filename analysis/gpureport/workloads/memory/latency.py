@@ -172,7 +172,7 @@ class PointerChase(Chase):
         """The working set, from 4 KiB to several times the last cache."""
         line = device.line_bytes
         last = grid.last_cache_bytes(device)
-        high = min(limits.max_buffer_bytes, grid.reach(device, limits, "latencies") * last)
+        high = grid.most_bytes(device, limits, "latencies")
         shape = {"line": line, "warm_up": min(256, limits.max_work_group)}
         # One work-group fills the caches of one compute unit, and on a GPU the partition of the second-level cache near
         # to it. Others would leave lines in their own caches. One core of a CPU needs seconds for a working set far
@@ -262,9 +262,7 @@ class Sectors(_Loads):
         """A case for each distance, in a buffer of four last caches; none on a CPU."""
         if not grid.coalesces(device):
             return ()
-        size = (
-            int(min(limits.max_buffer_bytes, 2**28, 4 * grid.last_cache_bytes(device))) // _APART_BYTES * _APART_BYTES
-        )
+        size = int(min(limits.max_buffer_bytes, 2**28, grid.beyond_bytes(device))) // _APART_BYTES * _APART_BYTES
         points = ({"distance": d // 4, "bytes": size, "steps": _PAIRS} for d in _DISTANCES)
         return (grid.by_case("distance", "distance", points, "distance of the second load"),)
 

@@ -12,7 +12,18 @@ from gpureport.records.curves import Metric
 from gpureport.spec.models import Device
 from gpureport.units import format_bytes
 from gpureport.workloads import grid
-from gpureport.workloads.model import Buffer, Demand, Job, Limits, Parameters, Stream, Sweep, UnstoredResults, product
+from gpureport.workloads.model import (
+    Buffer,
+    Demand,
+    Factors,
+    Job,
+    Limits,
+    Parameters,
+    Stream,
+    Sweep,
+    UnstoredResults,
+    product,
+)
 
 _OF_A_UNIT = "working set of each compute unit"
 _PREFETCHED = 40  # lines that the prefetchers of a CPU core keep in flight
@@ -38,10 +49,12 @@ class _Reading(UnstoredResults):
     essential = True
     unrolled: ClassVar[int] = 0
     """Loads of a work-item of a GPU that are independent; 0: all."""
+    data_of: ClassVar[Factors] = ("bytes",)
+    """What is multiplied for the bytes of the buffer."""
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """One stream; later passes of the same dispatch read the data again."""
-        read, size, vector = self.work(parameters), self.data_bytes(parameters), 4 * parameters["words"]
+        read, size, vector = self.work(parameters), product(parameters, self.data_of), 4 * parameters["words"]
         items, passes = self.work_items(parameters), read / size
         loads = read / vector / items
         in_flight = _PREFETCHED if parameters["local"] == 1 else self.unrolled or loads
@@ -55,11 +68,8 @@ class _Reading(UnstoredResults):
         )
 
     def inputs(self, parameters: Parameters, rng: np.random.Generator) -> tuple[dict[str, Buffer], tuple[int, ...]]:
-        data = Buffer(self.data_bytes(parameters), grid.random_words(rng, 2**22))
+        data = Buffer(product(parameters, self.data_of), grid.random_words(rng, 2**22))
         return {"data": data}, self.scalars(parameters)
-
-    def data_bytes(self, parameters: Parameters) -> int:
-        return parameters["bytes"]
 
     @abstractmethod
     def scalars(self, parameters: Parameters) -> tuple[int, ...]:
@@ -85,10 +95,10 @@ class Read(_Reading):
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set, through the device-wide caches; on a GPU also the work-group size, beyond the caches."""
-        shape, last, most = _shape(device, limits), grid.last_cache_bytes(device), limits.max_buffer_bytes
+        shape = _shape(device, limits)
         chunk = product(shape, _CHUNK)
         low = max([16 * c.capacity_bytes for c in device.caches if c.scope == "compute_unit"], default=64 * chunk)
-        high = min(most, grid.reach(device, limits, "reads") * max(low, last))
+        high = grid.most_bytes(device, limits, "reads", capacity=low)
         # Enough work-groups for the timer's resolution.
         least = device.memory.bandwidth_bytes_per_s * grid.seconds(device, 1e-3 if limits.quick else 2e-3)
 
@@ -101,7 +111,7 @@ class Read(_Reading):
         if len(tried) > 1:
             shapes = [{**shape, "local": local} for local in tried]
             whole = max(product(each, _CHUNK) for each in shapes)
-            size = grid.multiple(whole)(min(most - whole, 4 * last))
+            size = grid.multiple(whole)(min(limits.max_buffer_bytes - whole, grid.beyond_bytes(device)))
             sweeps.append(grid.by_group_size((points([size], each)[0] for each in shapes), format_bytes(size)))
         return tuple(sweep for sweep in sweeps if sweep.points)  # small devices may have no points
 
@@ -120,6 +130,7 @@ class ReadPrivate(_Reading):
     variant = "read_private"
     kernel = "read_private"
     unrolled = 4
+    data_of = ("bytes", "groups")
     calibrates = ("unit_cache_bandwidth", "cache_capacity")
     title = "Read bandwidth, own data of each compute unit"
     description = (
@@ -169,9 +180,6 @@ class ReadPrivate(_Reading):
             most = min(0.75 * max(private), 0.6 * next_cache / units)
             sweeps.append(regions("every_unit", most, units, ", all units active"))
         return tuple(sweep for sweep in sweeps if len(sweep.points) > 1)
-
-    def data_bytes(self, parameters: Parameters) -> int:
-        return parameters["bytes"] * parameters["groups"]
 
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Each work-group reads its own region; the capacities of the compute units' caches add up."""

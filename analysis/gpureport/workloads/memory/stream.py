@@ -44,7 +44,7 @@ class _Streaming(Workload):
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The working set (all arrays together)."""
         local = min(256, limits.max_work_group)
-        far = grid.reach(device, limits, self.purpose) * grid.last_cache_bytes(device)
+        far = grid.most_bytes(device, limits, self.purpose, len(self.arrays))
         high, whole = self._at_most(far, local, limits)
         points = (self._sized(size, local) for size in grid.sizes(2**16, high, whole))
         return (grid.by_working_set(points, limits),)
@@ -118,7 +118,7 @@ class Copy(_Streaming):
         sizes, tried = super().sweeps(device, limits), grid.work_groups(device, limits)
         if len(tried) <= 1:
             return sizes
-        most, whole = self._at_most(4 * grid.last_cache_bytes(device), max(tried), limits)
+        most, whole = self._at_most(grid.beyond_bytes(device), max(tried), limits)
         size = whole(most)
         return (*sizes, grid.by_group_size((self._sized(size, local) for local in tried), format_bytes(size)))
 
