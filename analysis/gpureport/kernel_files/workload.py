@@ -76,6 +76,8 @@ class KernelFileWorkload(Workload):
         usual = (_TOLERANCES.get(each.dtype.str[1:], 0.0) for _, each in formulas.every_buffer.values())
         self.tolerance = max(usual, default=0.0) if fields.tolerance is None else fields.tolerance
         self.description = self._description()
+        per = "sequence" if fields.sequence else "dispatch"
+        self.counted = f"{fields.work.amount} {fields.work.unit} per {per}."
         self._check()
 
     def _description(self) -> str:
@@ -86,8 +88,7 @@ class KernelFileWorkload(Workload):
             sentences.append("Rounds of loads are those of the compiled loop; without one, of a loop unrolled by four.")
         if not self.is_verified:
             sentences.append("Its results are not verified.")
-        per = "sequence" if fields.sequence else "dispatch"
-        return " ".join([*sentences, f"Counted: {fields.work.amount} {fields.work.unit} per {per}."])
+        return " ".join(sentences)
 
     def _check(self) -> None:
         """Compare the names of arguments and buffers, and evaluate everything at the first verified sizes."""

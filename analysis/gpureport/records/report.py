@@ -137,13 +137,12 @@ def described_families(workloads: Iterable[WorkloadInfo]) -> dict[str, str]:
 
 def workload_info(workload: "Workload", skipped: str | None = None, restarted: str = "") -> WorkloadInfo:
     """Return the description of *workload*, with the reasons why it was *skipped* or its process *restarted*."""
-    text, _, counting = workload.description.rpartition("ounted: ")
     return WorkloadInfo(
         family=workload.family,
         variant=workload.variant,
         title=workload.title,
         description=workload.description,
-        counting=counting if text else "",
+        counting=workload.counted,
         described=workload.described,
         skipped=skipped,
         restarted=restarted,

@@ -55,6 +55,7 @@ class Atomics(Workload):
 
     family = "atomics"
     source = "atomics.cl"
+    counted = "numbers added."
     metric = Metric(kind="rate", unit="adds", label="atomic adds")
     microbenchmark = True
     kernel: ClassVar[str]
@@ -189,7 +190,7 @@ class ByGroup(_BySize):
         "All work-items of a work-group add to the same address, which the compiler can see. Each address has its own "
         "line. Assumed: shuffles add the lanes of a wave first, and each wave issues one atomic add. (NVIDIA devices "
         "of compute capability 8.0 and later have an instruction for this, whose rate is not known.) Adds to one "
-        "address follow one another. Counted: numbers added."
+        "address follow one another."
     )
     kernel = "add_by_group"
     working_set_of = (4, "groups", WORDS_APART)
@@ -220,7 +221,7 @@ class Reduced(_BySize):
     title = "Global atomic adds after a reduction in local memory"
     description = (
         "In each pass a work-group reduces one number of each work-item in local memory, and one work-item adds the "
-        "sum to the single global counter. Counted: numbers added."
+        "sum to the single global counter."
     )
     kernel = "add_reduced"
     working_set_of = (4,)
@@ -263,7 +264,7 @@ class Spread(Atomics):
         "Neighbouring work-items add to neighbouring addresses, modulo the number of addresses: one, one per lane of a "
         "wave, up to 4 MiB of addresses. The compiler cannot see which work-items add to the same address. Assumed: "
         "adds to one address follow one another, and so do adds to different sectors of one slice of the cache; all "
-        "adds use the cache's bandwidth. Counted: numbers added."
+        "adds use the cache's bandwidth."
     )
     kernel = "add_spread"
     labelled = "{addresses:address/es}"

@@ -39,19 +39,12 @@ _ROLLED_CHAIN = constant(
 """Operations, and dependent integer operations, that a round takes more if the loop over rounds is not unrolled
 (parameter ``rolled``): constants read by index, addresses, branches."""
 
-_COUNTED = {
-    32: "Counted: transpositions of a 32 x 32 bit matrix, each of the previous result.",
-    8: "Counted: transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16.",
-}
-
 
 class Transpose(Workload):
-    """One way to transpose all tiles of an array repeatedly; matrices have *size* rows and columns.
-
-    Descriptions of subclasses leave out the unit of work.
-    """
+    """One way to transpose all tiles of an array repeatedly; matrices have *size* rows and columns."""
 
     family = "bit_transpose"
+    counted = "transpositions of a 32 x 32 bit matrix, each of the previous result."
     metric = Metric(kind="rate", unit="matrices", label="matrices transposed")
     method: ClassVar[str]
     """For the title."""
@@ -80,7 +73,9 @@ class Transpose(Workload):
         if size == 8:
             self.variant += "_8x8"
             self.essential = self.sweeps_memory = False
-        self.description = f"{self.description} {_COUNTED[size]}"
+            self.counted = (
+                "transpositions of an 8 x 8 bit matrix, each of the previous result. A tile of 32 words contains 16."
+            )
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """The number of tiles, beyond saturation; work-group shapes; for some variants the array size.

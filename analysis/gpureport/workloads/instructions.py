@@ -420,8 +420,9 @@ class InstructionLatency(Chains):
     title = "Instruction latency"
     description = (
         "One wave computes one chain: each operation needs the result of the previous one. The barrier uses one "
-        "work-group of several waves. Counted: the time of one operation."
+        "work-group of several waves."
     )
+    counted = "the time of one operation."
     metric = Metric(kind="time", unit="instructions", label="latency")
     work_of = ("steps", "rounds")
 
@@ -442,10 +443,8 @@ class SubGroupLatency(Exchanging, InstructionLatency):
     required = ("shuffle", "ballot")
     variant = "sub_group_latency"
     title = "Sub-group exchange latency"
-    description = (
-        "One wave computes one chain of shuffles (with the lane four away) or ballots (each after an AND). Counted: "
-        "the time of one exchange, which includes the AND of a ballot."
-    )
+    description = "One wave computes one chain of shuffles (with the lane four away) or ballots (each after an AND)."
+    counted = "the time of one exchange, which includes the AND of a ballot."
     cases = EXCHANGES
 
 
@@ -456,8 +455,9 @@ class PrecisionLatency(InstructionLatency):
     description = (
         "One wave computes one chain: each operation needs the result of the previous one. Only operations whose "
         "latency the architecture's file lists are measured. A reciprocal and a conversion to an integer include a "
-        "bitwise operation. Counted: the time of one operation."
+        "bitwise operation."
     )
+    counted = "the time of one operation."
     cases = PRECISIONS
     listed_in = "latency_cycles"
 
@@ -469,9 +469,9 @@ class Rate(Chains):
     description = (
         "All work-items compute several independent chains of one operation, with enough work-items for the peak rate "
         "of every compute unit. Additions may use two pipes: NVIDIA's compiler turns every second one into a "
-        "multiply-add by one. Bitwise operations and shifts use one pipe only. Counted: instructions times lanes; a "
-        "multiply-add is one."
+        "multiply-add by one. Bitwise operations and shifts use one pipe only."
     )
+    counted = "instructions times lanes; a multiply-add is one."
     metric = Metric(kind="rate", unit="instructions", label="instruction rate")
     work_of = ("chains", "steps", "rounds", "groups", "local", "lanes")
 
@@ -500,8 +500,9 @@ class SubGroupRate(Exchanging, Rate):
     title = "Sub-group exchange rate"
     description = (
         "All work-items compute several independent chains of shuffles (with the lane four away) or ballots (each "
-        "after an AND). Counted: exchanges times lanes."
+        "after an AND)."
     )
+    counted = "exchanges times lanes."
     cases = EXCHANGES
 
 
@@ -511,9 +512,9 @@ class PrecisionRate(Rate):
     description = (
         "All work-items compute several independent chains of one operation: multiply-adds of 64-bit numbers, of "
         "16-bit numbers and of pairs of these, dot products of four bytes, additions of 64-bit integers, reciprocals, "
-        "and conversions to integers. Only operations whose rate the architecture's file lists are measured. Counted: "
-        "instructions times lanes; an instruction on a pair is one."
+        "and conversions to integers. Only operations whose rate the architecture's file lists are measured."
     )
+    counted = "instructions times lanes; an instruction on a pair is one."
     cases = PRECISIONS
     listed_in = "rates_per_cycle"
 
@@ -524,8 +525,9 @@ class Barrier(Rate):
     title = "Barriers by work-group size"
     description = (
         "All compute units execute work-groups that wait at one barrier after another. A barrier takes a time for each "
-        "wave and a constant time, which matters most for small work-groups. Counted: barriers times work-items."
+        "wave and a constant time, which matters most for small work-groups."
     )
+    counted = "barriers times work-items."
     cases = tuple(case for case in ARITHMETIC if case.name == "barrier")
     not_on_cpu = _NO_BARRIER
 

@@ -86,8 +86,9 @@ class Queued(_Empty):
     description = (
         "Dispatches of an empty kernel. Isolated: each has its own time stamps and ends before the next is queued. "
         "Back-to-back: the time from the first start to the last end, divided by the number of dispatches; it includes "
-        "the gaps between them. Counted: dispatches."
+        "the gaps between them."
     )
+    counted = "dispatches."
     metric = Metric(kind="time", unit="launches", label="time of a dispatch")
     work_of = ()
 

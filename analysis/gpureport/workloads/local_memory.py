@@ -23,11 +23,12 @@ class Bandwidth(UnstoredResults):
     description = (
         "All work-items follow chains through a table in local memory. Neighbouring work-items read adjacent words of "
         "4, 8 or 16 bytes, or 4-byte words with a stride of 2 to 33 words. Strides that share a factor with the number "
-        "of banks cause bank conflicts. Counted: bytes read."
+        "of banks cause bank conflicts."
     )
     source = "local_memory.cl"
     kernel = "bandwidth"
     macros = ("width", "chains", "steps")
+    counted = "bytes read."
     metric = Metric(kind="rate", unit="B", label="local-memory bandwidth")
     microbenchmark = True
     calibrates = ("instruction_rates",)

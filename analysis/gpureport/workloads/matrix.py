@@ -194,8 +194,9 @@ class MatrixRate(UnstoredResults):
     description = (
         "Waves multiply small matrices in registers and add the products to sums: NVIDIA's mma.sync, MFMA of CDNA 3, "
         "and WMMA of RDNA 3. No data are loaded. The asynchronous instructions of four warps (wgmma) on Hopper are "
-        "faster than its mma.sync; they need shared memory and are not measured. Counted: multiply-adds."
+        "faster than its mma.sync; they need shared memory and are not measured."
     )
+    counted = "multiply-adds."
     metric = Metric(kind="rate", unit="multiply-adds", label="multiply-add rate")
     working_set_of = (8 * _TABLE,)
     operation_of = ("unit", "case")

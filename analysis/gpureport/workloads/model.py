@@ -317,7 +317,9 @@ class Workload(ABC):
     title: str
     """A unique human name, e.g. ``Game of Life, 64 cells per word``."""
     description: str
-    """Two or three sentences: layout, borders, and last ``Counted: ...``, the unit of work."""
+    """Two or three sentences: layout, borders, algorithm."""
+    counted: str = ""
+    """The unit of work, which ends a sentence; empty: the metric says it."""
     source: str
     """File in ``kernels_cl/``, or the absolute path of a user's file."""
     metric: Metric

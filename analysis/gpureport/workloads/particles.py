@@ -31,6 +31,7 @@ class Particles(Workload):
     family = "particles"
     source = "particles.cl"
     labelled = "{count:count} ({working_set:bytes})"
+    counted = "particles advanced by one step."
     metric = Metric(kind="rate", unit="particles", label="particles advanced")
     verification_dispatches = 3
     work_of = work_items_of = ("count",)
@@ -178,7 +179,7 @@ class Arrays(Particles):
     title = "Structure of arrays"
     description = (
         "Positions and velocities in separate arrays, 16 bytes per particle, all of them used; otherwise like the "
-        "structures of 16 bytes. Counted: particles advanced by one step."
+        "structures of 16 bytes."
     )
     arrays: ClassVar[Mapping[str, int]] = {"positions_": 2, "velocities_": 2}
     accesses = 4.0
@@ -200,7 +201,7 @@ class Structs(_Structs):
     description = (
         "Array of 32-byte structures. Position and velocity (16 bytes) are read and written, the rest is unused; two "
         "buffers in turn. At the border a branch stores the velocity again with the opposite sign, for about one "
-        "particle in 64 per step. Counted: particles advanced by one step."
+        "particle in 64 per step."
     )
     unused_bytes = 16
     kernel = "step_members"
@@ -239,8 +240,7 @@ class ShortStructs(WholeStructs):
     title = "Structures of 16 bytes"
     description = (
         "Array of 16-byte structures, position and velocity only: one vector load and one vector store per particle, "
-        "every byte used; two buffers in turn. The bounce is computed in registers. Counted: particles advanced by one "
-        "step."
+        "every byte used; two buffers in turn. The bounce is computed in registers."
     )
     arrays: ClassVar[Mapping[str, int]] = {"": 4}
     accesses = 2.0

@@ -29,11 +29,11 @@ class Residency(Workload):
     description = (
         "Each work-group counts itself when it starts, waits for a chain of dependent multiplications, and leaves the "
         "count. The largest count is the number of work-groups that are resident at once. Groups never wait for each "
-        "other. The cases differ in work-group size, local memory and values that work-items keep in registers. "
-        "Counted: work-items that finish."
+        "other. The cases differ in work-group size, local memory and values that work-items keep in registers."
     )
     source = "residency.cl"
     macros = ("kept",)
+    counted = "work-items that finish."
     metric = Metric(kind="rate", unit="work-items", label="finished work-items")
     microbenchmark = True
     not_on_cpu = "A processor's core runs one work-group at a time."

@@ -52,6 +52,7 @@ class _Copies(Workload):
 
     family = "transfer"
     source = "transfer.cl"
+    counted = "bytes copied."
     metric = Metric(kind="rate", unit="B", label="transfer bandwidth")
     microbenchmark = True
     memory: ClassVar[Memory]
@@ -129,9 +130,9 @@ class Pinned(_Copies):
     description = (
         "Copies between a buffer of the device and pinned memory of the host (a mapped buffer with "
         "CL_MEM_ALLOC_HOST_PTR). The time is that between the device's time stamps of the copy command, without the "
-        "cost of the call; on CPUs it is the host's. In both directions at once, two queues work at the same time. "
-        "Counted: bytes copied, of both directions together."
+        "cost of the call; on CPUs it is the host's. In both directions at once, two queues work at the same time."
     )
+    counted = "bytes copied, of both directions together."
     memory = "pinned"
     by_host = False
     essential = True
@@ -143,8 +144,7 @@ class Pageable(_Copies):
     title = "Transfer, ordinary memory"
     description = (
         "Blocking copies between a buffer of the device and ordinary (pageable) memory of the host. The driver copies "
-        "the data through pinned memory of its own. The time is that of the host, from the call to its return. "
-        "Counted: bytes copied."
+        "the data through pinned memory of its own. The time is that of the host, from the call to its return."
     )
     memory = "pageable"
 
@@ -154,7 +154,7 @@ class Mapped(_Copies):
     title = "Transfer, mapped buffer"
     description = (
         "The host maps a buffer of the device (made with CL_MEM_ALLOC_HOST_PTR), copies between it and ordinary "
-        "memory, and unmaps it. The time is that of the host, for all three steps. Counted: bytes copied."
+        "memory, and unmaps it. The time is that of the host, for all three steps."
     )
     memory = "mapped"
     most = 2**28
@@ -165,8 +165,9 @@ class Smallest(_Copies):
     title = "Transfer, latency"
     description = (
         "Copies of 4 B in each direction, from and to each kind of host memory. The time is that of the host, from the "
-        "call to the arrival of the data. Counted: transfers."
+        "call to the arrival of the data."
     )
+    counted = "transfers."
     metric = Metric(kind="time", unit="transfers", label="time of a transfer")
     verified = tuple({"to_device": 4, "to_host": 4, "memory": number} for number in range(3))
 
@@ -209,8 +210,8 @@ class Devices(_Copies):
     title = "Transfer, two devices"
     description = (
         "Copies between buffers of the device and of a second one of the same model, in one OpenCL context. The copy "
-        "runs in the queue of the device that receives the data; before it, that device has no valid copy of them. "
-        "The time is that of the host, from the call to the end. Counted: bytes copied."
+        "runs in the queue of the device that receives the data; before it, that device has no valid copy of them. The "
+        "time is that of the host, from the call to the end."
     )
     memory = "peer"
     directions = ("to_peer", "from_peer")

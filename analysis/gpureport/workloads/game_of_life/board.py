@@ -46,6 +46,7 @@ class Board(Workload):
 
     family = "game_of_life"
     labelled = "{width} x {height} ({working_set:bytes})"
+    counted = "cells advanced by one generation."
     metric = Metric(kind="rate", unit="cells", label="cells advanced")
     work_of: Factors | None = ("width", "height")
     verification_dispatches = 3

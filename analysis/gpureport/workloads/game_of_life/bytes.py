@@ -28,7 +28,7 @@ class Bytes(_Bytes):
     title = "Game of Life, 1 byte per cell, naive"
     description = (
         "One cell per work-item: nine byte loads and one store. Two boards in turn, random start, dead beyond the "
-        "border. Counted: cells advanced by one generation."
+        "border."
     )
     read_bytes = 9.0
     displaced = 6 / 10
@@ -45,7 +45,7 @@ class Bytes4(_Bytes):
     title = "Game of Life, 1 byte per cell, four cells per work-item"
     description = (
         "Four cells of a row per work-item. Their neighbourhoods overlap: 18 byte loads and four stores instead of 36 "
-        "and four. Dead beyond the border. Counted: cells advanced by one generation."
+        "and four. Dead beyond the border."
     )
     cells_per_item_x = 4
     read_bytes = 18.0
@@ -65,8 +65,7 @@ class BytesWide(_Bytes):
     title = "Game of Life, 1 byte per cell, 32-bit loads"
     description = (
         "One 32-bit word of four cells per work-item: nine word loads and one store. Neighbours are added in all four "
-        "bytes of a word at once. Rows are padded to whole words with dead bytes; dead beyond the border. Counted: "
-        "cells advanced by one generation."
+        "bytes of a word at once. Rows are padded to whole words with dead bytes; dead beyond the border."
     )
     element_bytes = 4
     in_words = True
@@ -85,8 +84,7 @@ class BytesTile(_Bytes):
     title = "Game of Life, 1 byte per cell, tile in local memory"
     description = (
         "One cell per work-item. A work-group copies its cells and those around them to local memory, waits at a "
-        "barrier, and each work-item reads nine cells from there. Dead beyond the border. Counted: cells advanced by "
-        "one generation."
+        "barrier, and each work-item reads nine cells from there. Dead beyond the border."
     )
     shape = (32, 8)
     operations: Mapping[str, float] = {

@@ -67,9 +67,9 @@ class Interleaved(Board):
             "needed, and two neighbouring cells share the sums of two columns. The last two rows of every generation "
             "stay in registers, so that all generations need one pass over memory. The "
             f"{_WORDS * self.halo} columns on either side, and {generations} rows above and below a strip, are "
-            f"computed twice. On a CPU a work-item processes {_CPU_LANES} strips at once. Dead beyond the border. "
-            f"Counted: cells advanced, each {generations} times per dispatch."
+            f"computed twice. On a CPU a work-item processes {_CPU_LANES} strips at once. Dead beyond the border."
         )
+        self.counted = f"cells advanced, each {generations} times per dispatch."
 
     @property
     def strip(self) -> int:
@@ -234,7 +234,7 @@ class Packed(Board):
         self.description = (
             f"One bit per cell, one {bits}-bit word per work-item: nine word loads and one store. Bit-plane adders "
             f"count the neighbours of {bits} cells at once. Dead beyond the border; bits beyond the last column are "
-            "masked. Counted: cells advanced by one generation."
+            "masked."
         )
         self.mapped = bits == 64
         self.element_bytes = bits // 8

@@ -162,7 +162,7 @@ class BytesStrips(_Strips):
         "The fastest kernel with bytes. A work-item loads ten rows of 16 bytes, adds the cells of each row to their "
         "neighbours once, and writes eight rows. Neighbouring work-items exchange the words at their edges through "
         "local memory. On a CPU it writes four rows of 1024 bytes and loads them three times, one cell apart; rows of "
-        "whole pages are padded by one line there. Dead beyond the border. Counted: cells advanced by one generation."
+        "whole pages are padded by one line there. Dead beyond the border."
     )
     bits_per_cell = 8
     gpu = _GPU_BYTES
@@ -178,7 +178,7 @@ class PackedStrips(_Strips):
     description = (
         "The fastest kernel with bits for one generation. Like the strips of bytes, with 128 cells per row of a "
         "work-item (8192 on a CPU), added on bit planes; on a GPU it loads twelve rows and writes ten. Dead beyond the "
-        "border. Counted: cells advanced by one generation."
+        "border."
     )
     bits_per_cell = 1
     gpu = _GPU_BITS

@@ -18,7 +18,7 @@ _STATES = (
     "Cells have four states: alive or dead, now and in the previous generation. A cell whose state does not change is "
     "not written."
 )
-_TORUS = "Opposite edges touch; comparisons and selections wrap the indices. Counted: cells advanced by one generation."
+_TORUS = "Opposite edges touch; comparisons and selections wrap the indices."
 
 
 class Words(Board):
@@ -47,8 +47,7 @@ class WordsLinear(Words):
     title = "Game of Life, 4 bytes per cell, one-dimensional"
     description = (
         "One cell of four bytes per work-item, one-dimensional dispatch, nine loads and one store. As published, "
-        "divisions give the position of the cell, and their remainders wrap the edges. Counted: cells advanced by one "
-        "generation."
+        "divisions give the position of the cell, and their remainders wrap the edges."
     )
     # Including six conversions and reciprocals for two divisors, at a quarter of the rate.
     operations: Mapping[str, float] = {"memory": 10.0, "int32": 76.0, "int32_mul": 44.0, "instruction": 126.0}

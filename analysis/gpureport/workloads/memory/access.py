@@ -98,8 +98,9 @@ class Strided(_ByStride):
     description = (
         "Neighbouring work-items read 4-byte words that are 1 to 64 words apart, in a buffer much larger than all "
         "caches. Memory transfers whole sectors or lines. Therefore the useful rate falls with the stride until each "
-        "word needs a sector or line of its own. Counted: the bytes of these words."
+        "word needs a sector or line of its own."
     )
+    counted = "the bytes of these words."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         sizes = {stride: _beyond_bytes(device, limits, 4 * stride) for stride in _STRIDES}
@@ -131,9 +132,9 @@ class Scatter(_ByStride):
     title = "Strided writes within the last cache"
     description = (
         "Neighbouring work-items write 4-byte words that are 1 to 64 words apart, in several passes over a quarter of "
-        "the last cache. The cache needs a fixed time for each line that an access writes, even in part. Counted: "
-        "bytes written."
+        "the last cache. The cache needs a fixed time for each line that an access writes, even in part."
     )
+    counted = "bytes written."
 
     def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
         """A case for each stride, with equal numbers of words; none on a CPU, whose cores combine their writes."""
@@ -190,8 +191,9 @@ class Misaligned(_Access):
     description = (
         "Work-items read contiguous words of 4 or 16 bytes. The first is 0 to 100 bytes after a 128-byte boundary. The "
         "data are much larger than all caches or, in several passes, a quarter of the last cache. 16-byte words that "
-        "are not on a 16-byte boundary are read by vload4, which compilers split into four loads. Counted: bytes read."
+        "are not on a 16-byte boundary are read by vload4, which compilers split into four loads."
     )
+    counted = "bytes read."
     work_of = ("width", "count", "passes")
     verified = tuple(
         {"width": width, "offset": offset, "count": 517, "bytes": 16 * 517 + _SLACK_BYTES}

@@ -41,6 +41,7 @@ class Chase(Workload):
 
     family = "memory"
     metric = Metric(kind="time", unit="loads", label="latency")
+    counted = "the time of one load, including its address arithmetic."
     microbenchmark = True
     verification_dispatches = 3
     work_of = ("steps",)
@@ -86,7 +87,7 @@ class SetConflicts(Chase):
         "One work-item follows a random cycle through lines at a stride of a power of two, such as the first words of "
         "the rows of a matrix. A cache whose sets are selected by bits of the address keeps only some of these lines: "
         "as many as a set has ways, if the stride selects a single set. The latency then rises although most of the "
-        "cache is empty. Counted: the time of one load, including its address arithmetic."
+        "cache is empty."
     )
     source = "memory/conflicts.cl"
     labelled = "{lines} x {apart:bytes}"
@@ -158,7 +159,7 @@ class PointerChase(Chase):
     description = (
         "One work-item follows a random cycle through all lines of a buffer; the address of each load depends on the "
         "previous load. An untimed warm-up traversal first reads every line in the same order, so that the caches "
-        "contain what one traversal leaves there. Counted: the time of one load, including its address arithmetic."
+        "contain what one traversal leaves there."
     )
     source = "memory/latency.cl"
     calibrates = ("load_latency", "cache_capacity")
@@ -249,8 +250,9 @@ class Sectors(_Loads):
         "One work-item follows a random cycle through a buffer that is larger than the caches. After each element it "
         "loads a word at a distance of 4 to 256 bytes. The pair takes longer as soon as the second word is not in the "
         "sector that the first load brought into the nearest cache, and longer still if memory must be accessed again. "
-        "Before each sample, stores to another buffer fill the caches. Counted: the time of a pair."
+        "Before each sample, stores to another buffer fill the caches."
     )
+    counted = "the time of a pair."
 
     verified = (
         {"distance": 1, "bytes": 37 * _APART_BYTES, "steps": 11},
@@ -315,8 +317,9 @@ class SecondAccess(_Loads):
     description = (
         "One work-item accesses each line of a small buffer, then loads each line again; each load depends on the "
         "previous one. The latency shows whether the cache of the compute unit keeps data that were loaded, and data "
-        "that were stored. Counted: the dependent loads."
+        "that were stored."
     )
+    counted = "the dependent loads."
     working_set_of = ("lines", "line")
     verified = tuple({"first_loads": a, "stores": b, "lines": 31, "line": 64} for a, b in _CASES)
     """An odd number of lines."""

@@ -83,9 +83,9 @@ class Read(_Reading):
     title = "Read bandwidth, data shared by all compute units"
     description = (
         "Work-groups read one buffer in several passes; successive groups read successive parts, so that every compute "
-        "unit reads all data. The sweep starts at 16 times the capacity of the compute units' own caches. "
-        "Counted: bytes read, from any level."
+        "unit reads all data. The sweep starts at 16 times the capacity of the compute units' own caches."
     )
+    counted = "bytes read, from any level."
     work_of = ("groups", "chunks", *_CHUNK)
     verified = (
         {"bytes": 7 * 3072, "groups": 5, "local": 96, "vectors": 2, "chunks": 3, "words": 4},
@@ -135,8 +135,9 @@ class ReadPrivate(_Reading):
     title = "Read bandwidth, own data of each compute unit"
     description = (
         "Large work-groups, one per compute unit, each read their own region repeatedly. The working set is the region "
-        "of one compute unit. Counted: bytes read by all of them, from any level."
+        "of one compute unit."
     )
+    counted = "bytes read by all of them, from any level."
     work_of = ("bytes", "groups", "passes")
     verified = (
         {"bytes": 16 * 211, "passes": 3, "groups": 5, "local": 64, "words": 4},

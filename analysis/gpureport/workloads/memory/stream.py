@@ -105,10 +105,8 @@ class Copy(_Streaming):
     calibrates = ("memory_efficiency", "write_transition")
     essential = True
     title = "Stream copy"
-    description = (
-        "Each dispatch reads 16-byte vectors from one buffer and writes them to another. "
-        "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
-    )
+    description = "Each dispatch reads 16-byte vectors from one buffer and writes them to another."
+    counted = "bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
     arrays = ("from", "to")
     written = "to"
@@ -134,8 +132,9 @@ class PingPong(_Streaming):
     description = (
         "As the stream copy, but every second dispatch copies back: each dispatch reads what the previous one wrote, "
         "as in simulations with two buffers. In caches with several partitions, more data then cross between the "
-        "partitions. Counted: bytes read plus written."
+        "partitions."
     )
+    counted = "bytes read plus written."
     metric = Metric(kind="rate", unit="B", label="copy bandwidth")
     verification_dispatches = 2
     arrays = ("one", "other")
@@ -157,10 +156,8 @@ class Write(_Streaming):
     variant = kernel = "write"
     calibrates = ("sector_write_rate",)
     title = "Stream write"
-    description = (
-        "Each dispatch writes 16-byte vectors, computed from their index, to one buffer. "
-        "Counted: bytes written (lines fetched before being written do not count)."
-    )
+    description = "Each dispatch writes 16-byte vectors, computed from their index, to one buffer."
+    counted = "bytes written (lines fetched before being written do not count)."
     metric = Metric(kind="rate", unit="B", label="write bandwidth")
     arrays = ("to",)
     written = "to"
@@ -179,10 +176,8 @@ class Write(_Streaming):
 class Triad(_Streaming):
     variant = kernel = "triad"
     title = "Stream triad"
-    description = (
-        "a = b + s c in single precision with 16-byte vectors and three buffers. "
-        "Counted: bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
-    )
+    description = "a = b + s c in single precision with 16-byte vectors and three buffers."
+    counted = "bytes read plus written (the STREAM convention; lines fetched before being written do not count)."
     metric = Metric(kind="rate", unit="B", label="triad bandwidth")
     arrays = ("a", "b", "c")
     written = "a"

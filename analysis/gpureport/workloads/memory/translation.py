@@ -28,8 +28,9 @@ class Translation(Chase):
         "One work-item follows a random cycle that visits each page of a range of addresses once; the address of each "
         "load depends on the previous load. The data of all pages together fit in the caches. The latency therefore "
         "rises where the pages exceed the reach of a translation lookaside buffer (TLB). GPUs read past the cache of "
-        "the compute unit. An untimed traversal comes first. Counted: the time of one load."
+        "the compute unit. An untimed traversal comes first."
     )
+    counted = "the time of one load."
     source = "memory/translation.cl"
     verified = (
         {"bytes": 37 * 4096, "page": 4096, "line": 64, "part": 64 * 4096, "steps": 50},
