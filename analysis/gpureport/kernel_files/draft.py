@@ -1,20 +1,18 @@
 """A first description of a kernel, drafted from its source."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from keyword import iskeyword
 from pathlib import Path
 
+from gpureport.data import data_dir
 from gpureport.errors import InputError
 from gpureport.inputs import is_there, read_text
 from gpureport.kernel_files.description import SCALARS, is_type
 from gpureport.kernel_files.signature import Parameter, Signature, number_type, signatures
 
 _INTEGERS = frozenset(name for name in SCALARS if name not in ("half", "float", "double"))
-_CHECK = "  # CHECK"
-_SMALL = 256
-"""Assumed elements of a buffer in constant memory."""
 
 
 def draft(path: Path) -> str:
@@ -35,13 +33,7 @@ def draft(path: Path) -> str:
     first = next((each for each in found if not problems[each]), None)
     if first is None:
         raise InputError(f"{path}:{found[0].line}: {found[0].name}: {problems[found[0]]}")
-    what = "describe it in a file of its own, or under `sequence` if it follows this one"
-    others = (
-        f"# {path.name}:{each.line} also contains {each.name}: {problem or what}"
-        for each, problem in problems.items()
-        if each != first
-    )
-    return "\n".join([*_lines(path, first, text), *others, ""])
+    return _written(path, first, text, [(each, problem) for each, problem in problems.items() if each != first])
 
 
 def _problem(kernel: Signature, text: str) -> str:
@@ -68,34 +60,22 @@ def _is_structure(name: str, text: str) -> bool:
     return name.startswith("struct ") or re.search(rf"\}}\s*{name}\s*;", text) is not None
 
 
-def _lines(path: Path, kernel: Signature, text: str) -> Iterator[str]:
-    parameters = [_with_number_type(each, text) for each in kernel.parameters or ()]
-    scalars = [each.name for each in parameters if each.kind == "scalar" and each.type in _INTEGERS]
+def _written(path: Path, kernel: Signature, text: str, others: Sequence[tuple[Signature, str]]) -> str:
+    from jinja2 import Environment, FileSystemLoader
+
+    parameters = [(_with_number_type(each, text), each) for each in kernel.parameters or ()]
+    scalars = [each.name for each, _ in parameters if each.kind == "scalar" and each.type in _INTEGERS]
     sizes = [_size(name) for name in scalars] or ["n"]
     sizes.sort(key=lambda name: name != "n")
     dimensions = min(kernel.dimensions, 3)
     axes = sizes[:dimensions] if len(sizes) >= dimensions else [sizes[0]] * dimensions
-    count = " * ".join(axes)
-    yield f"name: {kernel.name.replace('_', ' ')}"
-    yield f"source: {path.name}"
-    yield f"kernel: {kernel.name}"
-    fixed = "".join(f", {name}: {sizes[0] if name in axes else 1}" for name in sizes[1:])
-    yield f"sizes: {{{sizes[0]}: auto{fixed}}}{_CHECK if fixed or sizes[0] != 'n' else ''}"
-    yield "arguments:"
-    for parameter, written in zip(parameters, kernel.parameters or (), strict=True):
-        yield f"  - {{{_argument(parameter, count)}}}{_remark(parameter, written)}"
-    yield f"global_size: [{', '.join(axes)}]{_CHECK}"
-    if kernel.work_group:
-        shape = kernel.work_group[:dimensions]
-        yield f"work_groups: {list(shape) if dimensions > 1 else shape[0]}"
-    elif kernel.declares_local:
-        yield "work_groups: auto  # CHECK: the shape, if the arrays in local memory require one"
-    if kernel.declares_local:
-        yield "local_memory_bytes: 0  # CHECK: bytes of the arrays in local memory that the kernel declares"
-    yield "guarded: false  # CHECK: true if the kernel ignores work-items beyond global_size"
-    yield f"work: {{amount: {count}, unit: elements}}{_CHECK}"
-    for buffer in [p.name for p in parameters if p.kind == "buffer" and not p.constant][:1]:
-        yield f'# expect: {{{buffer}: "a NumPy expression of the initial contents"}}'
+    pages = Environment(  # noqa: S701 - YAML
+        loader=FileSystemLoader(data_dir("templates")), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    pages.tests |= {"number_type": is_type, "integer_type": _INTEGERS.__contains__}
+    pages.filters["size"] = _size
+    page = pages.get_template("kernel.yaml.j2")
+    return page.render(source=path.name, kernel=kernel, sizes=sizes, axes=axes, parameters=parameters, others=others)
 
 
 def _size(name: str) -> str:
@@ -107,28 +87,3 @@ def _with_number_type(parameter: Parameter, text: str) -> Parameter:
     """Return a parameter with the type behind a macro or ``typedef``; a vector of three is stored as one of four."""
     name = number_type(parameter.type, text)
     return replace(parameter, type=f"{name[:-1]}4" if is_type(f"{name[:-1]}4") and name.endswith("3") else name)
-
-
-def _argument(parameter: Parameter, count: str) -> str:
-    known = is_type(parameter.type)
-    start = f"name: {parameter.name}, type: {parameter.type if known else 'float'}"
-    if parameter.kind == "local":
-        return f"{start}, local: local_x"
-    if parameter.kind == "scalar":
-        return f"{start}, value: {_size(parameter.name) if parameter.type in _INTEGERS else 1.0}"
-    elements = f"elements: {_SMALL if parameter.small else count}"
-    if not known:
-        elements = f"elements: 4 * {_SMALL if parameter.small else count}, stride: 4"
-    return f"{start}, {elements}, access: {'read' if parameter.constant else 'read_write'}"
-
-
-def _remark(parameter: Parameter, written: Parameter) -> str:
-    """Return a comment on what the draft guesses of an argument; empty if nothing."""
-    if not is_type(parameter.type):
-        stride = " and stride" if parameter.kind == "buffer" else ""
-        return f"{_CHECK}: type{stride} of {written.type}"
-    if parameter.kind == "scalar" and parameter.type == written.type in _INTEGERS:
-        return ""
-    if parameter.type != written.type:
-        return f"{_CHECK}: declared as {written.type}"
-    return f"{_CHECK}: constant memory is small" if parameter.small else _CHECK

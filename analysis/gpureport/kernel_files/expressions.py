@@ -11,7 +11,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cache
-from inspect import signature
+from inspect import Parameter, signature
 from itertools import islice
 from math import ceil, floor, isfinite, log2, prod
 from operator import index
@@ -139,7 +139,8 @@ def known_functions() -> tuple[str, ...]:
 
 
 def _signature(name: str, function: Function) -> str:
-    return f"{name}{signature(function)}".replace(", /", "")
+    arguments = (str(each.replace(annotation=Parameter.empty)) for each in signature(function).parameters.values())
+    return f"{name}({', '.join(arguments)})"
 
 
 def _value(node: ast.AST, names: Mapping[str, Value], functions: Mapping[str, Function]) -> Any:  # noqa: ANN401

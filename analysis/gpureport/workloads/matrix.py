@@ -48,7 +48,8 @@ class Format:
         width = 32 // self.per_word
         shifts = np.arange(self.per_word, dtype=np.uint32) * np.uint32(width)
         bits = words[..., None] >> shifts & np.uint32(2**width - 1)
-        return np.argmax(bits[..., None] == np.array(self.encoded, dtype=np.uint32), axis=-1) - MOST
+        place = np.argmax(bits[..., None] == np.array(self.encoded, dtype=np.uint32), axis=-1)
+        return np.asarray(place - MOST, dtype=np.int64)
 
     def sums(self, integers: Integers) -> Words:
         return integers.astype(np.int32 if self.integer_sums else np.float32).view(np.uint32)
