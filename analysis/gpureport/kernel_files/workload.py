@@ -13,11 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.kernel_files.changes import changed_demands
-from gpureport.kernel_files.data import SHARED_VALUES, argument_value, expected_results, initial_contents
 from gpureport.kernel_files.demand import demand_of
 from gpureport.kernel_files.description import MOST_SIZE, RESERVED, KernelFields, range_of
 from gpureport.kernel_files.expressions import MOST_ELEMENTS
-from gpureport.kernel_files.formulas import FieldError, Formulas
+from gpureport.kernel_files.formulas import (
+    SHARED_VALUES,
+    FieldError,
+    Formulas,
+    argument_value,
+    expected_results,
+    initial_contents,
+)
 from gpureport.kernel_files.signature import Signature
 from gpureport.records.curves import Metric
 from gpureport.records.measurement import MachineCode

@@ -1,6 +1,5 @@
 """Game of Life limited by memory bandwidth: strips of several rows per work-item, one byte or one bit per cell."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil, prod
 from typing import ClassVar
@@ -24,6 +23,8 @@ class _Form:
     kernel: str
     words: int  # per vector
     rows: int  # per strip
+    to_sum: float  # integer operations that add a word and its neighbours in a row
+    to_rule: float  # those that compute a new word from three sums
     span: int = 1  # vectors per work-item in each row
 
     @property
@@ -35,9 +36,15 @@ class _Form:
         return 4 * self.words
 
 
-_GPU_BYTES = _Form("step_strips", words=4, rows=8)
-_GPU_BITS = _Form("step_strips", words=4, rows=10)
-_CPU = _Form("step_strips_cpu", words=8, rows=4, span=32)
+# GPU: two shifts across words, one addition; then three additions and four operations of the rule.
+_GPU_BYTES = _Form("step_strips", words=4, rows=8, to_sum=3.0, to_rule=7.0)
+# Two shifts across words, parity, majority; then four for the sums and the carries, and seven for the rule.
+_GPU_BITS = _Form("step_strips", words=4, rows=10, to_sum=4.0, to_rule=11.0)
+# CPU: two additions; then one and a half (pairs of rows share one), a subtraction and five operations of the rule.
+_CPU_BYTES = _Form("step_strips_cpu", words=8, rows=4, to_sum=2.0, to_rule=7.5, span=32)
+# Of two inputs each: six for shifts across words, five for the sum; then eight for two sums (pairs of rows share
+# a part) and seven for the rule.
+_CPU_BITS = replace(_CPU_BYTES, to_sum=11.0, to_rule=15.0)
 
 
 class _Strips(Board):
@@ -56,14 +63,12 @@ class _Strips(Board):
     registers = 96
     branches = False
     gpu: ClassVar[_Form]
-    """The form for GPUs."""
+    cpu: ClassVar[_Form]
     most_items: ClassVar[int]
     """Work-items of a work-group of a GPU at most, by local memory and registers."""
-    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]]
-    """Integer operations that add a word and its neighbours in a row; those that compute a new word from three sums."""
 
     def _form(self, parameters: Parameters) -> _Form:
-        return _CPU if parameters.get("words") == _CPU.words else self.gpu
+        return self.cpu if parameters.get("words") == self.cpu.words else self.gpu
 
     def shapes(self, device: Device, limits: Limits) -> tuple[tuple[int, int], ...]:
         """The usual shapes; on a GPU those with enough local memory."""
@@ -71,7 +76,7 @@ class _Strips(Board):
         return tuple(shape for shape in super().shapes(device, limits) if prod(shape) <= most)
 
     def adapted(self, parameters: Parameters, device: Device) -> Parameters:
-        return {**parameters, "words": grid.chosen(device, cpu=_CPU, gpu=self.gpu).words}
+        return {**parameters, "words": grid.chosen(device, cpu=self.cpu, gpu=self.gpu).words}
 
     def fitted(self, parameters: Parameters, device: Device) -> Parameters:
         """On a CPU a work-group covers a row at most: idle work-items also take time."""
@@ -85,7 +90,7 @@ class _Strips(Board):
         The rows of a strip would then compete for the same sets of its first cache.
         """
         size = super().row_bytes(parameters)
-        padded = self._form(parameters) is _CPU and size % _PAGE_BYTES == 0
+        padded = not self._form(parameters).exchanges and size % _PAGE_BYTES == 0
         return size + self.element_bytes if padded else size
 
     def items(self, parameters: Parameters) -> tuple[int, int]:
@@ -103,8 +108,7 @@ class _Strips(Board):
     def demand(self, parameters: Parameters, device: Device) -> Demand:
         """Two more rows are loaded and added than written; rows share their sums."""
         base, form = super().demand(parameters, device), self._form(parameters)
-        to_sum, to_rule = self.operations_of_a_word[form]
-        integer = form.words * (to_sum * (form.rows + 2) + to_rule * form.rows)  # of one vector of all rows
+        integer = form.words * (form.to_sum * (form.rows + 2) + form.to_rule * form.rows)  # of one vector of all rows
         if form.exchanges:
             busy, addresses = self.tiling(parameters, device).busy_items, 12.0 * (form.rows + 2) + 3.0 * form.rows
             local = 4.0 * (form.rows + 2)  # two words of each row are stored to local memory, two loaded
@@ -151,7 +155,7 @@ class _Strips(Board):
         page = {"width": 4090 * 8 // self.bits_per_cell, "height": 13, "local_x": 8, "local_y": 2}
         return (
             *({**b, "words": self.gpu.words} for b in boards),
-            *({**b, "words": _CPU.words} for b in (*boards, page)),
+            *({**b, "words": self.cpu.words} for b in (*boards, page)),
         )
 
 
@@ -165,11 +169,8 @@ class BytesStrips(_Strips):
         "whole pages are padded by one line there. Dead beyond the border."
     )
     bits_per_cell = 8
-    gpu = _GPU_BYTES
+    gpu, cpu = _GPU_BYTES, _CPU_BYTES
     most_items = 512  # 40 KiB of local memory
-    # GPU: two shifts across words, one addition; then three additions and four operations of the rule.
-    # CPU: two additions; then one and a half (pairs of rows share one), a subtraction and five operations of the rule.
-    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU_BYTES: (3.0, 7.0), _CPU: (2.0, 7.5)}
 
 
 class PackedStrips(_Strips):
@@ -181,13 +182,9 @@ class PackedStrips(_Strips):
         "border."
     )
     bits_per_cell = 1
-    gpu = _GPU_BITS
+    gpu, cpu = _GPU_BITS, _CPU_BITS
     most_items = 256  # 512 need 48 KiB of local memory, which NVIDIA's driver does not grant
     registers = 122
-    # GPU: two shifts across words, parity, majority; then four for the sums and the carries, and seven for the rule.
-    # CPU, whose operations have two inputs: six for shifts across words, five for the sum; then eight for two sums
-    # (pairs of rows share a part) and seven for the rule.
-    operations_of_a_word: ClassVar[Mapping[_Form, tuple[float, float]]] = {_GPU_BITS: (4.0, 11.0), _CPU: (11.0, 15.0)}
 
 
 WORKLOADS = (BytesStrips(), PackedStrips())
