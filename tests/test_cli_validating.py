@@ -142,7 +142,7 @@ def test_a_missing_parameter_is_named(tmp_path: Path, capsys: Captured) -> None:
     save_report(make_report(only=("memory",)), tmp_path / "report.json")
 
     assert main(["validate", str(tmp_path), "--times"]) == 1
-    assert "left out memory/read/size: its points lack the parameter 'bytes'" in capsys.readouterr().err
+    assert "left out memory/read/size: its points lack the parameter 'groups'" in capsys.readouterr().err
 
 
 def test_kernels_of_the_user_have_their_own_rows(tmp_path: Path, capsys: Captured) -> None:
