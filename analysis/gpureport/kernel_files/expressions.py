@@ -202,10 +202,9 @@ def _broadcast(*shapes: tuple[int, ...], times: int = 1) -> int:
 
     Raises:
         ExpressionError: they are too many.
+        ValueError: the operands have no common shape.
     """
-    rank = max(map(len, shapes), default=0)
-    aligned = zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True)
-    count: int = prod(0 if 0 in lengths else max(lengths) for lengths in aligned) * times
+    count = prod(np.broadcast_shapes(*shapes)) * times
     _check_elements(count)
     return count
 
