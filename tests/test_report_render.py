@@ -170,7 +170,7 @@ def test_the_pdf_has_outline_metadata_tags_fonts_and_page_numbers() -> None:
     assert reader.metadata.title == "NVIDIA H200 SXM: predicted and observed"
     assert reader.root_object["/Lang"] == "en-GB"
     assert reader.root_object["/MarkInfo"]["/Marked"]
-    assert (outline[0], outline[-1]) == ("Contents", "H. Glossary")
+    assert (outline[0], outline[-1]) == ("Contents", "I. Glossary")
     assert reader.metadata.author == "gpureport"
     assert "roofline" in str(reader.metadata["/Keywords"])
     assert fonts

@@ -24,14 +24,12 @@ from gpureport.report.figures.draw import draw
 from gpureport.report.figures.theme import FONT
 from gpureport.report.pdf import pdf_problem, pdfs
 from gpureport.report.processes import prepare
-from gpureport.report.run import appendix, compiled, conditions, entry, published, trust, unexpected
+from gpureport.report.run import appendix, compiled, conditions, efficiency, entry, groups, published, trust, unexpected
 from gpureport.report.run.caches import cliff_table
 from gpureport.report.run.chapters import chapters, first_figure, selections
-from gpureport.report.run.numbers import by_kind, families, places
+from gpureport.report.run.numbers import families
 from gpureport.report.run.page_one import page_one
-from gpureport.report.run.sweeps import kind_of
 from gpureport.report.text import sentences, tables, words
-from gpureport.report.text.captions import legend
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.spec.models import Device
 from gpureport.text import sentence, shorten
@@ -193,10 +191,8 @@ _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\uff
 def _content(report: Report, others: Others, entry: Device | None) -> Content:
     """Draw the figures and collect the variables of the templates."""
     found = curves(report)
-    kinds = by_kind(found)
-    chosen = selections(kinds)
-    numbers = families(report, found, kinds, [curve for each in chosen.values() for curve in each.shown])
-    appendices = appendix.titles(report)
+    chosen = selections(found)
+    shown = {curve.key for each in chosen.values() for curve in each.shown}
     incomplete = report.incomplete
     searched = (o for o in report.observations if o.key not in incomplete)
     advice = advise(o for o in searched if not report.publication or len(o.points) >= _FEWEST_SHAPES)
@@ -215,13 +211,13 @@ def _content(report: Report, others: Others, entry: Device | None) -> Content:
         "glossary": terms(),
         "page_one": page_one(report, found, others, entry),
         "overview": first_figure(report, found),
-        "chapters": chapters(report, found, kinds, chosen, advice),
-        "families": numbers,
-        "cliffs": None if report.only_predicted else cliff_table(report, found),
-        "advice": advice,
-        "appendices": appendices,
-        "places": places(appendices, numbers),
-        "legend": legend(found, cases=any(kind_of(curve) == "cases" for curve in found)),
+        "chapters": chapters(report, found, chosen, advice),
+        "families": families(report, found, shown),
+        "kernels": efficiency.limits_table(report, found),
+        "cliffs": cliff_table(report, found),
+        "searches": tables.advice_table(advice),
+        "samples": unexpected.sample_pictures(found),
+        "appendices": appendix.titles(report),
         "runtime": report.machine.opencl.runtime if report.machine else "",
     }
 
@@ -242,13 +238,13 @@ def environment(place: Callable[[Picture], object] = str) -> "Environment":
         tables=tables,
         appendix=appendix,
         entry=entry,
+        groups=groups,
         published=published,
         compiled=compiled,
         conditions=conditions,
         words=words,
         unexpected=unexpected,
         trust=trust,
-        verdicts=tuple(Verdict),
         off=Verdict.OFF,
     )
     env.filters.update(picture=place, chart_data=_chart_data)

@@ -1,6 +1,5 @@
 """The tables of the appendix: methods, environment, what was skipped, sources, timings."""
 
-import re
 from collections.abc import Sequence
 from math import fsum
 from string import ascii_uppercase
@@ -11,26 +10,26 @@ from gpureport.records.measurement import MeasuredPoint, Measurement
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
 from gpureport.report.run.trust import examples
-from gpureport.report.text.captions import clock_readings
+from gpureport.report.run.unexpected import deviations_table
 from gpureport.report.text.tables import Table
 from gpureport.spec.models import Device
 from gpureport.text import sentence
 from gpureport.units import UNKNOWN, format_bytes, format_frequency, format_range, format_time
 
 _LONGEST = 10  # longest steps in the table of timings
-_SIZES = (("width", "height"), *((name,) for name in ("count", "bytes", "vectors", "tiles", "addresses", "groups")))
-"""Parameters that give the size of a case, in order of preference."""
 
 
 def titles(report: Report) -> dict[str, str]:
     """Return the lettered titles of the appendices that have contents, by anchor."""
     measured = report.machine is not None
     planned = (
+        ("figures", "How to read the figures", True),
         ("arithmetic", "Calculation of predictions: examples", bool(examples(report))),
         ("numbers", "All numbers", True),
+        ("deviations", "Largest deviations", bool(deviations_table(report))),
         ("hypotheses", "Tested hypotheses", bool(report.explanations)),
         ("methods", "Measurement methods", measured),
-        ("uncertainties", "Assumed uncertainties", True),
+        ("uncertainties", "Uncertainties of the inputs", True),
         ("environment", "Environment", measured),
         ("skipped", "Skipped measurements", measured),
         ("sources", "Sources of the device\N{RIGHT SINGLE QUOTATION MARK}s values", True),
@@ -54,7 +53,7 @@ def methods_table(report: Report) -> Table:
 def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
     timed = [point for measurement in found for point in measurement.points if point.samples_s]
     counts = [len(point.samples_s) for point in timed]
-    checks = [measurement.verification.passed for measurement in found if measurement.verification]
+    checks = [check.passed and len(check.cases) for measurement in found if (check := measurement.verification)]
     duration_s = sum(measurement.duration_s for measurement in found)
     return (
         name,
@@ -65,38 +64,9 @@ def _method_row(name: str, found: Sequence[Measurement]) -> tuple[str, ...]:
         format_range(counts),
         ", ".join(sorted({point.method for point in timed})) or UNKNOWN,
         format_range([point.dispatches_per_sample for point in timed]),
-        UNKNOWN if not checks else "correct" if all(checks) else "WRONG",
+        UNKNOWN if not checks else f"correct in {sum(checks)} cases" if all(checks) else "WRONG",
         format_time(duration_s) if duration_s else UNKNOWN,
     )
-
-
-def verification_table(report: Report) -> Table:
-    """List the verified cases and their sizes; variants of a family with equal cases share a row."""
-    rows = grouped(
-        (
-            (
-                measurement.key.family,
-                str(len(check.cases)),
-                _sizes(check.cases),
-                "equal" if check.passed else f"WRONG: {check.message}",
-            ),
-            measurement.key.variant,
-        )
-        for measurement in report.measurements
-        if (check := measurement.verification)
-    )
-    columns = ("family", "variants", "cases", "sizes", "compared with NumPy")
-    cells = ((family, ", ".join(dict.fromkeys(names)), *row) for (family, *row), names in rows.items())
-    return Table(columns, tuple(cells), frozenset({"cases"}))
-
-
-def _sizes(cases: Sequence[str]) -> str:
-    """Write the range of the sizes of *cases*; if they have no size parameter, the first and the last case."""
-    values = grouped((name, int(value)) for name, value in re.findall(r"(\w+) = (\d+)", " ".join(cases)))
-    names = next((names for names in _SIZES if values.keys() >= set(names)), ())
-    if names:
-        return ", ".join(f"{name} {format_range(values[name])}" for name in names)
-    return " … ".join(dict.fromkeys((*cases[:1], *cases[-1:])))
 
 
 def timings_table(report: Report) -> Table:
@@ -115,6 +85,7 @@ def environment_table(report: Report) -> Table:
     if machine is None:
         return Table(("property", "value"), ())
     present = machine.opencl
+    clocks = grouped((clock.label.partition(" after ")[0], clock.clock_hz) for clock in machine.clocks)
     pairs = [
         ("OpenCL device", present.name),
         ("platform", f"{present.platform}, {present.platform_version}"),
@@ -122,7 +93,7 @@ def environment_table(report: Report) -> Table:
         ("device version", present.version),
         ("compute units reported", str(present.compute_units)),
         ("clock reported", format_frequency(present.clock_hz)),
-        *((name, format_range(read, format_frequency)) for name, read in clock_readings(machine.clocks).items()),
+        *((name, format_range(read, format_frequency)) for name, read in clocks.items()),
         *machine.vendor_facts.items(),
         ("global memory", format_bytes(present.global_memory_bytes)),
         ("largest allocation", format_bytes(present.max_allocation_bytes)),
@@ -147,7 +118,7 @@ def environment_table(report: Report) -> Table:
 def skipped_table(report: Report) -> Table:
     """List all variants, sweeps and points that were not measured, by reason.
 
-    Reasons of points of a sweep that differ only in numbers are one; the first is given.
+    Points of a sweep that lack samples for lack of time are one, with the first reason.
     """
     found = [(name, "all", info.skipped) for name, info in report.workloads.items() if info.skipped]
     listed = {(name, why) for name, _, why in found}
@@ -155,7 +126,7 @@ def skipped_table(report: Report) -> Table:
         if measurement.skipped and (measurement.key.workload, measurement.skipped) not in listed:
             found.append((str(measurement.key), "all", measurement.skipped))
         skipped = (point for point in measurement.points if point.skipped)
-        reasons = grouped((re.sub(r"[\d.]+( .?s\b)?", "#", point.skipped or ""), point) for point in skipped)
+        reasons = grouped((point.late or point.skipped, point) for point in skipped)
         for first, *others in reasons.values():
             last = f" … {others[-1].point.label} ({len(others) + 1})" if others else ""
             found.append((str(measurement.key), f"{first.point.label}{last}", _why(measurement, first, report.device)))
@@ -169,6 +140,6 @@ def _why(measurement: Measurement, point: MeasuredPoint, device: Device) -> str:
     why, shape = point.skipped or "", shape_of(point.point)
     if "OUT_OF_RESOURCES" not in why or shape is None:
         return why
-    builds = [compiled_resources(c) for c in measurement.compilation if why.startswith(f"{c.kernel} ")]
+    builds = map(compiled_resources, measurement.compilation)
     reasons = [built and too_many_registers(device.architecture, shape, built) for built in builds]
     return f"{sentence(why)} {reasons[0]}" if reasons and all(reasons) else why

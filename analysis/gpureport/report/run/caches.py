@@ -4,18 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpureport.findings.whole_device import usable_part
-from gpureport.observe.features import IDLE, work_per_item
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.calibration.further import cache_details
 from gpureport.records.curves import CurveFeature, Level
 from gpureport.records.finding import AGREEMENT, Finding
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, is_certain, level_of, reading_units, specified_values
+from gpureport.report.curves import CurveRecords, is_certain, reading_units, specified_values
 from gpureport.report.grouping import grouped
 from gpureport.report.prediction import forecast
-from gpureport.report.run.sweeps import CLIFFS, Block
 from gpureport.report.text.difference import known_range, largest_deviation
-from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, observed_head, seen_in
 from gpureport.spec.models import Cache
@@ -194,41 +192,10 @@ def _unexplained_onsets(found: Sequence[CurveRecords], *, with_shared: bool) -> 
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
-    """Report the usable capacity of each cache, its range over kernels, and transitions that no cache explains."""
-    curves = [curve for curve in found if curve.axis.quantity == "working_set"]
-    cliffs = [(curve, cliff) for curve in curves for cliff in specified_values([curve], "midpoint")]
-    causes = grouped(
-        (_likely_cause(report, curve, cliff), cliff)
-        for curve, cliff in cliffs
-        if cliff.level.is_unexplained and cliff.predicted is None
-    )
-    levels = grouped((cliff.level, cliff) for _, cliff in cliffs)
-    return paragraphs(
-        "caches",
-        report=report,
-        working_set=working_set(report, found),
-        levels=[
-            (level, sorted((f for f in levels[level] if f.observed), key=lambda f: f.observed or 0.0), levels[level])
-            for level in report.device.cache_levels
-            if level in levels
-        ],
-        causes=causes,
-        observed=any(curve.observation for curve in curves),
-    )
-
-
-def _likely_cause(report: Report, curve: CurveRecords, cliff: Finding) -> tuple[Level | None, bool]:
-    """Return the level whose transition range contains an unpredicted *cliff*, and whether work-items may be idle."""
-    level = level_of(cliff, curve, report.device)
-    points = [point.point for point in curve.observation.points] if curve.observation else []
-    return level, level is None and work_per_item(cliff.observed or 0.0, points) < IDLE
-
-
-def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
-    """Yield the tables of cliffs, observed or only predicted, and of the properties of the nearest cache."""
-    table = forecast.cliffs_table(report.predictions) if report.only_predicted else level_table(report, found)
-    yield Block.of("cliffs", table=table, numbers=(CLIFFS,), only_predicted=report.only_predicted, seen=seen_in(report))
-    yield Block.of("cache-details", table=details_table(report))
+    """Report how far each cache holds, and working sets at which bandwidth falls although no cache ends there."""
+    known = any(curve.axis.quantity == "working_set" and curve.observation for curve in found)
+    missing = text("no_cliff") if known and not specified_values(found, "midpoint") else ""
+    return tuple(filter(None, [working_set(report, found) or missing]))
 
 
 def cliff_table(report: Report, found: Sequence[CurveRecords]) -> Table:
@@ -263,7 +230,9 @@ def cliff_table(report: Report, found: Sequence[CurveRecords]) -> Table:
 
 
 def level_table(report: Report, found: Sequence[CurveRecords]) -> Table:
-    """List the cliffs of each cache level as ranges over kernels, with the largest deviation."""
+    """List the cliffs of each cache level as ranges over kernels, with the largest deviation; or predicted ones."""
+    if report.only_predicted:
+        return forecast.cliffs_table(report.predictions)
     onsets = grouped((f.level, f) for f in specified_values(found, "onset"))
     levels = grouped((f.level, f) for f in specified_values(found, "midpoint"))
     seen = seen_in(report)

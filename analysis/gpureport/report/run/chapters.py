@@ -1,6 +1,6 @@
 """The chapters of the document: in each, the answer comes first, then compact tables and figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpureport.findings.advice import FamilyAdvice
@@ -10,94 +10,108 @@ from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.runs import working_set_chart, working_sets
 from gpureport.report.grouping import grouped
 from gpureport.report.run import caches, efficiency, groups, kernels, trust, unexpected, whole_device, work
-from gpureport.report.run.numbers import Kinds
-from gpureport.report.run.sweeps import Block, Selection, chapter_blocks, curve_pictures, selection
+from gpureport.report.run.sweeps import Selection, curve_pictures, selection
 from gpureport.report.text.sentences import text
+from gpureport.report.text.tables import Table
 from gpureport.report.text.words import seen_in
 
 _FEW = 2  # the most kernels of the user that page one draws
 
+Contents = Mapping[str, Table | Sequence[Picture]]
+"""Tables and figures by the names that the macro of a chapter has for them."""
+
 
 @dataclass(frozen=True)
 class Chapter:
-    """One topic: sentences, then figures and tables."""
+    """One topic: sentences, then what its macro in ``chapters.html.j2`` shows, then curves."""
 
     anchor: str
     title: str
     answers: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    contents: Contents
+    typical: tuple[Picture, ...]
+    deviating: tuple[Picture, ...]
+    left_out: int
+    """Deviating curves that only the appendix shows."""
 
 
 def chapters(
-    report: Report,
-    found: Sequence[CurveRecords],
-    kinds: Kinds,
-    chosen: Mapping[str, Selection],
-    advice: Sequence[FamilyAdvice],
+    report: Report, found: Sequence[CurveRecords], chosen: Mapping[str, Selection], advice: Sequence[FamilyAdvice]
 ) -> tuple[Chapter, ...]:
     """Draw all chapters that have contents.
 
     Args:
         report: the source of everything.
         found: its curves.
-        kinds: the same curves by kind.
         chosen: the curves that are drawn, of :func:`selections`.
         advice: on work-group shapes.
     """
-    drawn = {name: tuple(chapter_blocks(report, name, curves)) for name, curves in chosen.items()}
-    own = kernels.answers(report, found)[: kernels.MOST_TOLD]
-    limits = efficiency.blocks(report, found, drawn["limits"], kinds.values())
-    with_ratios = _working_sets(report, found) is not None
-    trusted = (*trust.blocks(report, with_ratios=with_ratios), *drawn["trust"], *trust.clock_blocks(report))
     reliability = f"Reliability of predictions{'' if report.machine is None else ' and measurements'}"
-    planned: tuple[tuple[str, str, Iterable[str], Iterable[Block]], ...] = (
-        ("own", "Your kernels", own, kernels.blocks(report, found)),
+    with_ratios = _working_sets(report, found) is not None
+    planned: tuple[tuple[str, str, Sequence[str], Contents], ...] = (
+        ("own", "Your kernels", kernels.answers(report, found)[: kernels.MOST_TOLD], kernels.contents(report, found)),
         (
             "caches",
             "Cliffs: usable cache capacity",
             caches.answers(report, found),
-            (*caches.blocks(report, found), *drawn["caches"]),
+            {"cliffs": caches.level_table(report, found), "details": caches.details_table(report)},
         ),
         (
             "work",
             "Tapers: work needed for full throughput",
             work.answers(report, found),
-            (*work.blocks(report, found), *drawn["work"]),
+            {"tapers": work.taper_table(report, found)},
         ),
+        ("groups", "Work-group shapes", groups.answers(report), {"shapes": groups.shape_table(report, advice)}),
         (
-            "groups",
-            "Work-group shapes",
-            groups.answers(report, advice),
-            (*groups.blocks(report, advice), *drawn["groups"]),
+            "limits",
+            "Efficiency and bottlenecks",
+            efficiency.answers(report, found),
+            efficiency.contents(report, found),
         ),
-        ("limits", "Efficiency and bottlenecks", efficiency.answers(report, found), limits),
         (
             "device",
             "The whole device: transfers, power and energy",
             whole_device.answers(report),
-            (*whole_device.blocks(report, found), *drawn["device"]),
+            whole_device.contents(report, found),
         ),
-        ("unexpected", "Unexpected results", unexpected.answers(report), unexpected.blocks(report, found)),
-        ("trust", reliability, trust.answers(report), trusted),
+        (
+            "unexpected",
+            "Unexpected results",
+            unexpected.answers(report),
+            {"explained": unexpected.explained_table(report.explanations)},
+        ),
+        (
+            "trust",
+            reliability,
+            trust.answers(report),
+            {"ratios": tuple(filter(None, [trust.ratio_picture(report)])) if with_ratios else ()},
+        ),
     )
     every = (
-        Chapter(name, title, tuple(texts), tuple(block for block in blocks if not block.is_empty))
-        for name, title, texts, blocks in planned
+        Chapter(
+            anchor,
+            title,
+            tuple(answers),
+            contents,
+            typical=curve_pictures(report, curves.typical),
+            deviating=curve_pictures(report, curves.deviating),
+            left_out=curves.left_out,
+        )
+        for anchor, title, answers, contents in planned
+        for curves in [chosen.get(anchor, Selection())]
     )
-    return tuple(chapter for chapter in every if chapter.answers or chapter.blocks)
+    return tuple(c for c in every if c.answers or any(c.contents.values()) or c.typical or c.deviating)
 
 
-def selections(kinds: Kinds) -> dict[str, Selection]:
-    """Return the curves that each chapter draws, by its anchor."""
-    empty = dict.fromkeys(("caches", "work", "groups", "limits", "device", "trust"), Selection())
-    found = grouped((_chapter_of(curve), curve) for members in kinds.values() for curve in members)
-    return {**empty, **{name: selection(curves) for name, curves in found.items()}}
+def selections(found: Sequence[CurveRecords]) -> dict[str, Selection]:
+    """Return the curves that each chapter draws, by its anchor; none draws traces of frames."""
+    of = grouped((_chapter_of(curve), curve) for curve in found if curve.key.sweep != "frames")
+    return {anchor: selection(curves) for anchor, curves in of.items()}
 
 
 def _chapter_of(curve: CurveRecords) -> str:
     """Return the anchor of the chapter that shows a curve."""
-    if curve.key.sweep == "frames":
-        return "trust"
     if curve.key.family == "transfer":
         return "device"
     return {"working_set": "caches", "work_items": "work", "work_group": "groups", "case": "limits"}[

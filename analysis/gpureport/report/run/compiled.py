@@ -102,7 +102,7 @@ def _remarks(found: Iterable[CodeEvidence]) -> tuple[str, ...]:
 
 
 def compiler_outputs(report: Report) -> list[tuple[str, str]]:
-    """Return kernels and their compiler warnings, cut to the first lines; logs equal but for numbers appear once."""
+    """Return kernels and their compiler warnings, cut to the first lines; equal logs appear once."""
     outputs: dict[str, tuple[str, str]] = {}
     for measurement in report.measurements:
         for entry in measurement.compilation:
@@ -111,5 +111,5 @@ def compiler_outputs(report: Report) -> list[tuple[str, str]]:
             if _WARNING.search(log):
                 shown = lines[:_LOG_LINES] + ([f"… {more} more lines in report.json"] if more > 0 else [])
                 title = f"{measurement.key.workload}: {entry.kernel} {entry.options}".strip()
-                outputs.setdefault(re.sub(r"\d+", "#", log), (title, "\n".join(shown)))
+                outputs.setdefault(log, (title, "\n".join(shown)))
     return list(outputs.values())[:_LOGS]

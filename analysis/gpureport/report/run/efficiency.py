@@ -1,7 +1,7 @@
 """The chapter on bottlenecks: measured speed / the limit of the bottleneck, of each kernel at its largest size."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,11 +12,10 @@ from gpureport.records.prediction import Occupancy, PredictedPoint
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user, reading_units, seen_word
 from gpureport.report.figures.chart import Picture
-from gpureport.report.figures.rooflines import COLUMNS, roofline_chart, roofline_dots
+from gpureport.report.figures.rooflines import COLUMNS, Dot, roofline_chart, roofline_dots
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction import forecast
-from gpureport.report.run.sweeps import Block
-from gpureport.report.text.captions import block_title, roofline_caption
+from gpureport.report.text.captions import roofline_caption
 from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table, occupancy_text
 from gpureport.report.text.words import family_name, seen_in
@@ -24,6 +23,7 @@ from gpureport.units import UNKNOWN, format_percent, format_value
 
 _EXPLAINED = 0.5
 """Smallest efficiency at which the bottleneck explains the time: the kernel spends most of the time at this limit."""
+_FEWEST_DOTS = 3  # kernels of a family that are worth a roofline next to those of others
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,28 +120,22 @@ def occupancy_of(limit: Limit) -> str:
     return occupancy_text(entry) + (", assumed" if entry.source == "assumed" else "") if entry else UNKNOWN
 
 
-def limits_table(found: Iterable[Limit], head: str = "") -> Table:
-    """List kernels at their largest sizes, a line each: speed without interval, bottleneck, efficiency and occupancy.
-
-    *head* is that of the column of observed speeds, which is left out without one.
-    """
-    seen = (head,) if head else ()
-    columns = ("kernel", *seen, "predicted", "bottleneck", "efficiency", "occupancy")
-    rows = []
-    for limit in found:
-        share = limit.share if head else limit.predicted_share
-        value = format_value(limit.observed.value if limit.observed else None, limit.unit)
-        rows.append(
-            (
-                limit.key.workload,
-                *((value,) if head else ()),
-                format_value(limit.predicted.value, limit.unit),
-                bottleneck_text(limit),
-                UNKNOWN if share is None else format_percent(share),
-                occupancy_of(limit),
-            )
+def limits_table(report: Report, found: Sequence[CurveRecords]) -> Table:
+    """List kernels at their largest sizes, a line each: speed without interval, bottleneck, efficiency, occupancy."""
+    columns = ("kernel", seen_in(report), "predicted", "bottleneck", "efficiency", "occupancy")
+    rows = (
+        (
+            limit.key.workload,
+            format_value(limit.observed.value if limit.observed else None, limit.unit),
+            format_value(limit.predicted.value, limit.unit),
+            bottleneck_text(limit),
+            UNKNOWN if limit.share is None else format_percent(limit.share),
+            occupancy_of(limit),
         )
-    return Table(columns, tuple(rows), frozenset({*seen, "predicted", "efficiency"}))
+        for limit in limits(found, report.device.compute_units)
+        if not report.only_predicted
+    )
+    return Table(columns, tuple(rows), frozenset({columns[1], "predicted", "efficiency"}))
 
 
 def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
@@ -171,49 +165,31 @@ def most_frequent(known: Sequence[Limit]) -> tuple[list[str], int, int]:
     return [name for name, count in counts.items() if count == most], most, len(known)
 
 
-def blocks(
-    report: Report, found: Sequence[CurveRecords], cases: Iterable[Block], kinds: Iterable[Sequence[CurveRecords]]
-) -> Iterator[Block]:
-    """Yield the limits of the device, the rooflines, *cases*, the table of kernels, and cases that are as predicted."""
-    if report.only_predicted:
-        yield Block.of("ceilings", table=forecast.ceilings_table(report.device), copies=forecast.COPIES)
-        yield Block.of("forecast", table=forecast.outlook_table(report.predictions))
-    known, seen = limits(found, report.device.compute_units), seen_in(report) if report.observations else ""
-    if figures := tuple(_rooflines(report, found, known)):
-        yield Block.of("rooflines", figures, numbers=("numbers",), seen=seen)
-    yield from cases
-    yield Block.of(
-        "kernels",
-        table=limits_table(known, seen),
-        numbers=("numbers",),
-        seen=seen or "predicted",
-        explained=all(limit.is_explained for limit in known),
-    )
-    ratios = [
-        (block_title(family_name(report, members[0].key.family), members), [f.main.ratio or 0.0 for f in pairs])
-        for members in kinds
-        if (pairs := [pair for curve in members for pair in curve.pairs])
-        and all(p.main.position == "case" and p.main.verdict.agrees for p in pairs)
-    ]
-    if ratios:
-        yield Block.of("expected", seen=seen_in(report), ratios=ratios)
+def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table | tuple[Picture, ...]]:
+    """Return the rooflines; without measurements also the limits of the device and the best of each workload."""
+    rooflines = tuple(_rooflines(report, found))
+    if not report.only_predicted:
+        return {"rooflines": rooflines}
+    outlook = forecast.outlook_table(report.predictions)
+    return {"ceilings": forecast.ceilings_table(report.device), "outlook": outlook, "rooflines": rooflines}
 
 
-def _rooflines(report: Report, found: Sequence[CurveRecords], known: Iterable[Limit]) -> Iterator[Picture]:
+def _rooflines(report: Report, found: Sequence[CurveRecords]) -> Iterator[Picture]:
+    """Yield the rooflines of families with a few kernels, if there are any, and of the user's kernels."""
     described = {name: info.title for name, info in report.workloads.items() if info.described}
-    families = dict.fromkeys(limit.key.family for limit in known if limit.key.workload not in described)
-    for name in families:
-        curves = [curve for curve in found if curve.key.family == name]
-        yield from _roofline(report, family_name(report, name), curves, described)
-    yield from _roofline(report, "Your kernels", of_user(report, found), described)
+    families = grouped((curve.key.family, curve) for curve in found if curve.key.workload not in described)
+    dots = {name: roofline_dots(curves, report.device, {}) for name, curves in families.items()}
+    fewest = min(_FEWEST_DOTS, max(map(len, dots.values()), default=0))
+    for name, curves in families.items():
+        if len(dots[name]) >= fewest:
+            yield from _roofline(report, family_name(report, name), dots[name], seen_word(curves))
+    own = of_user(report, found)
+    yield from _roofline(report, "Your kernels", roofline_dots(own, report.device, described), seen_word(own))
 
 
-def _roofline(report: Report, name: str, found: Sequence[CurveRecords], names: Mapping[str, str]) -> Iterator[Picture]:
+def _roofline(report: Report, name: str, dots: Iterable[Dot], seen: str) -> Iterator[Picture]:
     """Yield figures with one row of panels each: small figures leave no large gaps at the ends of pages."""
-    panels = list(grouped((dot.operations, dot) for dot in roofline_dots(found, report.device, names)).values())
+    panels = list(grouped((dot.operations, dot) for dot in dots).values())
     for row in in_figures(panels, COLUMNS):
-        dots = list(chain.from_iterable(row))
-        yield Picture(
-            roofline_chart(dots, report.device, seen_word(found)),
-            roofline_caption(name, dots, seen_word(found)),
-        )
+        drawn = list(chain.from_iterable(row))
+        yield Picture(roofline_chart(drawn, report.device, seen), roofline_caption(name, drawn, seen))

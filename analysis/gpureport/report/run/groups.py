@@ -1,15 +1,14 @@
 """The chapter on work-groups: their best sizes and shapes, and how many are resident."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gpureport.findings.advice import WITHIN, FamilyAdvice, OneSize, one_size
 from gpureport.findings.whole_device import resident_groups
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.report.run.sweeps import SEARCHES, Block
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
-from gpureport.report.text.words import equally_good, family_name, set_of
+from gpureport.report.text.words import family_name, set_of
 from gpureport.units import UNKNOWN, format_bytes, format_range, format_ratio
 
 _FEW = 3  # the most families with losses that are listed
@@ -44,19 +43,9 @@ def work_group_size(report: Report) -> str:
     )
 
 
-def answers(report: Report, advice: Sequence[FamilyAdvice]) -> tuple[str, ...]:
-    """Recommend one size for all kernels, and shapes for each family."""
-    texts = (
-        text("family_advice", report=report, advice=each, within=WITHIN, alternatives=equally_good(each))
-        for each in advice
-    )
-    return tuple(filter(None, (work_group_size(report), *texts)))
-
-
-def blocks(report: Report, advice: Sequence[FamilyAdvice]) -> Iterator[Block]:
-    """Yield the tables of recommended shapes and of resident work-groups."""
-    yield Block.of("shapes", table=shape_table(report, advice), numbers=(SEARCHES,))
-    yield Block.of("resident-groups", table=residency_table(report))
+def answers(report: Report) -> tuple[str, ...]:
+    """Recommend one size for all kernels."""
+    return tuple(filter(None, [work_group_size(report)]))
 
 
 def shape_table(report: Report, advice: Sequence[FamilyAdvice]) -> Table:

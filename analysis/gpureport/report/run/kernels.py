@@ -7,7 +7,6 @@ from gpureport.records.finding import Advice
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, of_user
 from gpureport.report.run.efficiency import Limit, bottleneck_text, limits, occupancy_of
-from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import precise_percent, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name
@@ -28,20 +27,19 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> list[str]:
     ]
 
 
-def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
-    """Yield the table of kernels, and that of changes with their gains."""
+def contents(report: Report, found: Sequence[CurveRecords]) -> dict[str, Table]:
+    """Return the table of kernels, and that of changes with their gains."""
     own = of_user(report, found)
-    known = limits(own, report.device.compute_units)
     columns = ("kernel", "rate", "bottleneck", "efficiency", "cliffs", "n90", "best work-group", "occupancy")
-    rows = tuple(_row(report, limit, own) for limit in known)
-    table = Table(columns, rows, frozenset({"rate", "efficiency", "n90"}))
-    explained = all(limit.is_explained for limit in known)
-    yield Block.of("own-kernels", table=table, numbers=("numbers",), explained=explained)
-    advice = sorted(report.advice, key=lambda each: -each.gain)[:_MOST]
+    rows = tuple(_row(report, limit, own) for limit in limits(own, report.device.compute_units))
     gains = tuple(
-        (_kernel_of(report, each), each.change, f"{format_ratio(each.gain)} times as fast") for each in advice
+        (_kernel_of(report, each), each.change, f"{format_ratio(each.gain)} times as fast")
+        for each in sorted(report.advice, key=lambda each: -each.gain)[:_MOST]
     )
-    yield Block.of("advice", table=Table(("kernel", "change", "predicted gain"), gains, frozenset({"predicted gain"})))
+    return {
+        "kernels": Table(columns, rows, frozenset({"rate", "efficiency", "n90"})),
+        "advice": Table(("kernel", "change", "predicted gain"), gains, frozenset({"predicted gain"})),
+    }
 
 
 def _row(report: Report, limit: Limit, own: Iterable[CurveRecords]) -> tuple[str, ...]:
@@ -80,7 +78,6 @@ def _best(curve: CurveRecords) -> str:
 
 
 def _kernel_of(report: Report, advice: Advice) -> str:
-    """Name the kernel of an *advice*; by its identifiers if the report does not describe it."""
-    family, _, variant = advice.workload.partition("/")
+    """Name the kernel of an *advice*; by its identifier if the report does not describe it."""
     info = report.workloads.get(advice.workload)
-    return kernel_name(report, info) if info else f"{family} ({variant})"
+    return kernel_name(report, info) if info else advice.workload

@@ -57,7 +57,7 @@ def series_table(report: Report, publication: Publication) -> Table:
     columns = ("sweep", "published conditions", "points", "published / predicted time")
     rows = (
         (
-            str(curve.key).replace("/", " / "),
+            str(curve.key),
             publication.conditions.get(str(curve.key), UNKNOWN),
             str(len(pairs)),
             text("spread", ratios=_ratios(pairs)),

@@ -1,68 +1,27 @@
-"""Parts of chapters: figures and tables. Figures of sweeps: in chapters the typical and the most deviating ones."""
+"""Figures of sweeps: in chapters the typical and the most deviating ones."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self, TypeVar
+from typing import Literal, TypeVar
 
 from gpureport.findings.advice import shape_of
 from gpureport.records.curves import Observation, Points, SweepKey
 from gpureport.records.prediction import Prediction
-from gpureport.records.report import Clock, Report
+from gpureport.records.report import Report
 from gpureport.report.curves import FLAT, CurveRecords
 from gpureport.report.figures import sweeps
 from gpureport.report.figures.chart import Picture
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.text.captions import case_caption, panel_titles, shape_caption, size_caption, trace_caption
 from gpureport.report.text.sentences import paragraphs
-from gpureport.report.text.tables import Table
 from gpureport.report.text.words import with_names
 
 R = TypeVar("R", Prediction | None, Observation | None)
 Kind = Literal["sizes", "shapes", "cases", "traces"]
-CLIFFS, SEARCHES = "cliffs-by-kernel", "searches"
-"""Anchors of the last parts of all numbers: the cliffs of all kernels, and the searches for work-group shapes."""
+_TYPICAL = ("working_set", "work_items")
 _FEWEST = 3  # shapes of a curve or a map
-_MOST: dict[Kind, int] = {"sizes": 15, "shapes": 8, "cases": 6, "traces": 4}
+_MOST: dict[Kind, int] = {"sizes": 3, "shapes": 4, "cases": 3, "traces": 4}
 """The most deviating curves of a chapter, by kind of figure."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """Part of a chapter or of the appendix: figures, a table, or only notes."""
-
-    anchor: str
-    title: str
-    figures: tuple[Picture, ...] = ()
-    table: Table | None = None
-    caption: str = ""
-    """Of the table."""
-    notes: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    """Anchors of the numbers in the appendix."""
-
-    @classmethod
-    def of(
-        cls,
-        anchor: str,
-        figures: tuple[Picture, ...] = (),
-        table: Table | None = None,
-        numbers: tuple[str, ...] = (),
-        words: str = "",
-        **facts: object,
-    ) -> Self:
-        """Return a block with the title, the caption of the table and the notes that its macro writes about *facts*.
-
-        The macro is called *words*; by default, like the anchor.
-        """
-        title, *others = paragraphs(words or anchor.replace("-", "_"), **facts)
-        caption = others.pop(0) if table and others else ""
-        return cls(anchor, title, figures, table, caption, tuple(others), numbers)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it has neither figures nor rows; blocks without a table may have only notes."""
-        return not self.figures and (self.table is not None and not self.table.rows)
 
 
 def kind_of(curve: CurveRecords) -> Kind:
@@ -100,15 +59,16 @@ class Selection:
 def selection(curves: Iterable[CurveRecords]) -> Selection:
     """Select curves: as typical, the one of each family and kind of figure with most compared features that all agree.
 
-    Without observations all curves agree. Flat searches for work-groups and separate cases are never typical. Of each
-    kind, the most severe deviations are drawn.
+    Only sweeps over sizes and maps of shapes are typical; without observations all agree. Of each kind, the most severe
+    deviations are drawn.
     """
-    drawn = tuple(curves)
+    drawn = tuple(filter(is_drawn, curves))
     astray = tuple(curve for curve in drawn if deviates(curve))
     typical = []
     for (_, kind), members in grouped(((curve.key.family, kind_of(curve)), curve) for curve in drawn).items():
-        agreeing = [curve for curve in members if curve not in astray and not curve.is_flat]
-        if agreeing and kind != "cases":
+        telling = [curve for curve in members if kind == "shapes" or curve.axis.quantity in _TYPICAL]
+        agreeing = [curve for curve in telling if curve not in astray and not curve.is_flat]
+        if agreeing:
             typical.append(max(agreeing, key=_weight))
     worst = {
         curve.key
@@ -117,6 +77,11 @@ def selection(curves: Iterable[CurveRecords]) -> Selection:
     }
     deviating = tuple(curve for curve in astray if curve.key in worst)
     return Selection(tuple(typical), deviating, len(astray) - len(deviating))
+
+
+def is_drawn(curve: CurveRecords) -> bool:
+    """Whether a curve has observations or was only predicted: skipped sweeps are not drawn."""
+    return curve.measurement is None or curve.observation is not None
 
 
 def deviates(curve: CurveRecords) -> bool:
@@ -130,26 +95,9 @@ def _weight(curve: CurveRecords) -> tuple[bool, int, int]:
     return curve.observation is not None, features, len(curve.points)
 
 
-def chapter_blocks(report: Report, anchor: str, chosen: Selection) -> Iterator[Block]:
-    """Draw the typical and the deviating curves of a chapter."""
-    traces = [curve for curve in chosen.shown if kind_of(curve) == "traces"]
-    for words, found in (
-        ("typical", [curve for curve in chosen.typical if curve not in traces]),
-        ("deviations", [curve for curve in chosen.deviating if curve not in traces]),
-        ("traces", traces),
-    ):
-        if figures := curve_pictures(report, found):
-            anchors = tuple(dict.fromkeys(family_anchor(curve.key.family) for curve in found))
-            left_out = chosen.left_out if words == "deviations" else 0
-            yield Block.of(f"{anchor}-{words}", figures, numbers=anchors, words=f"{words}_curves", left_out=left_out)
-
-
-def family_anchor(family: str) -> str:
-    """Return the anchor of a family's part of the appendix."""
-    return f"family-{'-'.join(re.findall('[a-z0-9]+', family.lower()))}"
-
-
-def other_curves(report: Report, anchor: str, members: Sequence[CurveRecords], shown: Iterable[CurveRecords]) -> Block:
+def other_curves(
+    report: Report, members: Sequence[CurveRecords], shown: Container[SweepKey]
+) -> tuple[tuple[Picture, ...], tuple[str, ...]]:
     """Draw the sweeps of one kind that no chapter shows, with notes on all of them; agreeing cases are not drawn."""
     known_skips = {f"{info.family}/{info.variant}": info.skipped for info in report.workloads.values()}
     skipped = (
@@ -158,50 +106,34 @@ def other_curves(report: Report, anchor: str, members: Sequence[CurveRecords], s
         if c.measurement and c.measurement.skipped and c.measurement.skipped != known_skips.get(c.key.workload)
     )
     conditions = report.publication.conditions if report.publication else {}
-    elsewhere = {curve.key for curve in shown}
-    others = [curve for curve in members if curve.key not in elsewhere and kind_of(curve) != "cases"]
+    others = [c for c in filter(is_drawn, members) if c.key not in shown and kind_of(c) != "cases"]
     flat = [curve for curve in others if curve.is_work_group and curve.is_flat]
-    return Block(
-        anchor=f"curves-{anchor}",
-        title="",
-        figures=curve_pictures(report, [curve for curve in others if curve not in flat]),
-        notes=paragraphs(
-            "other_curves",
-            skipped=with_names(skipped),
-            flat=[curve.key.variant for curve in flat],
-            within=FLAT - 1,
-            published=with_names((c.key.variant, conditions[str(c.key)]) for c in members if str(c.key) in conditions),
-        ),
+    notes = paragraphs(
+        "other_curves",
+        skipped=with_names(skipped),
+        flat=[curve.key.variant for curve in flat],
+        within=FLAT - 1,
+        published=with_names((c.key.variant, conditions[str(c.key)]) for c in members if str(c.key) in conditions),
     )
+    return curve_pictures(report, [curve for curve in others if curve not in flat]), notes
 
 
 def curve_pictures(report: Report, found: Iterable[CurveRecords]) -> tuple[Picture, ...]:
     """Draw curves, the same kinds of sweeps together."""
-    clocks = report.machine.clocks if report.machine else ()
     kinds = grouped((kind_of(curve), curve) for curve in found)
-    return tuple(
-        picture for members in kinds.values() for picture in pictures(members, clocks, panel_titles(report, members))
-    )
+    return tuple(picture for members in kinds.values() for picture in pictures(members, panel_titles(report, members)))
 
 
 def pictures(
-    members: Sequence[CurveRecords],
-    clocks: Sequence[Clock] = (),
-    titles: Mapping[SweepKey, Sequence[str]] | None = None,
+    members: Sequence[CurveRecords], titles: Mapping[SweepKey, Sequence[str]] | None = None
 ) -> tuple[Picture, ...]:
-    """Draw the sweeps of one kind that have points, in one or more figures.
-
-    Args:
-        members: the sweeps.
-        clocks: those of the run, for the captions of traces.
-        titles: for each sweep its titles, the longest first; default: the variant.
-    """
+    """Draw the sweeps of one kind that have points; *titles* of each, the longest first, are by default the variant."""
     kind = kind_of(members[0]) if members else "sizes"
     named = {curve.key: (titles or {}).get(curve.key, (curve.key.variant,)) for curve in members}
     if kind == "traces":
         found = [trace for curve in members for trace in sweeps.traces(curve, curve.key.variant)]
         groups = in_figures(found, sweeps.MOST_TRACES)
-        return tuple(Picture(sweeps.trace_chart(group), trace_caption(group, clocks)) for group in groups)
+        return tuple(Picture(sweeps.trace_chart(group), trace_caption(group)) for group in groups)
     drawn = [_by_size(curve) if kind == "sizes" and curve.is_work_group else curve for curve in members]
     drawn = [curve for curve in drawn if any(p.value > 0 and (kind != "sizes" or p.point.x > 0) for p in curve.points)]
     parts = enumerate(sweeps.in_charts(drawn, kind))

@@ -1,7 +1,6 @@
 """How reliable predictions are: errors, sources and coverage of intervals, and the arithmetic of examples."""
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 
 from gpureport.findings.verdicts import error_statistics, time_errors
@@ -17,7 +16,6 @@ from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.runs import clock_chart, clock_readings, ratio_chart, ratio_rows, trace_spans
 from gpureport.report.run.conditions import other_load
 from gpureport.report.run.entry import fact_name, fact_value, written_values
-from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import kernel_name, seen_in
@@ -78,26 +76,17 @@ def _coverage(report: Report) -> list[tuple[str, int, int]]:
     return found
 
 
-def blocks(report: Report, *, with_ratios: bool) -> Iterator[Block]:
-    """Yield all values as ratios, unless page one has them, and the inputs with the largest effect."""
-    if with_ratios and (ratios := ratio_picture(report)):
-        yield Block.of("overview", (ratios,), numbers=("numbers",))
-    facts = sensitivity_table(report)
-    yield Block.of("facts", table=facts, numbers=("uncertainties",), calibrated=_CALIBRATED[-1] in facts.columns)
-
-
 def ratio_picture(report: Report) -> Picture | None:
     """Draw all values as ratios to their predictions."""
     rows, seen = ratio_rows(specified(report)), seen_in(report)
     return Picture(ratio_chart(rows, seen), text("ratios", seen=seen)) if rows else None
 
 
-def clock_blocks(report: Report) -> Iterator[Block]:
-    """Yield the clock during the run, to be read with the traces of frames; nothing without traces or readings."""
+def clock_pictures(report: Report) -> tuple[Picture, ...]:
+    """Draw the clock during the run, to be read with the traces of frames; nothing without traces or readings."""
     readings, spans = clock_readings(report), trace_spans(report)
-    if len(readings) >= _FEWEST_CLOCKS and spans:
-        caption = "Core clock, read while the run measured; grey: while frames were traced."
-        yield Block.of("clocks", (Picture(clock_chart(readings, spans), caption),))
+    caption = "Core clock, read while the run measured; grey: while frames were traced."
+    return (Picture(clock_chart(readings, spans), caption),) if len(readings) >= _FEWEST_CLOCKS and spans else ()
 
 
 def sensitivity_table(report: Report) -> Table:

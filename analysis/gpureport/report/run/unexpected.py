@@ -1,7 +1,7 @@
 """Unexpected results: the curves that are not as predicted, and the hypotheses that may explain them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
 from gpureport.records.finding import Explanation, Finding
@@ -10,7 +10,6 @@ from gpureport.report.curves import CurveRecords, most_distant, specified
 from gpureport.report.figures.chart import Picture
 from gpureport.report.figures.runs import MOST_SAMPLED, deviating_points, sample_chart
 from gpureport.report.grouping import grouped, in_figures
-from gpureport.report.run.sweeps import Block
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head
@@ -48,20 +47,16 @@ def answers(report: Report) -> tuple[str, ...]:
     )
 
 
-def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
-    """Yield the tables of explanations and of the largest deviations, and the samples of deviating points."""
-    yield Block.of("fitting", table=explained_table(report.explanations), numbers=("hypotheses",))
-    yield Block.of("deviations", table=deviations_table(report), numbers=("numbers",))
+def sample_pictures(found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
+    """Draw the samples of deviating points."""
     sampled = deviating_points(found)
-    figures = tuple(
+    return tuple(
         Picture(
             sample_chart(part),
             text("sample_caption", count=len(sampled)) if not number else "More of them, as above.",
         )
         for number, part in enumerate(in_figures(sampled, MOST_SAMPLED))
     )
-    if figures:
-        yield Block.of("samples", figures)
 
 
 def deviations_table(report: Report) -> Table:
@@ -142,7 +137,7 @@ def _row(explanation: Explanation) -> tuple[str, ...]:
     closest = explanation.outcome != "unexplained" or remaining_error(explanation)
     after = explanation.next_error if closest else None
     return (
-        str(explanation.key).replace("/", " / "),
+        str(explanation.key),
         off_by(explanation.base_error),
         fitting(explanation),
         remaining_error(explanation) or UNKNOWN,

@@ -1,21 +1,13 @@
 """The chapter on tapers: how much work full throughput needs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gpureport.predict.occupancy import resident_work_items
-from gpureport.records.finding import Verdict
 from gpureport.records.report import Report
-from gpureport.report.curves import (
-    CurveRecords,
-    FindingPair,
-    is_certain_n90,
-    most_distant,
-    specified_values,
-)
+from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
 from gpureport.report.grouping import grouped
-from gpureport.report.run.sweeps import Block
 from gpureport.report.text.difference import known_range, largest_deviation
-from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, seen_in
 
@@ -54,21 +46,8 @@ def answers(report: Report, found: Sequence[CurveRecords]) -> tuple[str, ...]:
     """Report the work for 90 % of the peak over kernels, and compare it with the predictions."""
     curves = [curve for curve in found if not (curve.is_work_group or curve.is_transfer)]
     tapers = specified_values(curves, "n90")
-    off = [FindingPair(f, None) for f in tapers if f.verdict is Verdict.OFF and f.ratio]
-    farthest, name = most_distant(off, key=lambda pair: pair) if off else (None, "")
-    return paragraphs(
-        "work",
-        report=report,
-        amount=amount_of_work(report, found) if tapers or not any(curve.observation for curve in curves) else "",
-        tapers=tapers,
-        farthest=farthest and farthest.main,
-        farthest_text=name,
-    )
-
-
-def blocks(report: Report, found: Sequence[CurveRecords]) -> Iterator[Block]:
-    """Yield the table of tapers."""
-    yield Block.of("tapers", table=taper_table(report, found), numbers=("numbers",))
+    amount = amount_of_work(report, found) if tapers or not any(curve.observation for curve in curves) else ""
+    return tuple(filter(None, [amount, text("work", tapers=tapers)]))
 
 
 def taper_table(report: Report, found: Sequence[CurveRecords]) -> Table:

@@ -1,15 +1,15 @@
 """Titles and captions of figures."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gpureport.records.curves import SweepKey
-from gpureport.records.report import Clock, Report
+from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, most_distant, seen_word
 from gpureport.report.figures.rooflines import Dot
 from gpureport.report.figures.sweeps import Trace
 from gpureport.report.grouping import grouped
-from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.text.sentences import text
 from gpureport.report.text.words import family_name
 
 _FEW = 2  # the most cliffs and tapers with a sentence each
@@ -21,14 +21,6 @@ def section_title(members: Sequence[CurveRecords]) -> str:
     name = _sweep_name(first).capitalize()
     against = "" if first.axis.quantity == "case" else f" against {first.axis.label}"
     return f"{name}: {_value_name(members)}{against}"
-
-
-def block_title(family: str, members: Sequence[CurveRecords]) -> str:
-    """Name sweeps of one kind, with their family."""
-    first = members[0]
-    if first.axis.quantity == "case":
-        return f"{family}: {_value_name(members)} ({_sweep_name(first)})"
-    return f"{family}: {_value_name(members)} against {first.axis.label}"
 
 
 def panel_titles(report: Report, members: Sequence[CurveRecords]) -> dict[SweepKey, tuple[str, ...]]:
@@ -82,20 +74,6 @@ def _contents(curves: Sequence[CurveRecords]) -> str:
     return f"{' and '.join(drawn).capitalize()}: {', '.join(curve.key.variant for curve in curves)}."
 
 
-def legend(curves: Sequence[CurveRecords], *, cases: bool) -> tuple[str, ...]:
-    """Return the legend of all figures of curves and of separate *cases*: the marks that are drawn."""
-    predicted = [point for c in curves if c.prediction for point in c.prediction.points]
-    return paragraphs(
-        "legend",
-        specified=any(c.specification for c in curves),
-        calibrated=any(c.calibrated for c in curves),
-        intervals=any(p.spread > 1 for p in predicted),
-        measured=any(c.observation for c in curves),
-        seen=seen_word(curves),
-        cases=cases,
-    )
-
-
 def case_caption(curves: Sequence[CurveRecords]) -> str:
     """Return the range of observed / predicted over separate cases, of times and of rates apart."""
     mains = [pair.main for curve in curves for pair in curve.pairs if pair.main.position == "case"]
@@ -112,28 +90,14 @@ def shape_caption(curves: Sequence[CurveRecords]) -> str:
     return text("shape_caption", seen=seen, predicted=any(curve.prediction for curve in curves))
 
 
-def trace_caption(found: Sequence[Trace], clocks: Sequence[Clock] = ()) -> str:
-    """Describe traces: extra time of the first dispatches, drift, and clocks that were the same throughout."""
+def trace_caption(found: Sequence[Trace]) -> str:
+    """Describe traces: extra time of the first dispatches, and drift."""
     return text(
         "trace_caption",
         counts=[len(trace.times_s) for trace in found],
         firsts=[trace.first for trace in found],
         drifts=[trace.drift for trace in found],
-        clocks=_steady_clocks(clocks),
     )
-
-
-def clock_readings(clocks: Iterable[Clock]) -> dict[str, list[float]]:
-    """Return the readings of each clock."""
-    return grouped((clock.label.partition(" after ")[0], clock.clock_hz) for clock in clocks)
-
-
-def _steady_clocks(clocks: Iterable[Clock]) -> dict[str, float]:
-    """Return the clocks if all were the same after every workload, and each was read more than once."""
-    readings = clock_readings(clock for clock in clocks if not clock.label.startswith("highest "))
-    if any(len(values) < 2 or len(set(values)) > 1 for values in readings.values()):
-        return {}
-    return {name: values[0] for name, values in readings.items()}
 
 
 def roofline_caption(family: str, dots: Sequence[Dot], seen: str) -> str:

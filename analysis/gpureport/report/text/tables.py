@@ -1,6 +1,7 @@
-"""Tables: their type, column widths, and the tables of occupancy and of work-group searches."""
+"""Tables: their type, column widths, and the table of work-group searches."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +12,14 @@ from gpureport.records.prediction import Occupancy
 from gpureport.report.curves import CurveRecords
 from gpureport.report.grouping import grouped
 from gpureport.report.text.words import any_of
-from gpureport.units import UNKNOWN, format_bytes, format_percent, format_range, format_ratio, format_value
+from gpureport.units import UNKNOWN, format_percent, format_range, format_ratio, format_value
 from gpureport.workloads import all_workloads
 
-_SIZES = 6  # the most columns of an occupancy table, one for each work-group size
 _SHORT, _LONG_WORD, _LONG, _LINE = 18, 30, 100, 118
 """Characters of a short text, of the longest word and of the longest text that count, and of a line of a table."""
 _GAP = 3
 """Characters between columns."""
+_SIZES = 6  # the most columns of an occupancy table, one for each work-group size
 _MANY_ROWS = 4  # the fewest rows whose common values move to a line above the table
 _BOLD = 1.2  # relative width of a head's characters
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGT]|(?:[KMGT]i)?B|[kMG]?Hz|[nµm]?s|W|\w{1,16}/s)(?![\w/]))|(?<=±) ")
@@ -36,6 +37,9 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[str] = frozenset()
     links: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
 
     @cached_property
     def widths(self) -> tuple[float, ...]:
@@ -112,33 +116,25 @@ def without_constant_columns(table: Table) -> tuple[Table, str]:
 
 
 def occupancy_table(curves: Iterable[CurveRecords]) -> Table:
-    """List the occupancy of a compute unit and its limit, one column for each work-group size.
-
-    Variants with equal occupancies and equal local memory share a row, with the range of their registers.
-    """
-    entries = [(c.key.variant, entry) for c in curves if c.prediction for entry in c.prediction.occupancy]
-    sizes = sorted({prod(entry.work_group) for _, entry in entries})
-    if len(sizes) > _SIZES:
-        sizes = sorted(sorted(sizes, key=lambda size: -sum(prod(e.work_group) == size for _, e in entries))[:_SIZES])
-    variants = grouped(entries)
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name, found in variants.items():
-        by_size = {prod(entry.work_group): occupancy_text(entry) for entry in found}
-        local = [entry.local_memory_bytes for entry in found]
-        memory = f"{'up to ' if min(local) < max(local) else ''}{format_bytes(max(local))}"
-        alike.setdefault((memory, *(by_size.get(size, "") for size in sizes)), []).append(name)
-    rows = tuple(
-        (", ".join(names), _registers([entry for name in names for entry in variants[name]]), *texts)
-        for texts, names in alike.items()
-        if any(texts[1:])
-    )
+    """List the occupancy of a compute unit and its limit, one column for each work-group size; equal rows are one."""
+    variants = grouped((c.key.variant, entry) for c in curves if c.prediction for entry in c.prediction.occupancy)
+    counts = Counter(prod(entry.work_group) for found in variants.values() for entry in found)
+    sizes = sorted(size for size, _ in counts.most_common(_SIZES))
+    rows = grouped((_occupancies(found, sizes), name) for name, found in variants.items())
     columns = ("variant", "registers", "local memory", *(f"{size} items" for size in sizes))
-    return Table(columns, rows, frozenset(columns[1:3]))
+    return Table(
+        columns,
+        tuple((", ".join(names), *cells) for cells, names in rows.items() if any(cells[2:])),
+        frozenset(columns[1:3]),
+    )
 
 
-def _registers(found: Sequence[Occupancy]) -> str:
+def _occupancies(found: Sequence[Occupancy], sizes: Iterable[int]) -> tuple[str, ...]:
+    by_size = {prod(entry.work_group): occupancy_text(entry) for entry in found}
+    registers = format_range([entry.registers_per_work_item for entry in found])
     assumed = " (assumed)" if any(entry.source == "assumed" for entry in found) else ""
-    return format_range([entry.registers_per_work_item for entry in found]) + assumed
+    memory = format_range([entry.local_memory_bytes for entry in found], "B")
+    return (f"{registers}{assumed}", memory, *(by_size.get(size, "") for size in sizes))
 
 
 def occupancy_text(entry: Occupancy) -> str:

@@ -139,13 +139,9 @@ def any_of(shapes: Sequence[str]) -> str:
 
 def set_of(advice: FamilyAdvice) -> str:
     """Name the shapes of a set with those that may replace each: ``16 x 8 (or 32 x 4); 256``."""
-    return "; ".join(f"{shape} (or {any_of(equal)})" if equal else shape for shape, equal in equally_good(advice))
-
-
-def equally_good(advice: FamilyAdvice) -> list[tuple[str, list[str]]]:
-    """Return each shape of a set with those that may replace it."""
     pairs = zip(advice.shapes, advice.choices, strict=True)
-    return [(shape, [each for each in choices if each != shape]) for shape, choices in pairs]
+    alternatives = ((shape, [each for each in choices if each != shape]) for shape, choices in pairs)
+    return "; ".join(f"{shape} (or {any_of(equal)})" if equal else shape for shape, equal in alternatives)
 
 
 def whole_sentences(text: str, most: int) -> str:
