@@ -26,6 +26,7 @@ READ, COPY, CHASE, BALLOT, GROUPS = (
     select((name,))[0]
     for name in ("memory/read", "memory/copy", "memory/latency", "bit_transpose/ballot", "launch/groups")
 )
+MANY = 2**20  # work-items
 
 
 @cache
@@ -262,7 +263,7 @@ def test_a_transition_within_the_range_of_a_level_has_a_likely_cause(
     last = TOY.caches[-1]
     transitions = [transition for name in TRANSITIONS if (transition := getattr(last, name))]
     ends = min(e.onset for e in transitions), max(e.end for e in transitions)
-    found = likely_level(last.capacity_bytes * ends[end] * factor, TOY, ())
+    found = likely_level(last.capacity_bytes * ends[end] * factor, TOY, (), MANY)
 
     assert (str(found[0]) if found else None) == level
 
@@ -272,8 +273,8 @@ def test_the_caches_of_compute_units_count_where_the_prediction_has_them() -> No
     ends = {"onset": 8 * MIB, "midpoint": 10 * MIB, "end": 14 * MIB}
     cliff = [altered(_cliff("L1", value), position=position) for position, value in ends.items()]
 
-    assert likely_level(12 * MIB, TOY, cliff) == (Level(name="L1"), 8 * MIB, 14 * MIB)
-    assert likely_level(12 * MIB, TOY, ()) is None
+    assert likely_level(12 * MIB, TOY, cliff, MANY) == (Level(name="L1"), 8 * MIB, 14 * MIB)
+    assert likely_level(12 * MIB, TOY, (), MANY) is None
 
 
 @pytest.mark.parametrize(("units", "named"), [(1, True), (100, True), (10, False)])
@@ -282,10 +283,13 @@ def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, n
     lasting = altered(L1, persistent=True)
     device = altered(TOY, caches=(lasting, altered(L2, persistent=False)))
     size = units * L1.capacity_bytes
-    shared = likely_level(L2.capacity_bytes, device, ())
+    shared = likely_level(L2.capacity_bytes, device, (), MANY)
 
-    assert likely_level(size, device, ()) == ((Level(name="L1"), STEP.onset * size, STEP.end * size) if named else None)
+    assert likely_level(size, device, (), MANY) == (
+        (Level(name="L1"), STEP.onset * size, STEP.end * size) if named else None
+    )
     assert str(shared[0]) == "L2"
+    assert units == 1 or likely_level(size, device, (), work_items=1) is None
 
 
 def test_tapers_of_different_levels_are_not_compared() -> None:
@@ -349,7 +353,7 @@ def test_of_two_transitions_that_cover_a_size_the_one_with_the_nearer_middle_is_
             for name in order
             for position, value in zip(("onset", "end"), ends[name], strict=True)
         ]
-        found = likely_level(size * MIB, bare, cliffs)
+        found = likely_level(size * MIB, bare, cliffs, MANY)
         assert found
         assert str(found[0]) == level
 

@@ -27,6 +27,7 @@ from gpureport.results.opening import kept_folders, predicted_report
 from gpureport.spec.models import CpuOccupancy
 from gpureport.spec.values import Provenance
 from gpureport.workloads import select
+from tests.builders import altered
 from tests.kept import CPU, GPU, database, kept, kept_html
 from tests.make_report import make_report
 
@@ -141,6 +142,7 @@ def test_what_to_avoid_is_ranked() -> None:
 
     assert [each.workload for each in slow] == ["atomics/spread", "local_memory/bandwidth", "memory/strided"]
     assert [each.factor for each in slow] == sorted((each.factor for each in slow), reverse=True)
+    assert [each.case for each in slow] == ["1 address", "4 B, stride 32", "stride 64 words"]
     assert slow[1].factor == pytest.approx(32, rel=0.01)  # a stride of 32 words: all in one bank
 
 
@@ -199,7 +201,11 @@ def cliff(level: str, capacity: float, onset_at: float, latency_at: float | None
 def test_a_working_set_stays_below_the_earliest_onset_and_the_capacity(
     onset_at: float, latency_at: float | None, least: float
 ) -> None:
-    assert cliff("L1", 128.0, onset_at, latency_at).keep_below_bytes == least
+    found = cliff("L1", 128.0, onset_at, latency_at)
+    assert found.keep_below_bytes == least
+    if latency_at and latency_at < onset_at:  # an uncertain rise is not significantly earlier
+        uncertain = replace(found, latency_onset=altered(found.latency_onset, ci_low=100.0, ci_high=400.0))
+        assert uncertain.keep_below_bytes == min(128.0, onset_at)
 
 
 def test_a_far_partition_raises_latency_and_keeps_bandwidth() -> None:

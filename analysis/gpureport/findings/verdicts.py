@@ -257,7 +257,8 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
             return f"Beyond it, more work-items are idle, so that each does {share} times the work on average."
         if feature.level.name:
             return "Beyond it, the predicted bottleneck is another one."
-        likely = likely_level(feature.value, context.device, context.prediction.features)
+        items = max(point.point.work_items for point in context.prediction.points)
+        likely = likely_level(feature.value, context.device, context.prediction.features, items)
         if likely:
             name, *ends = likely
             return f"The {name}, with a transition range of {' to '.join(map(format_bytes, ends))}, may be the cause."
@@ -272,14 +273,16 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
     return f"{whole}; the {feature.position} {verb} {format_ratio(feature.value / size)} times the capacity."
 
 
-def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFeature]) -> _Range | None:
+def likely_level(
+    size_bytes: float, device: Device, predicted: Iterable[CurveFeature], work_items: int
+) -> _Range | None:
     """Return the level whose transition range covers the working set of an observed cliff, and that range.
 
     Ranges are those of the curve's predicted cliffs, of shared caches, and of compute units' caches that keep their
-    data from dispatch to dispatch (one of them, and their sum). Either end may be off by a factor of
-    :data:`AGREEMENT`. Of several levels, the one whose range has the nearest middle is returned.
+    data from dispatch to dispatch (one of them, and the sum of those that at most *work_items* use). Either end may be
+    off by a factor of :data:`AGREEMENT`. Of several levels, the one whose range has the nearest middle is returned.
     """
-    ranges = [*_predicted_ranges(predicted), *_cache_ranges(device)]
+    ranges = [*_predicted_ranges(predicted), *_cache_ranges(device, min(device.compute_units, work_items))]
     covering = [r for r in ranges if r[1] / AGREEMENT <= size_bytes <= r[2] * AGREEMENT]
     return min(covering, key=lambda r: abs(log(size_bytes**2 / (r[1] * r[2]))), default=None)
 
@@ -294,12 +297,12 @@ def _predicted_ranges(predicted: Iterable[CurveFeature]) -> Iterator[_Range]:
             yield level, at["onset"], at["end"]
 
 
-def _cache_ranges(device: Device) -> Iterator[_Range]:
+def _cache_ranges(device: Device, units: int) -> Iterator[_Range]:
     for cache in device.caches:
         transitions = [transition for name in TRANSITIONS if (transition := getattr(cache, name))]
         low, high = min(e.onset for e in transitions), max(e.end for e in transitions)
         if cache.scope == "device" or cache.persistent:
-            for together in {1, 1 if cache.scope == "device" else device.compute_units}:
+            for together in {1, 1 if cache.scope == "device" else units}:
                 size = together * cache.capacity_bytes
                 yield Level(name=cache.name), low * size, high * size
 

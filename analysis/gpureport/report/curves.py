@@ -192,7 +192,8 @@ def level_of(cliff: Finding | CurveFeature, curve: CurveRecords, device: Device)
     if isinstance(cliff, CurveFeature) or cliff.predicted is not None or cliff.observed is None:
         return None  # predicted without a cache
     prediction = curve.specification or curve.calibrated
-    likely = likely_level(cliff.observed, device, prediction.features if prediction else ())
+    items = max((point.point.work_items for point in curve.points), default=1)
+    likely = likely_level(cliff.observed, device, prediction.features if prediction else (), items)
     return likely and likely[0]
 
 

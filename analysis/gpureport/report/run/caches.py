@@ -56,9 +56,11 @@ class ReadCliff:
     def keep_below_bytes(self) -> float:
         """The working set up to which the cache serves the loads, and bandwidth is that of the cache.
 
-        It is at most the capacity: overlapping passes over more data than that keep their bandwidth for a while.
+        It is at most the capacity: overlapping passes over more data than that keep their bandwidth for a while. A rise
+        of latency counts if it is significantly earlier than the fall of bandwidth.
         """
-        rises = (self.latency_onset.value,) if self.latency_onset else ()
+        rise = self.latency_onset
+        rises = (rise.value,) if rise and rise.ends[1] < self.onset.value else ()
         return min(self.cache.capacity_bytes, self.onset.value, *rises)
 
     @property

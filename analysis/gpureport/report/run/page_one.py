@@ -312,6 +312,7 @@ class Slowdown:
 
     workload: str
     factor: float
+    case: str = ""
     sides: tuple[int, ...] = ()
 
 
@@ -321,12 +322,13 @@ def slowdowns(report: Report, best: OneSize | None) -> list[Slowdown]:
     for workload in ("atomics/spread", "local_memory/bandwidth", "memory/strided"):
         curves = (curve for curve in report.curves if curve.key.workload == workload)
         records = [curve.observation if report.observations else curve.specification for curve in curves]
-        values: list[float] = [point.value for record in records if record for point in record.points]
-        if values and all(values):
-            found.append(Slowdown(workload, max(values) / min(values)))
+        values = {point.point.label: float(point.value) for record in records if record for point in record.points}
+        if values and all(values.values()):
+            worst_case = min(values, key=lambda label: values[label])
+            found.append(Slowdown(workload, max(values.values()) / values[worst_case], worst_case))
     worst = best and best.worst_shape
     if worst and worst.loss < 1:
-        found.append(Slowdown(worst.key.workload, 1 / (1 - worst.loss), worst.sides))
+        found.append(Slowdown(worst.key.workload, 1 / (1 - worst.loss), sides=worst.sides))
     return sorted((each for each in found if each.factor >= _MUCH), key=lambda each: -each.factor)[:_FEW]
 
 
