@@ -14,7 +14,6 @@ from gpureport.report.prediction.devices import write_devices
 from gpureport.report.prediction.side_by_side import (
     DeviceComparison,
     DevicePredictions,
-    by_size,
     effects,
     effects_table,
 )
@@ -72,7 +71,6 @@ def test_a_ratio_ends_at_that_of_the_memories() -> None:
     values = [stretch.ratio.value for stretch in copy.stretches]
     assert len(values) > 1
     assert all(abs(log(b / a)) >= SAME for a, b in pairwise(values))
-    assert by_size(copy).endswith(" beyond")
 
 
 def test_effects_belong_to_bottlenecks() -> None:

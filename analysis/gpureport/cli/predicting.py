@@ -274,7 +274,8 @@ def _print_contrasts(first: DevicePredictions, others: Sequence[DeviceComparison
         a, b = first.letter, other.predicted.letter
         title = f"Specification predictions: speed of {b} / speed of {a} (above 1, {b} is faster)"
         best = tuple(f"best {letter}" for letter in (a, b))
-        print_document_table(title, side_by_side.ratio_table(first, other, sizes=True), best)
+        print_document_table(title, side_by_side.ratio_table(first, other), best)
+        print_document_table("Ranges of nearly constant ratio", side_by_side.stretch_table(first, other))
         if other.left:
             print_text(f"Not compared (a different part of the compute units on each device): {', '.join(other.left)}.")
     print_text(f"{INTERVAL} Best rates may occur at different sizes; ratios by size compare equal sizes.")

@@ -105,7 +105,7 @@ def with_intervals(best: BestPoints, device: Device, workloads: Iterable[Workloa
     points_with = {}
     for key, best_point in best.points.items():
         again_point = found[key[0], best_point.sweep].at(best_point.point)
-        points_with[key] = replace(best_point, interval=_interval(again_point) if again_point else None)
+        points_with[key] = replace(best_point, interval=interval_of(again_point) if again_point else None)
     return replace(best, points=points_with)
 
 
@@ -137,7 +137,7 @@ def _all_points(
                     point=point.point,
                     label=f"large transfers, {curve.key.sweep}" if of_transfers else point.point.label,
                     value=point.value,
-                    interval=_interval(point),
+                    interval=interval_of(point),
                     predicted_peak=predicted.value if predicted else None,
                     observed=isinstance(curve, Observation),
                     counting=info.counting if info else "",
@@ -152,7 +152,7 @@ def _is_without_data(curve: Observation | Prediction, cache_bytes: float) -> boo
     return curve.axis.quantity == "work_items" and len(sizes) == 1 and max(sizes) <= cache_bytes
 
 
-def _interval(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | None:
+def interval_of(point: PredictedPoint | ObservedPoint) -> tuple[float, float] | None:
     """Return the 95 % interval of a point's value, if it has one."""
     if isinstance(point, PredictedPoint):
         return (point.value / point.spread, point.value * point.spread) if point.spread > 1 else None

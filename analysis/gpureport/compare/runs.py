@@ -11,12 +11,13 @@ import numpy as np
 from gpureport.compare.conditions import facts, origin
 from gpureport.compare.figures import figures
 from gpureport.compare.records import CurvePoint, Landmark, Machine, MachineCurve, MachineFigure
-from gpureport.compare.results import SIZES, BestPoints, best_points, shown
+from gpureport.compare.results import SIZES, BestPoints, best_points, interval_of, shown
 from gpureport.observe.statistics import Floats, medians, sampling_noise
 from gpureport.records.columns import Curve
-from gpureport.records.curves import ObservedPoint
+from gpureport.records.curves import Observation
 from gpureport.records.finding import Finding
 from gpureport.records.measurement import Measurement
+from gpureport.records.prediction import Prediction
 from gpureport.records.report import Report, described_families
 
 _LANDMARKS: Mapping[tuple[str, str], Literal["cliff", "taper"]] = {
@@ -131,20 +132,21 @@ def samples_by_sweep(measurements: Iterable[Measurement]) -> dict[str, SweepSamp
 
 def _curves(report: Report, curves: Iterable[Curve]) -> Iterator[MachineCurve]:
     for record in (record for curve in curves if (record := shown(curve, report))):
-        points = sorted((p for p in record.points if p.point.x > 0), key=lambda p: p.point.x)
-        if points and record.axis.quantity in SIZES:
-            yield MachineCurve(
-                key=record.key,
-                axis=record.axis,
-                metric=record.metric,
-                observed=bool(report.observations),
-                points=tuple(
-                    CurvePoint(p.point.label, p.point.x, p.value, p.ci_low, p.ci_high)
-                    if isinstance(p, ObservedPoint)
-                    else CurvePoint(p.point.label, p.point.x, p.value, None, None)
-                    for p in points
-                ),
-            )
+        if record.axis.quantity in SIZES and (found := machine_curve(record)).points:
+            yield found
+
+
+def machine_curve(record: Observation | Prediction, machine: str = "") -> MachineCurve:
+    """Return a curve with its intervals, without points that do not fit on logarithmic axes."""
+    points = sorted((p for p in record.points if p.point.x > 0 and p.value > 0), key=lambda p: p.point.x)
+    return MachineCurve(
+        machine=machine,
+        key=record.key,
+        axis=record.axis,
+        metric=record.metric,
+        observed=isinstance(record, Observation),
+        points=tuple(CurvePoint(p.point.label, p.point.x, p.value, *(interval_of(p) or (None, None))) for p in points),
+    )
 
 
 def _landmarks(report: Report, curves: Iterable[Curve]) -> Iterator[Landmark]:

@@ -1,11 +1,11 @@
 """HTML and PDF documents of a comparison of machines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gpureport.compare import FEW
-from gpureport.compare.records import Comparison, Difference, WorkloadComparison
+from gpureport.compare.records import Comparison, Difference, MachineCurve, WorkloadComparison
 from gpureport.compare.summary import (
     SEVERAL,
     What,
@@ -124,7 +124,9 @@ def content(comparison: Comparison) -> Content:
         ),
         "spreads": tuple(_spreads(comparison, spreads)),
         "spreads_left": len(comparison.by_machine) - len(spreads),
-        "curves": tuple(_curves(comparison)),
+        "curves": tuple(
+            curve_pictures(comparison.curves, [comparison.baseline, *comparison.others], comparison.families)
+        ),
         "differences": differences_table(comparison),
         "differences_left": differences_left(comparison),
         "by_machine": None if few else significant_table(comparison, "machine", "sweep"),
@@ -275,19 +277,29 @@ def _strips(comparison: Comparison) -> Iterator[Picture]:
         yield Picture(strip_chart(comparison.landmarks, part), caption)
 
 
-def _curves(comparison: Comparison) -> Iterator[Picture]:
-    """Draw the sweeps over sizes of a few machines, by family and kind of size."""
-    names = [comparison.baseline, *comparison.others]
-    sweeps = grouped((str(curve.key), curve) for curve in comparison.curves).values()
-    kinds = grouped(((found[0].key.family, found[0].key.sweep), found) for found in sweeps)
-    for (family, sweep), members in kinds.items():
+def curve_pictures(
+    curves: Iterable[MachineCurve], names: Sequence[str], families: Mapping[str, str]
+) -> Iterator[Picture]:
+    """Draw the sweeps of machines by family and kind of size.
+
+    *names* are the machines in the order of their colours, the baseline first; *families* titles of users' kernels.
+    """
+    sweeps = grouped((str(curve.key), curve) for curve in curves).values()
+    kinds = grouped(((one[0].key.family, one[0].key.sweep, one[0].metric.unit), one) for one in sweeps)
+    for (family, sweep, _), members in kinds.items():
         for part in in_figures(members, MOST_PANELS):
-            ordered = [sorted(curves, key=lambda curve: names.index(curve.machine)) for curves in part]
-            seen = {curve.observed for curves in ordered for curve in curves}
-            marks = " Dots: observed. Dashed: predicted." if len(seen) > 1 else ""
-            marks += f" Below: values / those of {comparison.baseline}." if base_of(ordered[0], names) else ""
-            caption = f"{family_title(family, comparison.families)}, {sweep.replace('_', ' ')}.{marks}"
+            ordered = [sorted(found, key=lambda curve: names.index(curve.machine)) for found in part]
+            marks = "".join(_marks([curve for found in ordered for curve in found]))
+            marks += f" Below: values / those of {names[0]}." if base_of(ordered[0], names) else ""
+            caption = f"{family_title(family, families)}, {sweep.replace('_', ' ')}.{marks}"
             yield Picture(machine_chart(ordered, names), caption)
+
+
+def _marks(curves: Sequence[MachineCurve]) -> Iterator[str]:
+    if len({curve.observed for curve in curves}) > 1:
+        yield " Dots: observed. Dashed: predicted."
+    if any(point.ci_low for curve in curves if not curve.observed for point in curve.points):
+        yield " Bands: 95 % intervals."
 
 
 def _spread_machines(comparison: Comparison) -> dict[str, list[Difference]]:

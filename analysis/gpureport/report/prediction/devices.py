@@ -6,24 +6,15 @@ from math import log
 from pathlib import Path
 
 from gpureport import __version__
-from gpureport.compare.records import CurvePoint, MachineCurve
+from gpureport.compare.runs import machine_curve
 from gpureport.glossary import terms
-from gpureport.predict.contrast import INTERVAL, Contrast, capacity_difference
+from gpureport.predict.contrast import INTERVAL, capacity_difference
 from gpureport.records.ceilings import KIND_TEXTS
-from gpureport.records.prediction import Prediction
 from gpureport.report import Paper
+from gpureport.report.comparison.document import curve_pictures
 from gpureport.report.comparison.sentences import FILE
 from gpureport.report.figures.chart import MACHINES, Picture
-from gpureport.report.figures.machines import (
-    MOST_PANELS,
-    MOST_ROWS,
-    HeatBlock,
-    HeatRow,
-    heat_chart,
-    machine_chart,
-    reach_of,
-)
-from gpureport.report.figures.sweeps import drawable
+from gpureport.report.figures.machines import MOST_ROWS, HeatBlock, HeatRow, heat_chart, reach_of
 from gpureport.report.grouping import grouped, in_figures
 from gpureport.report.prediction.forecast import COPIES, facts_of
 from gpureport.report.prediction.side_by_side import (
@@ -43,7 +34,6 @@ from gpureport.report.prediction.side_by_side import (
 from gpureport.report.render import readable_time, write_filled
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import workload_table
-from gpureport.report.text.words import family_title
 from gpureport.text import N90, shorten
 
 _TEMPLATE = "side_by_side.html.j2"
@@ -107,7 +97,9 @@ def _chapter(first: DevicePredictions, other: DeviceComparison) -> dict[str, obj
     names = [shorten(side.device.name, 40) for side in (other.predicted, first)]
     sizes = [contrast for contrast in other.contrasts if contrast.axis.quantity != "case"]
     different = [contrast for contrast in sizes if any(abs(log(p.ratio.value)) > EQUAL for p in contrast.points)]
-    found = limit_effects(first, other)
+    found, drawn = limit_effects(first, other), {contrast.key for contrast in different}
+    sides = {f"{side.letter}: {side.device.name}": side for side in (first, other.predicted)}
+    curves = (machine_curve(p, label) for label, side in sides.items() for p in side.predictions if p.key in drawn)
     return {
         "anchor": f"against-{other.predicted.letter}",
         "title": f"{names[0]} ({other.predicted.letter}) compared with {names[1]} ({first.letter})",
@@ -115,43 +107,9 @@ def _chapter(first: DevicePredictions, other: DeviceComparison) -> dict[str, obj
         "capacity": capacity_difference((first.device, other.predicted.device)),
         "impact": effects_table(first, other, found),
         "effects": effects_table(first, other, effects(other.contrasts)),
-        "ratios": ratio_table(first, other, sizes=False),
+        "ratios": ratio_table(first, other),
         "stretches": stretch_table(first, other),
-        "figures": _figures(first, other.predicted, different),
+        "figures": tuple(curve_pictures(curves, list(sides), first.families)),
         "equal": dict.fromkeys(contrast.key.workload for contrast in sizes if contrast not in different),
         "left": other.left,
     }
-
-
-def _figures(first: DevicePredictions, other: DevicePredictions, drawn: Sequence[Contrast]) -> tuple[Picture, ...]:
-    """Draw sweeps over sizes, by kind."""
-    sides, marks = (first, other), f"bands: 95 % intervals; below: values / those of {first.letter}"
-    names = [f"{side.letter}: {side.device.name}" for side in sides]
-    found = [{p.key: machine_curve(p, name) for p in side.predictions} for side, name in zip(sides, names, strict=True)]
-    kinds = grouped(
-        ((c.key.family, c.key.sweep, c.axis.label, c.metric.unit), [of[c.key] for of in found]) for c in drawn
-    )
-    return tuple(
-        Picture(
-            machine_chart(part, names),
-            f"{family_title(family, first.families)}, {sweep.replace('_', ' ')}; {marks}.",
-        )
-        for (family, sweep, *_), sweeps in kinds.items()
-        for part in in_figures(sweeps, MOST_PANELS)
-    )
-
-
-def machine_curve(prediction: Prediction, name: str) -> MachineCurve:
-    """Return a predicted curve with its intervals, without points that do not fit on logarithmic axes."""
-    points = (
-        CurvePoint(p.point.label, p.point.x, p.value, p.value / p.spread, p.value * p.spread)
-        for p in drawable(prediction.points)
-    )
-    return MachineCurve(
-        key=prediction.key,
-        axis=prediction.axis,
-        metric=prediction.metric,
-        observed=False,
-        points=tuple(points),
-        machine=name,
-    )

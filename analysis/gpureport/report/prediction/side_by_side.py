@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import log, log1p, sqrt
+from math import log, log1p
 from statistics import median_low
 
 from gpureport.compare.figures import figures
@@ -204,8 +203,8 @@ def features_table(sides: Sequence[DevicePredictions]) -> Table:
     return Table(columns, tuple(rows), frozenset(columns[len(letters) + 1 :]))
 
 
-def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: bool) -> Table:
-    """List the speed ratio of each sweep, with both bottlenecks, and with *sizes* the ratio by size."""
+def ratio_table(first: DevicePredictions, other: DeviceComparison) -> Table:
+    """List the speed ratio of each sweep, with both bottlenecks."""
     sweeps = [[p for p in side.predictions if is_shown(p)] for side in (first, other.predicted)]
     bests = [{p.key: _best(p) for p in shown} for shown in sweeps]
     names = [contrast.key.workload for contrast in other.contrasts]
@@ -216,12 +215,11 @@ def ratio_table(first: DevicePredictions, other: DeviceComparison, *, sizes: boo
             with_factor(contrast.best),
             ceiling_label(contrast.first_bottleneck),
             ceiling_label(contrast.other_bottleneck),
-            *((by_size(contrast),) if sizes else ()),
         )
         for contrast, name in zip(other.contrasts, names, strict=True)
     )
     letters = (first.letter, other.predicted.letter)
-    after = (*(f"bottleneck {letter}" for letter in letters), *(("ratio by size",) if sizes else ()))
+    after = tuple(f"bottleneck {letter}" for letter in letters)
     return side_by_side(("workload",), letters, rows, what="best ", after=after)
 
 
@@ -233,22 +231,6 @@ def _best(prediction: Prediction) -> str:
 def with_factor(ratio: PredictedRatio) -> str:
     """Write a ratio with its interval: ``0.52 (factor 1.7)``."""
     return format_interval(ratio.value, ratio.ci_low, ratio.ci_high, RATIO, "factor")
-
-
-def by_size(contrast: Contrast) -> str:
-    """Write the ratio by size: ``1.31 up to 7.3 MiB, 0.16 beyond``; for cases, the lowest and the highest."""
-    if contrast.axis.quantity == "case":
-        low, high = (pick(contrast.points, key=lambda point: point.ratio.value) for pick in (min, max))
-        alike = log(high.ratio.value / low.ratio.value) < SAME
-        return "" if alike else " to ".join(f"{format_ratio(p.ratio.value)} ({p.label})" for p in (low, high))
-    found = contrast.stretches
-    if len(found) < 2:
-        return ""
-    ends = (
-        f"{format_ratio(a.ratio.value)} up to {format_value(sqrt(a.end * b.start), contrast.axis.unit)}"
-        for a, b in pairwise(found)
-    )
-    return ", ".join((*ends, f"{format_ratio(found[-1].ratio.value)} beyond"))
 
 
 def stretch_table(first: DevicePredictions, other: DeviceComparison) -> Table:
