@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.pocl import provide_linker
 from gpureport.measure.backends.protocol import AllocationError
-from gpureport.measure.buffers import BufferPool, Draws
+from gpureport.measure.buffers import BufferPool, RepeatedDraws
 from gpureport.measure.presence import kernel_problems
 from gpureport.workloads import all_workloads
 from gpureport.workloads.model import Buffer, Limits
@@ -87,8 +88,8 @@ def test_contents_are_made_only_to_initialise_and_are_repeated() -> None:
 
 
 def test_equal_draws_are_equal_independent_copies_whatever_the_sizes_before() -> None:
-    draws = Draws(7)
-    one, other = draws.generator(), draws.generator()
+    same: dict[Any, Any] = {}
+    one, other = RepeatedDraws(7, same), RepeatedDraws(7, same)
     drawn = one.integers(0, 256, 1000, dtype=np.uint8)
     before_change = drawn.copy()
     drawn[:] = 0
@@ -98,13 +99,13 @@ def test_equal_draws_are_equal_independent_copies_whatever_the_sizes_before() ->
     first, second = one.random(50), one.random(50)
     assert (first == other.random(50)).all()
     assert (first != second).any()
-    assert (Draws(8).generator().random(50) != Draws(7).generator().random(50)).any()
+    assert (RepeatedDraws(8, {}).random(50) != RepeatedDraws(7, {}).random(50)).any()
 
 
 def test_every_workload_can_draw_from_it() -> None:
     for workload in all_workloads():
-        parameters, draws = workload.verification()[0], Draws(3)
-        jobs = [workload.job(parameters, draws.generator()) for _ in range(2)]
+        parameters, same = workload.verification()[0], dict[Any, Any]()
+        jobs = [workload.job(parameters, RepeatedDraws(3, same)) for _ in range(2)]
         for name, buffer in jobs[0].buffers.items():
             if buffer.contents is not None:
                 np.testing.assert_array_equal(jobs[1].buffers[name].contents, buffer.contents)

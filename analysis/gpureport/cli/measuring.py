@@ -32,7 +32,7 @@ from gpureport.cli.tables import Row, print_document_table, print_table
 from gpureport.errors import GpuReportError, InputError, InterruptionError
 from gpureport.files import is_stream, remove_files, write_file
 from gpureport.inputs import PACKED, is_there
-from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, longest_point_s, run_limits
+from gpureport.measure.limits import KEY_FIGURES_SWEEP_S, LONGEST_SWEEP_S, SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import Measurer, check_kernel, refuse_faulty
 from gpureport.measure.presence import choose_working
@@ -202,7 +202,6 @@ def _planned(options: RunOptions, earlier: Report | None) -> Iterator[tuple[Plan
                 limits,
                 budget_s=KEY_FIGURES_SWEEP_S[present.kind] if options.only else LONGEST_SWEEP_S,
                 seed=options.seed,
-                longest_point_s=longest_point_s(quick=options.quick),
             ),
             requested=document.RunSettings(
                 quick=options.quick, seed=options.seed, workloads=names, command=command_line(options)

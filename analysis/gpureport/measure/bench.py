@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import cycle, islice
+from typing import Any
 
 from gpureport.errors import DeviceError
 from gpureport.measure.backends.protocol import AllocationError, Backend, BufferId, LaunchId
-from gpureport.measure.buffers import BufferPool, Draws
+from gpureport.measure.buffers import BufferPool, RepeatedDraws
 from gpureport.measure.kernels import program_options
 from gpureport.measure.limits import features
 from gpureport.records.curves import PointKey
@@ -98,7 +99,7 @@ class Bench:
         self._features = features(backend.device)
         self._pool = BufferPool(backend, limits)
         self._prepared: dict[int, _Prepared] = {}
-        self._draws = cache(Draws)
+        self._drawn: dict[tuple[int, int, str, str], Any] = {}
 
     def run(self, point: Point, dispatches: int) -> float:
         """Return the device seconds of a batch of back-to-back dispatches, divided by their number.
@@ -150,7 +151,7 @@ class Bench:
     def _prepare(self, point: Point) -> _Prepared:
         @cache
         def with_contents() -> Job:
-            return point.workload.job(point.key.parameters, self._draws(point.seed).generator())
+            return point.workload.job(point.key.parameters, RepeatedDraws(point.seed, self._drawn))
 
         if point.job is None:
             empty = {name: replace(buffer, contents=None) for name, buffer in with_contents().buffers.items()}

@@ -1,6 +1,7 @@
 """Buffers that the points of a sweep share by name, and the random data in them."""
 
 from collections.abc import Callable, Mapping
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -72,46 +73,34 @@ class BufferPool:
         return sum(nbytes for _, nbytes in self._pooled.values())
 
 
-class Draws:
-    """Makes generators that return equal data: the n-th draw of one method and size is the same array, drawn once.
+class RepeatedDraws(np.random.Generator):
+    """A generator whose n-th draw of one method and size is the same array for each generator with the same *cache*.
 
     Drawing data again for each point would take longer than using them.
     """
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._cache: dict[tuple[int, str, str], Any] = {}
-
-    def generator(self) -> np.random.Generator:
-        """Return a generator that starts with the first draw."""
-        return _Generator(self._seed, self._cache)
-
-
-def _cached(name: str) -> Callable[..., Any]:
-    def draw(self: "_Generator", *arguments: object, **keywords: object) -> Any:  # noqa: ANN401 - as the method it replaces
-        return self.cached(name, arguments, keywords)
-
-    return draw
-
-
-class _Generator(np.random.Generator):
-    def __init__(self, seed: int, cache: dict[tuple[int, str, str], Any]) -> None:
+    def __init__(self, seed: int, cache: dict[tuple[int, int, str, str], Any]) -> None:
         super().__init__(np.random.PCG64(seed))
         self._seed, self._cache, self._draws = seed, cache, 0
 
-    integers = _cached("integers")
-    random = _cached("random")
-    permutation = _cached("permutation")
-    uniform = _cached("uniform")
-    choice = _cached("choice")
-
-    def cached(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Any:  # noqa: ANN401
+    def _draw(self, name: str, *arguments: object, **keywords: object) -> Any:  # noqa: ANN401 - as the method it replaces
         """Return a draw from a generator of its own, so that it does not depend on earlier draws."""
         self._draws += 1
-        key = self._draws, name, repr((arguments, keywords))  # sizes and bounds; no workload passes an array
+        key = (
+            self._seed,
+            self._draws,
+            name,
+            repr((arguments, keywords)),
+        )  # sizes and bounds; no workload passes an array
         drawn = self._cache.get(key)
         if drawn is None:
             drawn = getattr(np.random.default_rng([self._seed, self._draws]), name)(*arguments, **keywords)
             if getattr(drawn, "nbytes", 0) <= _LARGEST_DRAW_BYTES:
                 self._cache[key] = drawn
         return drawn.copy() if isinstance(drawn, np.ndarray) else drawn  # workloads modify what they drew
+
+    integers = partialmethod(_draw, "integers")
+    random = partialmethod(_draw, "random")
+    permutation = partialmethod(_draw, "permutation")
+    uniform = partialmethod(_draw, "uniform")
+    choice = partialmethod(_draw, "choice")

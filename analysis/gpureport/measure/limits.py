@@ -9,14 +9,6 @@ from gpureport.workloads.model import Features, Limits
 _SHARE_OF_MEMORY = {"cpu": 0.4, "gpu": 0.6, "accelerator": 0.6}
 _LEAST_BYTES = 64 * 2**20
 
-_LONGEST_POINT_S = 5.0
-_QUICK_LONGEST_POINT_S = 2.0
-
-
-def longest_point_s(*, quick: bool) -> float:
-    """Return the longest permitted sample, seconds."""
-    return _QUICK_LONGEST_POINT_S if quick else _LONGEST_POINT_S
-
 
 @dataclass(frozen=True)
 class SweepSettings:
@@ -27,13 +19,19 @@ class SweepSettings:
         budget_s: time budget of a sweep, seconds, for building kernels, initialising buffers and running. A sweep takes
             longer if otherwise not every point would get a sample.
         seed: of all random data and orders.
-        longest_point_s: a point is skipped if one of its samples is expected to take longer.
+        longest_point_s: a point is skipped if one of its samples is expected to take longer; by default 5 s, 2 s in a
+            quick run.
     """
 
     limits: Limits
     budget_s: float = 10.0
     seed: int = 0
-    longest_point_s: float = _LONGEST_POINT_S
+    longest_point_s: float | None = None
+
+    @property
+    def longest_s(self) -> float:
+        """Longest permitted sample, seconds."""
+        return self.longest_point_s or (2.0 if self.limits.quick else 5.0)
 
     @property
     def min_rounds(self) -> int:

@@ -49,7 +49,7 @@ class Presence:
     @property
     def failures(self) -> tuple[str, ...]:
         """Return a sentence for each runtime without a device."""
-        return _sentences(self.reasons)
+        return tuple(f"{runtime}: {reason}" for runtime, reason in self.reasons.items())
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
         if not reasons:
             raise DeviceError(_NOTHING_INSTALLED)
         raise DeviceError(
-            f"OpenCL runtimes are installed, but none lists a device; {'; '.join(_sentences(reasons))}; "
+            f"OpenCL runtimes are installed, but none lists a device; {'; '.join(Presence((), reasons).failures)}; "
             f"repair these runtimes, or install one for the CPU: {_CPU_RUNTIMES}"
         )
     candidates = (
@@ -118,10 +118,6 @@ def _presence(runtimes: Sequence[Runtime], children: dict[Runtime, Child]) -> Pr
         for index, each in enumerate(chain.from_iterable(found.values()))
     )
     return Presence(tuple(candidates), reasons, children)
-
-
-def _sentences(reasons: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f"{runtime}: {reason}" for runtime, reason in reasons.items())
 
 
 def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ...]:
@@ -138,17 +134,12 @@ def kernel_problems(candidates: Sequence[RuntimeDevice]) -> tuple[str | None, ..
 
 
 def opened(candidate: RuntimeDevice, presence: Presence) -> Measurer:
-    """Open a device and run a kernel on it, in the process that listed it, if there is one.
-
-    Raises:
-        DeviceError: it cannot be opened, or runs no kernels.
-    """
-    child = presence.children.pop(candidate.runtime, None)
-    return Measurer(candidate, child).opened(ANSWER_LIMIT_S)
+    """Open a device and run a kernel on it, in the process that listed it, if there is one."""
+    return Measurer(candidate, presence.children.pop(candidate.runtime, None)).opened(ANSWER_LIMIT_S)
 
 
 def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevice:
-    """Return the device that *text* selects, as :func:`choose`, if it runs kernels.
+    """Open the device that *text* selects, as :func:`choose`, if it runs kernels.
 
     ``auto`` skips devices that run no kernels. It selects *again*, the device of an earlier run, if that is present.
 
@@ -159,17 +150,26 @@ def choose_working(text: str, again: PresentDevice | None = None) -> ChosenDevic
     with present() as presence:
         same = (n for n, each in enumerate(presence.devices) if again and each == again.model_copy(update={"index": n}))
         text = str(next(same, text)) if text == "auto" else text
-        if text == "auto":
-            return _best_working(presence)
         try:
-            device = choose(presence.devices, text)
+            devices = in_order(presence.devices) if text == "auto" else [choose(presence.devices, text)]
         except InputError as error:
             raise _with_failures(error, presence, text) from None
-        candidate = presence.candidates[device.index]
-        try:
-            return ChosenDevice(candidate, opened(candidate, presence))
-        except DeviceError as error:
-            raise DeviceError(f"{named(device)} runs no kernels: {error}; {remedy(device)}") from error
+        remarks = list(presence.failures) if text == "auto" else []
+        for place, device in enumerate(devices):
+            candidate = presence.candidates[device.index]
+            try:
+                measurer = opened(candidate, presence)
+            except DeviceError as error:
+                if text != "auto":
+                    raise DeviceError(f"{named(device)} runs no kernels: {error}; {remedy(device)}") from error
+                remarks.append(f"{named(device)} is skipped because it runs no kernels: {error}")
+                continue
+            others = [f"{each.index} = {named(each)}" for each in devices[place + 1 :] if device.is_cpu and each.is_cpu]
+            if others:
+                same_cpu = f"{device.runtime} is used for this CPU; to use another runtime, pass --device"
+                remarks.append(f"{same_cpu}: {', '.join(others)}")
+            return ChosenDevice(candidate, measurer, tuple(remarks))
+        raise DeviceError("; ".join(["no device of this machine runs kernels", *remarks, remedy(devices[-1])]))
 
 
 def _with_failures(error: InputError, presence: Presence, text: str) -> GpuReportError:
@@ -179,28 +179,6 @@ def _with_failures(error: InputError, presence: Presence, text: str) -> GpuRepor
     message = f"{error}; these runtimes list no device: {'; '.join(presence.failures)}"
     matches = any(text.casefold() in runtime.casefold() for runtime in presence.reasons)
     return DeviceError(message) if matches else InputError(message)
-
-
-def _best_working(presence: Presence) -> ChosenDevice:
-    """Return the best device that runs kernels."""
-    remarks = list(presence.failures)
-    try:
-        devices = in_order(presence.devices)
-    except InputError as error:
-        raise _with_failures(error, presence, "auto") from None
-    for place, device in enumerate(devices):
-        candidate = presence.candidates[device.index]
-        try:
-            measurer = opened(candidate, presence)
-        except DeviceError as error:
-            remarks.append(f"{named(device)} is skipped because it runs no kernels: {error}")
-        else:
-            others = [f"{each.index} = {named(each)}" for each in devices[place + 1 :] if device.is_cpu and each.is_cpu]
-            if others:
-                same = f"{device.runtime} is used for this CPU; to use another runtime, pass --device"
-                remarks.append(f"{same}: {', '.join(others)}")
-            return ChosenDevice(candidate, measurer, tuple(remarks))
-    raise DeviceError("; ".join(["no device of this machine runs kernels", *remarks, remedy(devices[-1])]))
 
 
 def remedy(device: PresentDevice) -> str:

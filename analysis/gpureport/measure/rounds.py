@@ -140,7 +140,7 @@ class Rounds:
 
     def _piloted(self, point: Point) -> bool:
         """Run a point for the first time; ``False`` if it is expected to take too long."""
-        expected_s, most_s = self._costs_s(point), self._settings.longest_point_s
+        expected_s, most_s = self._costs_s(point), self._settings.longest_s
         point.late, point.skipped = expected_s > most_s, None
         if point.late:
             expected, most = format_time(expected_s), f"{most_s:.3g} s"

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.kernel_files import KernelFileWorkload, calibrating, described, load_kernels
-from gpureport.measure.limits import SweepSettings, longest_point_s, run_limits
+from gpureport.measure.limits import SweepSettings, run_limits
 from gpureport.measure.machine import free_memory_bytes
 from gpureport.measure.measurer import refuse_faulty
 from gpureport.measure.presence import choose_working
 from gpureport.notebook.api import own_database
 from gpureport.notebook.frames import ReportFrames
-from gpureport.records.report import Report, RunSettings
+from gpureport.records.report import RunSettings
 from gpureport.results.opening import predicted_report
 from gpureport.run.pipeline import Plan, run
 from gpureport.workloads import select
@@ -70,16 +70,12 @@ class Kernel:
             plan = Plan(
                 match=match,
                 workloads=(*select(calibrating(self._workloads)), *self._workloads),
-                settings=SweepSettings(limits, seed=seed, longest_point_s=longest_point_s(quick=quick)),
+                settings=SweepSettings(limits, seed=seed),
                 requested=RunSettings(quick=quick, seed=seed),
             )
-            return ReportFrames(run(plan, measurer, _unsaved, silent))
+            return ReportFrames(run(plan, measurer, lambda _: None, silent))
 
 
 class _Silent:
     def advance(self, label: str, done: float) -> None:
         """Show nothing."""
-
-
-def _unsaved(report: Report) -> None:
-    """Save nothing."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Literal
 
 from gpureport import __version__
@@ -24,7 +25,7 @@ from gpureport.records import report as document
 from gpureport.records.measurement import Conditions, Energy, Measurement
 from gpureport.records.report import Report
 from gpureport.run.resuming import end_s, later, with_ended
-from gpureport.run.workload_run import WorkloadRun
+from gpureport.run.workload_run import DERIVED, WorkloadRun
 from gpureport.spec.models import Device, DeviceMatch
 from gpureport.workloads.model import Workload
 
@@ -267,15 +268,11 @@ class _Run:
                 part.name: document.workload_info(part.workload, part.skipped, part.restarted) for part in parts
             },
             predictions=(
-                *(prediction for part in parts for prediction in part.specified),
-                *(prediction for part in parts for prediction in part.calibrated),
+                *chain.from_iterable(part.specified for part in parts),
+                *chain.from_iterable(part.calibrated for part in parts),
             ),
             measurements=self.measurements,
-            observations=tuple(each for part in parts for each in part.observations),
-            findings=tuple(each for part in parts for each in part.findings),
-            explanations=tuple(each for part in parts for each in part.explanations),
-            advice=tuple(each for part in parts for each in part.advice),
-            evidence=tuple(each for part in parts for each in part.evidence),
+            **{name: tuple(chain.from_iterable(getattr(part, name) for part in parts)) for name in DERIVED},
             conditions=tuple(self.conditions),
             energy=self.energy,
             timings=tuple(

@@ -1,6 +1,6 @@
 """One workload of a run: its sweeps and all records of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +20,9 @@ from gpureport.records.report import Report
 from gpureport.spec.models import Device
 from gpureport.workloads.model import Features, Sweep, Workload
 
-_Keyed = TypeVar("_Keyed", Prediction, Measurement, Observation, Finding, Explanation)
+_Record = TypeVar("_Record", Prediction, Measurement, Observation, Finding, Explanation, Advice, CodeEvidence)
+DERIVED = ("observations", "findings", "explanations", "advice", "evidence")
+"""Records of a finished workload, as fields of a workload's run and of the report."""
 
 
 @dataclass
@@ -76,8 +78,9 @@ class WorkloadRun:
         Failed workloads are measured again, and so are sweeps whose points changed: they depend on the free memory.
         """
 
-        def own(records: Sequence[_Keyed]) -> tuple[_Keyed, ...]:
-            return tuple(record for record in records if record.key.workload == self.name)
+        def own(records: Iterable[_Record]) -> tuple[_Record, ...]:
+            keys = ((each, each if isinstance(each, Advice | CodeEvidence) else each.key) for each in records)
+            return tuple(each for each, key in keys if key.workload == self.name)
 
         predictions, measurements = own(earlier.predictions), own(earlier.measurements)
         specified = tuple(each for each in predictions if each.kind == "specification")
@@ -89,10 +92,7 @@ class WorkloadRun:
         elif measurements and self.name not in earlier.failed_variants:
             self.measurements, self.specified = measurements, specified
             self.calibrated = tuple(each for each in predictions if each.kind == "calibrated")
-            self.observations, self.findings = own(earlier.observations), own(earlier.findings)
-            self.explanations = own(earlier.explanations)
-            self.advice = tuple(each for each in earlier.advice if each.workload == self.name)
-            self.evidence = tuple(each for each in earlier.evidence if each.workload == self.name)
+            vars(self).update((name, own(getattr(earlier, name))) for name in DERIVED)
         if (self.ended or self.measurements) and (info := earlier.workloads.get(self.name)):
             self.skipped, self.restarted = info.skipped, info.restarted
 
