@@ -10,10 +10,10 @@ import pytest
 
 from gpureport.findings.key_figures import MINIMUM_EFFECT, Estimate, KeyFigure, Quantity, Side, key_figures, with_others
 from gpureport.findings.verdicts import error_statistics, time_errors
-from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.report import Report, save_report
 from gpureport.results.opening import predicted_report, same_model
 from gpureport.spec.database import load_database
+from gpureport.spec.models import resident_work_items
 from gpureport.workloads import select
 from tests.kept import CPU, GPU, kept
 from tests.make_report import make_report

@@ -8,9 +8,9 @@ import pytest
 
 from gpureport.errors import InputError
 from gpureport.predict import predict_sweep
-from gpureport.predict.occupancy import units_per_group
 from gpureport.results.published import Published, load
 from gpureport.spec.database import Database
+from gpureport.spec.models import units_per_group
 
 FOLDER = Path(__file__).parents[1] / "reports" / "published"
 RECORDS = tuple(map(load, sorted(FOLDER.glob("*.yaml"))))

@@ -13,12 +13,11 @@ from gpureport.observe.features import TRANSFER
 from gpureport.observe.significance import adjusted, p_values, shrunk, significant
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import WORD_BYTES, most_energy_j
-from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.ceilings import INSTRUCTION_CLASSES
 from gpureport.records.curves import DRAM, CurveFeature, Level, SweepKey
 from gpureport.records.finding import Finding
 from gpureport.records.report import Report
-from gpureport.spec.models import Device
+from gpureport.spec.models import Device, resident_work_items
 from gpureport.workloads.instructions import listed_class
 from gpureport.workloads.matrix import FORMATS, UNITS
 

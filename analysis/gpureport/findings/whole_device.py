@@ -7,13 +7,13 @@ from statistics import median
 
 from gpureport.observe.statistics import Estimate
 from gpureport.predict.ceilings import SHARE, SHARE_FACTOR, most_energy_j
-from gpureport.predict.occupancy import Resources, compiled_resources, occupancy, units_per_group
+from gpureport.predict.occupancy import Resources, compiled_resources, occupancy
 from gpureport.predict.transfers import link_bytes_per_s
 from gpureport.records.curves import Observation
 from gpureport.records.measurement import IDLE, Energy, MeasuredPoint, Measurement
 from gpureport.records.prediction import Occupancy
 from gpureport.records.report import Report
-from gpureport.spec.models import Device, Link
+from gpureport.spec.models import Device, Link, units_per_group
 
 WORKLOAD, LATENCY = "residency/work_groups", "memory/latency"
 """The workloads that count resident work-groups, and that show the usable part of a CPU's last cache."""

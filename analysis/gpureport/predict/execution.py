@@ -12,9 +12,8 @@ from functools import cached_property
 from math import ceil, inf, prod
 from typing import ClassVar
 
-from gpureport.predict.occupancy import units_per_group
 from gpureport.records.prediction import Occupancy
-from gpureport.spec.models import Architecture, Device
+from gpureport.spec.models import Architecture, Device, units_per_group
 from gpureport.spec.values import constant
 from gpureport.workloads.model import Demand
 

@@ -26,8 +26,7 @@ from math import ceil, inf
 
 from gpureport.predict import traffic
 from gpureport.predict.execution import THROUGHPUT_EXPONENT, Execution, IsolatedGroup, smooth_maximum
-from gpureport.predict.occupancy import units_per_group
-from gpureport.spec.models import AmdOccupancy
+from gpureport.spec.models import AmdOccupancy, units_per_group
 from gpureport.spec.values import constant
 
 _A100 = ("nvidia/a100_sxm_40", "nvidia/a100_sxm_80")

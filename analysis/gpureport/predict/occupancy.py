@@ -10,11 +10,10 @@ from gpureport.spec.models import (
     AmdOccupancy,
     Architecture,
     CpuOccupancy,
-    Device,
     IntelOccupancy,
     NvidiaOccupancy,
-    OccupancyRules,
     PooledOccupancy,
+    most_waves,
 )
 
 
@@ -69,7 +68,7 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
             limits = _pooled(rules, architecture.wave_size, waves_per_group, resources)
         case CpuOccupancy():
             limits = {Limiter.CORES: 1.0}
-    most = _most_waves(rules) or waves_per_group
+    most = most_waves(rules) or waves_per_group
     if prod(work_group) > architecture.max_work_group:
         limits = {Limiter.WORK_GROUP_SIZE: 0.0}
     limiter = min(limits, key=lambda name: limits[name])
@@ -86,41 +85,6 @@ def occupancy(architecture: Architecture, work_group: Sequence[int], resources: 
         fraction=waves / most,
         limiter=limiter,
     )
-
-
-def units_per_group(rules: OccupancyRules) -> int:
-    """Return the number of compute units that share a work-group's waves.
-
-    These are the execution units of an Intel subslice, and the two compute units of an AMD work-group processor.
-    """
-    match rules:
-        case IntelOccupancy():
-            return rules.units_per_subslice
-        case AmdOccupancy():
-            return rules.units_per_group
-        case _:
-            return 1
-
-
-def _most_waves(rules: OccupancyRules) -> int | None:
-    """Return the most waves that the units of a work-group keep resident; ``None`` on a CPU: one work-group a core."""
-    match rules:
-        case NvidiaOccupancy() | PooledOccupancy():
-            return rules.max_waves
-        case AmdOccupancy():
-            return rules.units_per_group * rules.simds * rules.max_waves_per_simd
-        case IntelOccupancy():
-            return rules.threads
-        case CpuOccupancy():
-            return None
-
-
-def resident_work_items(device: Device) -> int | None:
-    """Return the most work-items that all compute units of *device* keep resident; ``None`` on a CPU."""
-    rules = device.architecture.occupancy
-    waves = _most_waves(rules)
-    units = device.compute_units // units_per_group(rules)
-    return waves and units * waves * device.architecture.wave_size
 
 
 def too_many_registers(architecture: Architecture, work_group: Sequence[int], resources: Resources) -> str | None:

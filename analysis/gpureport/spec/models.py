@@ -333,6 +333,33 @@ class CpuOccupancy(Record):
 OccupancyRules = NvidiaOccupancy | AmdOccupancy | IntelOccupancy | PooledOccupancy | CpuOccupancy
 
 
+def units_per_group(rules: OccupancyRules) -> int:
+    """Return the number of compute units that share a work-group's waves.
+
+    These are the execution units of an Intel subslice, and the two compute units of an AMD work-group processor.
+    """
+    match rules:
+        case IntelOccupancy():
+            return rules.units_per_subslice
+        case AmdOccupancy():
+            return rules.units_per_group
+        case _:
+            return 1
+
+
+def most_waves(rules: OccupancyRules) -> int | None:
+    """Return the most waves that the units of a work-group keep resident; ``None`` on a CPU: one work-group a core."""
+    match rules:
+        case NvidiaOccupancy() | PooledOccupancy():
+            return rules.max_waves
+        case AmdOccupancy():
+            return rules.units_per_group * rules.simds * rules.max_waves_per_simd
+        case IntelOccupancy():
+            return rules.threads
+        case CpuOccupancy():
+            return None
+
+
 def without_registers(wave_size: int, rules: object) -> str | None:
     """Return the field of AMD's *rules* without vector registers for waves of *wave_size*; ``None``: there is none."""
     for name in ("vector_registers", "vector_register_granularity"):
@@ -660,6 +687,13 @@ class Device(Record):
     def cycles(self, count: float) -> float:
         """Seconds that *count* clock cycles take."""
         return count / self.clock_hz
+
+
+def resident_work_items(device: Device) -> int | None:
+    """Return the most work-items that all compute units of *device* keep resident; ``None`` on a CPU."""
+    rules = device.architecture.occupancy
+    waves = most_waves(rules)
+    return waves and device.compute_units * waves // units_per_group(rules) * device.architecture.wave_size
 
 
 SOFTWARE = ("oclgrind", "simulat", "emulat", "llvmpipe", "lavapipe", "softpipe", "swiftshader")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
-from gpureport.spec.models import AmdOccupancy, Device, IntelOccupancy, NvidiaOccupancy, PooledOccupancy
+from gpureport.spec.models import Device, resident_work_items
 from gpureport.spec.values import constant
 from gpureport.units import format_count
 from gpureport.workloads import grid
@@ -227,18 +227,8 @@ def _used(local: float, barrier: float, shuffle: float) -> dict[str, float]:
 
 def _saturating_tiles(device: Device, rows_per_item: int) -> int:
     """Return a number of tiles well beyond saturation: two to eight times the resident work-items."""
-    rules = device.architecture.occupancy
-    match rules:
-        case NvidiaOccupancy() | PooledOccupancy():
-            waves = rules.max_waves
-        case AmdOccupancy():
-            waves = rules.max_waves_per_simd * rules.simds
-        case IntelOccupancy():
-            waves = rules.threads // rules.units_per_subslice
-        case _:
-            return 1024 * device.compute_units
-    resident = device.compute_units * waves * device.architecture.wave_size
-    return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS
+    resident = resident_work_items(device)
+    return max(2, 8 // rows_per_item) * resident * rows_per_item // ROWS if resident else 1024 * device.compute_units
 
 
 _JOINED = constant(12.0)

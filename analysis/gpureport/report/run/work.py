@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from gpureport.predict.occupancy import resident_work_items
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, is_certain_n90, specified_values
 from gpureport.report.grouping import grouped
@@ -10,6 +9,7 @@ from gpureport.report.text.difference import known_range, largest_deviation
 from gpureport.report.text.sentences import text
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, family_name, seen_in
+from gpureport.spec.models import resident_work_items
 
 
 def enough_work(report: Report, found: Sequence[CurveRecords]) -> tuple[list[tuple[float, str]], int]:
