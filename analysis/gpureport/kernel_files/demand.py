@@ -223,10 +223,9 @@ class Traffic:
         lanes = self.device.architecture.wave_size
         if argument.gather:
             return lanes
-        line = max((cache.line_bytes for cache in self.device.caches), default=self.device.memory.access_bytes)
         tiling, apart = self._tiling(argument), self._run(argument) * argument.record_bytes
-        touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * apart / line)
-        return max(1.0, touched / max(1.0, lanes * argument.element_bytes / line))
+        touched = self._lines_by_row(argument, tiling) if tiling else min(lanes, lanes * apart / self.device.line_bytes)
+        return max(1.0, touched / max(1.0, lanes * argument.element_bytes / self.device.line_bytes))
 
 
 _INSTRUCTIONS = 6.0

@@ -63,6 +63,19 @@ class Atomics(Workload):
     macros = ("words_apart",)
     usual: ClassVar[Parameters] = {"words_apart": WORDS_APART}
     work_of = ("passes", "groups", "local")
+    labelled = "groups of {local}"
+    verified = (
+        {"passes": 5, "local": 37, "groups": 3},
+        {"passes": 3, "local": 64, "groups": 5},
+        {"passes": 2, "local": 1, "groups": 7},
+    )
+    """Work-groups of odd sizes, and of one work-item."""
+
+    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
+        """A case for each work-group size."""
+        tried = sorted({min(local, limits.max_work_group) for local in (64, 256, 1024)})
+        points = ({"passes": 256, "local": local, "groups": resident_groups(device, local)} for local in tried)
+        return (grid.by_case("group_size", "work-group size", points),)
 
     def arguments(self, parameters: Parameters) -> tuple[Argument, ...]:
         """Return the kernel arguments between the counters and the number of passes."""
@@ -166,24 +179,7 @@ def busiest_share(parts: int, slices: int | None) -> float:
     return max(1.0, most) / parts
 
 
-class _BySize(Atomics):
-    """The cases are work-group sizes."""
-
-    labelled = "groups of {local}"
-    verified = (
-        {"passes": 5, "local": 37, "groups": 3},
-        {"passes": 3, "local": 64, "groups": 5},
-        {"passes": 2, "local": 1, "groups": 7},
-    )
-    """Work-groups of odd sizes, and of one work-item."""
-
-    def sweeps(self, device: Device, limits: Limits) -> tuple[Sweep, ...]:
-        tried = sorted({min(local, limits.max_work_group) for local in (64, 256, 1024)})
-        points = ({"passes": 256, "local": local, "groups": resident_groups(device, local)} for local in tried)
-        return (grid.by_case("group_size", "work-group size", points),)
-
-
-class ByGroup(_BySize):
+class ByGroup(Atomics):
     variant = "by_group"
     title = "Global atomic adds, one address per work-group"
     description = (
@@ -216,7 +212,7 @@ class ByGroup(_BySize):
         return np.tile(group * WORDS_APART, (parameters["passes"], 1))
 
 
-class Reduced(_BySize):
+class Reduced(Atomics):
     variant = "reduced"
     title = "Global atomic adds after a reduction in local memory"
     description = (

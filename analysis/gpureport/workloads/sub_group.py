@@ -21,17 +21,6 @@ _BACK_ENDS: Mapping[Exchange, Mapping[str, str]] = {
 _SIZED = "cl_intel_required_subgroup_size"
 
 
-def missing(features: Features, exchange: Exchange) -> str | None:
-    """Return the reason why the device has no *exchange*, in a sentence, or ``None``."""
-    if options(features, exchange):
-        return None
-    extensions = [extension for extension in _BACK_ENDS[exchange] if extension not in _OF_VENDORS]
-    return (
-        f"the device supports no sub-group {exchange} ({' or '.join(extensions)}; "
-        "NVIDIA's PTX; a builtin of AMD's compiler)"
-    )
-
-
 def options(features: Features, exchange: Exchange) -> str:
     """Return the build options of the device's back end for *exchange*; empty if there is none."""
     found = next((text for name, text in _BACK_ENDS[exchange].items() if name in features.extensions), "")
@@ -46,8 +35,10 @@ class Exchanging(Workload):
     def missing(self, features: Features) -> str | None:
         """All exchanges are required, in one back end."""
         for exchange in self.required:
-            if lacking := missing(features, exchange):
-                return lacking
+            if not options(features, exchange):
+                listed = " or ".join(extension for extension in _BACK_ENDS[exchange] if extension not in _OF_VENDORS)
+                every = f"{listed}; NVIDIA's PTX; a builtin of AMD's compiler"
+                return f"the device supports no sub-group {exchange} ({every})"
         if len({options(features, exchange) for exchange in self.required}) > 1:
             return "the device's sub-group shuffle and ballot need different extensions, which one kernel cannot use"
         return None
