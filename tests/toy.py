@@ -97,6 +97,7 @@ ARCHITECTURE = Architecture(
     },
     latency_cycles={"int32": 4, "shuffle": 24, "local": 29, "barrier": 20},
     local_memory_banks=32,
+    matrix_instruction="mma.sync",
     write_allocate=False,
     loaded_latency_factor=2.0,
 )

@@ -19,7 +19,7 @@ from gpureport.records.finding import Finding
 from gpureport.records.report import Report
 from gpureport.spec.models import Device, resident_work_items
 from gpureport.workloads.instructions import listed_class
-from gpureport.workloads.matrix import FORMATS, UNITS
+from gpureport.workloads.matrix import FORMATS, unit_of
 
 _RUN_TO_RUN = 0.01
 """Standard deviation between devices of a model that is assumed before any is known. Repeated runs on one H200 differ
@@ -388,7 +388,7 @@ def _rates(device: Device, entry: Device) -> Iterator[tuple[KeyFigure, _Place]]:
     named after the instruction that was used.
     """
     listed = device.architecture.rates_per_cycle
-    unit = next((unit for unit in UNITS if unit.serves(device.architecture)), None)
+    unit = unit_of(device.architecture)
     rates = {case: row.rate for case, row in INSTRUCTION_CLASSES.items() if row.rate}
     others = sorted((case for case in rates if case not in _MATRIX), key=lambda case: rates[case].unit == "op/s")
     for case in (*others, *_MATRIX):

@@ -54,6 +54,7 @@ from gpureport.spec.values import LinkKind, Listed, Names, Provenance, Scope
 from gpureport.units import DIMENSIONS
 
 Kind = Literal["gpu", "accelerator", "cpu"]
+MatrixInstruction = Literal["mma.sync", "MFMA", "WMMA"]
 R = TypeVar("R", bound=Record)
 
 
@@ -499,6 +500,9 @@ class Architecture(Record):
     as above), besides the time of the sectors; all written lines if that is not known; default: no known limit."""
     wave_starts_per_cycle: Annotated[Number | None, Listed(0.001, 64, uncertain=BY_SOURCE)] = None
     """Waves that a compute unit starts and retires per cycle; default: no known limit."""
+    matrix_instruction: Annotated[MatrixInstruction | None, Listed(example="MFMA")] = None
+    """The instruction of ``rates.matrix_*``: of NVIDIA, of CDNA 3, or of RDNA 3; default: another one, which the
+    kernels do not use, or none."""
     barrier_cycles: Annotated[Amount, _stall("barrier_cycles", 0.1, 1000)] = 0.0
     """Cycles for which a barrier of a work-group blocks the local memory of its compute unit; default 0."""
     groups_as_loops: Annotated[bool, Listed(example="true")] = Field(default_factory=_on_cpus)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpureport.records.curves import Metric
-from gpureport.spec.models import Architecture, Device
+from gpureport.spec.models import Architecture, Device, MatrixInstruction
 from gpureport.spec.values import constant
 from gpureport.workloads import grid
 from gpureport.workloads.model import Buffer, Demand, Features, Job, Limits, Parameters, Sweep, UnstoredResults
@@ -154,33 +154,27 @@ _OF_RDNA3 = frozenset({"matrix_fp16", "matrix_bf16", "matrix_int8"})
 
 @dataclass(frozen=True)
 class Unit:
-    """The matrix instructions of one vendor."""
+    """Matrix instructions, which architectures list by name."""
 
-    instruction: str  # its name in manuals
+    instruction: MatrixInstruction
     macro: str  # selects the instructions in the kernel
     extension: str  # OpenCL extension by which a device shows that its compiler has them
     formats: frozenset[str]  # instruction classes of the number formats
     lanes: int  # size of a wave
     shared_lanes: int  # the first lanes of a wave, whose words of A and B the other lanes repeat
-    vendor: str
-    fp8: bool | None  # whether its architectures have 8-bit floating-point numbers; None: some
     fragments: Callable[[Format], Fragments]
-
-    def serves(self, architecture: Architecture) -> bool:
-        """Return whether devices of *architecture* have these instructions, if it lists a rate.
-
-        Waves of 64 with 8-bit floating-point numbers are gfx942; RDNA 4, with waves of 32, has other fragments.
-        """
-        has_fp8 = "matrix_fp8" in architecture.rates_per_cycle
-        same = architecture.vendor == self.vendor and architecture.wave_size == self.lanes
-        return same and self.fp8 in (None, has_fp8)
 
 
 UNITS = (
-    Unit("mma.sync", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32, "NVIDIA", None, _mma),
-    Unit("MFMA", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64, "AMD", True, _mfma),
-    Unit("WMMA", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16, "AMD", False, _wmma),
+    Unit("mma.sync", "NVIDIA_MMA", "cl_nv_device_attribute_query", _ALL, 32, 32, _mma),
+    Unit("MFMA", "AMD_MFMA", "cl_amd_device_attribute_query", _ALL, 64, 64, _mfma),
+    Unit("WMMA", "AMD_WMMA", "cl_amd_device_attribute_query", _OF_RDNA3, 32, 16, _wmma),
 )
+
+
+def unit_of(architecture: Architecture) -> Unit | None:
+    """Return the matrix instructions that the kernel uses on *architecture*, if any."""
+    return next((unit for unit in UNITS if unit.instruction == architecture.matrix_instruction), None)
 
 
 class MatrixRate(UnstoredResults):
@@ -214,12 +208,12 @@ class MatrixRate(UnstoredResults):
         Enough waves and independent chains for the peak rate of every compute unit, for about a millisecond.
         """
         architecture = device.architecture
-        unit = next((number for number, each in enumerate(UNITS, 1) if each.serves(architecture)), None)
+        unit = unit_of(architecture)
         cases = [number for number, form in enumerate(FORMATS, 1) if form.name in architecture.rates_per_cycle]
         if unit is None or not cases:
             return ()
         local, groups = min(256, limits.max_work_group), _GROUPS_PER_UNIT * device.compute_units
-        shape = {"unit": unit, "chains": 4, "steps": 16, "groups": groups, "local": local}
+        shape = {"unit": UNITS.index(unit) + 1, "chains": 4, "steps": 16, "groups": groups, "local": local}
         each = {case: self.work({**shape, "case": case, "rounds": 1}) for case in cases}
         wanted = {case: _SECONDS * device.rate_per_s(FORMATS[case - 1].name) for case in cases}
         points = ({**shape, "case": case, "rounds": max(1, ceil(wanted[case] / each[case]))} for case in cases)

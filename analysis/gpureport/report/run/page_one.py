@@ -39,7 +39,7 @@ from gpureport.report.run.work import enough_work
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import seen_in
 from gpureport.spec.models import Device
-from gpureport.workloads.matrix import FORMATS, UNITS
+from gpureport.workloads.matrix import FORMATS, unit_of
 
 _OWN = 2  # the most kernels of the user with sentences
 _LOW_CLOCK = 0.95
@@ -382,7 +382,7 @@ def _assumes_bandwidth(report: Report) -> bool:
 def _rate_sentences(device: Device) -> tuple[str, ...]:
     """Return what is counted in the rates, and why listed peaks may be higher."""
     architecture = device.architecture
-    unit = next((unit for unit in UNITS if unit.serves(architecture)), None)
+    unit = unit_of(architecture)
     paths = {name: name if name == "dual_issue" else f"rates.{name}" for name in _EXPLAINED}
     order = [name for name in ("dual_issue", *architecture.rates_per_cycle) if name in _EXPLAINED]
     notes = {_EXPLAINED[name]: origin.note for name in order if (origin := device.provenance.get(paths[name]))}
