@@ -216,7 +216,6 @@ def _content(report: Report, others: Others, entry: Device | None) -> Content:
         "kernels": efficiency.limits_table(report, found),
         "cliffs": cliff_table(report, found),
         "searches": tables.advice_table(advice),
-        "samples": unexpected.sample_pictures(found),
         "appendices": appendix.titles(report),
         "runtime": report.machine.opencl.runtime if report.machine else "",
     }

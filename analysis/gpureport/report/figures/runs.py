@@ -1,26 +1,19 @@
-"""Charts of a whole run: the working sets of page one, all ratios, samples, clocks and power."""
+"""Charts of a whole run: the working sets of page one, all ratios, clocks and power."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpureport.records.curves import Feature
 from gpureport.records.finding import AGREEMENT, Finding
-from gpureport.records.measurement import Energy, MeasuredPoint
-from gpureport.records.prediction import PredictedPoint
+from gpureport.records.measurement import Energy
 from gpureport.records.report import Report
 from gpureport.report.curves import CurveRecords, FindingPair, reading_units
 from gpureport.report.figures.chart import Axis, Chart, Mark, Panel, Role, Series, Style, stretch
 from gpureport.report.figures.sweeps import drawable, observed, plateaus, predictions
 from gpureport.report.grouping import grouped
 from gpureport.spec.models import Device
-from gpureport.units import format_bytes, format_ratio, format_value
+from gpureport.units import format_bytes, format_value
 
-MOST_SAMPLED = 4
-"""Panels of samples side by side."""
 _MICROBENCHMARKS = {"read bandwidth": ("read_private", "read"), "latency": ("latency",)}
 """Variants of ``memory`` that show the caches."""
 _MOST_RATIOS = 12  # rows of ratios; if there are more, those farthest from 1 are drawn
@@ -31,8 +24,6 @@ _FEATURES: dict[Feature, tuple[str, Role, Style, float]] = {
     "cliff": ("cliffs (capacity transitions)", "observed", "down", -0.24),
 }
 """Name, role, style, and distance below the middle of the row in rows."""
-_MOST_POINTS = 8
-_FEWEST = 3  # samples of a drawn point
 
 
 @dataclass(frozen=True)
@@ -150,95 +141,6 @@ def _ratio_series(rows: dict[str, list[Finding]]) -> Iterator[Series]:
         texts = tuple(f"{each.key.workload}, {each.level}" for _, each in found)
         if found:
             yield Series.of(name, role, style, points, texts=texts)
-
-
-@dataclass(frozen=True)
-class SampledPoint:
-    """The samples of one point, relative to its predicted time."""
-
-    workload: str
-    point: str
-    """Label of the point, after the sweep if the workload has several."""
-    at: NDArray[np.float64]
-    """Seconds since the sweep began, or the number of each sample if unknown; shape (n,), n > 0."""
-    timed: bool
-    """Whether *at* are seconds."""
-    ratios: NDArray[np.float64]
-    """Time / predicted time, shape (n,)."""
-    spread: float
-    """Half-width of the prediction's 95 % interval, as a factor."""
-    specified: bool
-    """Whether it is the prediction from the specification; else the calibrated one."""
-
-    @property
-    def median(self) -> float:
-        """Median of the ratios."""
-        return float(np.median(self.ratios))
-
-    @property
-    def distance(self) -> float:
-        """Deviation of the median from the prediction, as a factor."""
-        return max(self.median, 1 / self.median)
-
-
-def deviating_points(found: Iterable[CurveRecords]) -> tuple[SampledPoint, ...]:
-    """Return for each curve with a value that is off its point farthest from the prediction; the farthest first."""
-    worst = []
-    found = tuple(found)
-    sweeps = Counter(curve.key.workload for curve in found if curve.measurement)
-    for curve in found:
-        prediction, measured = curve.specification or curve.calibrated, curve.measurement
-        if prediction and measured and any(pair.main.verdict.outcome == "off" for pair in curve.pairs):
-            sweep = f"{curve.key.sweep.replace('_', ' ')}, " if sweeps[curve.key.workload] > 1 else ""
-            pairs = ((p, q) for p, q in measured.points.pairs(prediction.points) if len(p.samples_s) >= _FEWEST)
-            points = [_sampled(curve, sweep, *pair) for pair in pairs]
-            worst += [max(points, key=lambda point: point.distance)] if points else []
-    return tuple(sorted(worst, key=lambda point: -point.distance)[:_MOST_POINTS])
-
-
-def _sampled(curve: CurveRecords, sweep: str, point: MeasuredPoint, predicted: PredictedPoint) -> SampledPoint:
-    times = np.asarray(point.samples_s, dtype=float)
-    timed = len(point.taken_at_s) == len(times)
-    at = np.asarray(point.taken_at_s, dtype=float) if timed else np.arange(1.0, len(times) + 1)
-    return SampledPoint(
-        workload=curve.key.workload,
-        point=f"{sweep}{point.point.label.partition(' (')[0]}",
-        at=at,
-        timed=timed,
-        ratios=times / predicted.time_s,
-        spread=predicted.spread,
-        specified=curve.specification is not None,
-    )
-
-
-def sample_chart(points: Sequence[SampledPoint]) -> Chart:
-    """Return the samples of each of *points* (at least one, at most :data:`MOST_SAMPLED`) in a panel."""
-    return Chart(tuple((_sample_panel(sampled),) for sampled in points), places=MOST_SAMPLED)
-
-
-def _sample_panel(sampled: SampledPoint) -> Panel:
-    at, ratios = tuple(sampled.at.tolist()), tuple(sampled.ratios.tolist())
-    ends = (min(at), max(at)) if min(at) < max(at) else (at[0] - 0.5, at[0] + 0.5)
-    style: Style = "dashes" if sampled.specified else "line"
-    band = ((1 / sampled.spread,) * 2, (sampled.spread,) * 2)
-    return Panel(
-        Axis("s since the sweep began" if sampled.timed else "sample"),
-        Axis("time / predicted", scale="log10"),
-        (
-            Series("predicted", "predicted", style, ends, (1.0, 1.0), *band),
-            Series("measured", "observed", "dots", at, ratios),
-            Series(
-                f"{sampled.point}: {format_ratio(sampled.median)}\n{format_ratio(sampled.median)}",
-                "observed",
-                "line",
-                ends,
-                (sampled.median,) * 2,
-                labelled=True,
-            ),
-        ),
-        (sampled.workload, sampled.workload.partition("/")[2]),
-        0.75,
-    )
 
 
 Reading = tuple[float, float]

@@ -1,7 +1,7 @@
 """Charts of sweeps: over sizes, of separate cases, of work-group shapes, and traces of frames."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import log
 from operator import itemgetter
@@ -16,7 +16,7 @@ from gpureport.records.curves import CurveFeature, Feature, Observation, Observe
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.report.curves import CurveRecords, seen_word
 from gpureport.report.figures.chart import Axis, Cells, Chart, Mark, Panel, Role, Scale, Series, Style, stretch
-from gpureport.report.grouping import in_figures
+from gpureport.report.grouping import grouped, in_figures
 from gpureport.text import shorten
 from gpureport.units import abbreviated, format_ratio, format_time, format_value, scale_of
 
@@ -175,57 +175,58 @@ def size_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) 
         curves: at most :data:`MOST_SIZES`.
         titles: for each curve its titles, the longest first.
     """
-    rows = _track_rows(curves)
-    return Chart(tuple(_stack(curve, known, rows) for curve, known in zip(curves, titles, strict=True)))
+    tracks = [_tracks(curve) for curve in curves]
+    rows = sorted({row for found in tracks for row in found})
+    return Chart(tuple(_stack(*each, rows) for each in zip(curves, titles, tracks, strict=True)))
 
 
-Track = tuple[Feature | None, str]
-"""What a row above a curve shows: bottlenecks, or the marks of one feature in a record."""
+Tracks = Mapping[tuple[int, str], list[Series]]
+"""Rows above a curve, by place and name: what is drawn in each of them, at 0."""
 
 
-def _track_rows(curves: Sequence[CurveRecords]) -> dict[Track, str]:
-    """Return the rows that any of the curves needs, with their names."""
-    found = {
-        (mark.feature, basis)
-        for curve in curves
-        for basis, record in _marked(curve).items()
-        for mark in feature_marks(record)
-    }
-    names: dict[Track, str] = {
-        (feature, basis): f"{feature}, {seen_word(curves) if basis == 'observed' else basis}"
-        for feature in ("cliff", "taper")
-        for basis in ("predicted", "observed")
-        if (feature, basis) in found
-    }
-    with_limits = any(curve.prediction and not curve.is_work_group for curve in curves)
-    return ({(None, "predicted"): "bottleneck"} if with_limits else {}) | names
-
-
-def _marked(curve: CurveRecords) -> dict[Role, Prediction | Observation]:
-    """Return the records whose features are drawn; searches have none."""
+def _marked(curve: CurveRecords) -> dict[Role, tuple[FeatureMark, ...]]:
+    """Return the marks of predicted and of observed features; searches have none."""
     records: dict[Role, Prediction | Observation | None]
     records = {"predicted": curve.specification or curve.calibrated, "observed": curve.observation}
-    return {role: record for role, record in records.items() if record and record.points and not curve.is_work_group}
+    return {} if curve.is_work_group else {role: feature_marks(record) for role, record in records.items()}
 
 
-def _stack(curve: CurveRecords, titles: Sequence[str], rows: dict[Track, str]) -> tuple[Panel, ...]:
-    x = Axis(
-        curve.axis.label,
-        UNITS.get(curve.axis.quantity, ""),
-        "log2",
-        stretch([point.point.x for point in drawable(curve.points)], 1.15),
-    )
-    marks = tuple(Mark(m.x, m.x, role=role) for role, record in _marked(curve).items() for m in feature_marks(record))
+def _tracks(curve: CurveRecords) -> Tracks:
+    """Return bottlenecks and marks, each in its row."""
+    found: dict[tuple[int, str], list[Series]] = {}
+    if curve.prediction and not curve.is_work_group:
+        found[0, "bottleneck"] = [_bottlenecks(curve.prediction)]
+    for role, marks in _marked(curve).items():
+        for kind, of in grouped((mark.feature, mark) for mark in marks).items():
+            name = f"{kind}, {seen_word([curve]) if role == 'observed' else role}"
+            found[1 + 2 * (kind == "taper") + (role == "observed"), name] = [*_mark_series(name, role, of)]
+    return found
+
+
+def _mark_series(name: str, role: Role, marks: Sequence[FeatureMark]) -> Iterator[Series]:
+    ends = [(mark.x, 0.0, mark.start, mark.end) for mark in marks]
+    yield Series.of("", role, "ranges", ends)
+    intervals = [(mark.x, 0.0, mark.low, mark.high) for mark in marks]
+    style: Style = "down" if marks[0].feature == "cliff" else "up"
+    yield Series.of(name, role, style, intervals, wide=True, texts=tuple(m.text for m in marks), labelled=True)
+
+
+def _stack(
+    curve: CurveRecords, titles: Sequence[str], tracks: Tracks, rows: Sequence[tuple[int, str]]
+) -> tuple[Panel, ...]:
+    ends = stretch([point.point.x for point in drawable(curve.points)], 1.15)
+    x = Axis(curve.axis.label, UNITS.get(curve.axis.quantity, ""), "log2", ends)
+    marks = tuple(Mark(m.x, m.x, role=role) for role, found in _marked(curve).items() for m in found)
     values = (*predictions(curve), *observed(curve))
     y = Axis(curve.metric.label, curve.value_unit, value_scale(values, rate=curve.metric.kind == "rate"))
-    levels = plateaus(_marked(curve).get("observed"), curve.value_unit, "observed")
+    levels = () if curve.is_work_group else plateaus(curve.observation, curve.value_unit, "observed")
     known = [(p.point.x, p.value) for p in drawable(curve.prediction.points)] if curve.prediction else []
     below = known and curve.observation and not curve.is_work_group
     panels = [Panel(x, y, (*values, *levels), () if rows else tuple(titles), marks=marks, joined=bool(below))]
     if rows:
-        names = Axis(scale="rows", rows=tuple(rows.values()))
-        tracks = tuple(_tracks(curve, list(rows)))
-        panels.insert(0, Panel(x, names, tracks, tuple(titles), len(rows) * _LINE_IN, joined=True))
+        names = Axis(scale="rows", rows=tuple(name for _, name in rows))
+        drawn = [replace(s, y=(float(n),) * len(s.x)) for n, row in enumerate(rows) for s in tracks.get(row, ())]
+        panels.insert(0, Panel(x, names, tuple(drawn), tuple(titles), len(rows) * _LINE_IN, joined=True))
     if below:
         base = interpolation(known)
         ratio = Axis(f"{seen_word([curve])} /\npredicted", scale="ratio", ends=(0.0, _MOST_REACH))
@@ -239,36 +240,16 @@ def value_scale(series: Iterable[Series], *, rate: bool) -> Scale:
     return "zero" if rate or max(values) <= _WIDE * min(values) else "log10"
 
 
-def _tracks(curve: CurveRecords, rows: Sequence[Track]) -> Iterator[Series]:
-    """Yield bottlenecks and marks, each in its row."""
-    for (feature, basis), row in zip(rows, range(len(rows)), strict=True):
-        if feature is None and curve.prediction:
-            yield _bottlenecks(curve.prediction, row)
-        record = next((of for role, of in _marked(curve).items() if role == basis), None)
-        marks = [mark for mark in feature_marks(record) if mark.feature == feature]
-        if marks:
-            role: Role = "predicted" if basis == "predicted" else "observed"
-            x, y = tuple(mark.x for mark in marks), (float(row),) * len(marks)
-            ends = tuple(mark.start for mark in marks), tuple(mark.end for mark in marks)
-            yield Series("", role, "ranges", x, y, *ends)
-            interval = tuple(mark.low for mark in marks), tuple(mark.high for mark in marks)
-            style: Style = "down" if feature == "cliff" else "up"
-            texts = tuple(mark.text for mark in marks)
-            yield Series(f"{feature}, {basis}", role, style, x, y, *interval, wide=True, texts=texts, labelled=True)
-
-
-def _bottlenecks(prediction: Prediction, row: int) -> Series:
+def _bottlenecks(prediction: Prediction) -> Series:
     """Return a box for each part of a sweep with one bottleneck."""
-    points = [point for point in sorted(prediction.points, key=lambda p: p.point.x) if point.point.x > 0]
+    points = sorted((point for point in prediction.points if point.point.x > 0), key=lambda point: point.point.x)
     x = [point.point.x for point in points]
     bounds = [x[0], *((a * b) ** 0.5 for a, b in pairwise(x)), x[-1]]
-    found = [
-        (name, list(group)) for name, group in groupby(range(len(x)), lambda i: ceiling_label(points[i].bottleneck))
-    ]
-    low, high = (tuple(bounds[i] for i in each) for each in zip(*((g[0], g[-1] + 1) for _, g in found), strict=True))
-    middles = tuple((a * b) ** 0.5 for a, b in zip(low, high, strict=True))
-    names = tuple(name for name, _ in found)
-    return Series("", "ink", "boxes", middles, (float(row),) * len(found), low, high, texts=names, labelled=True)
+    names = [ceiling_label(point.bottleneck) for point in points]
+    parts = [(name, [*group]) for name, group in groupby(range(len(x)), key=names.__getitem__)]
+    ends = [(bounds[part[0]], bounds[part[-1] + 1]) for _, part in parts]
+    boxes = [((low * high) ** 0.5, 0.0, low, high) for low, high in ends]
+    return Series.of("", "ink", "boxes", boxes, texts=tuple(name for name, _ in parts), labelled=True)
 
 
 def case_labels(curve: CurveRecords) -> list[str]:
@@ -292,13 +273,7 @@ def case_chart(curves: Sequence[CurveRecords], titles: Sequence[Sequence[str]]) 
 def _case_panel(curve: CurveRecords, titles: Sequence[str]) -> Panel:
     labels = case_labels(curve)
     rows = {label: float(row) for row, label in enumerate(labels)}
-    series = list(
-        filter(None, (_case_series(curve, record, rows) for record in (curve.specification, curve.calibrated)))
-    )
-    seen = [p for p in (curve.observation.points if curve.observation else ()) if p.point.label in rows and p.value > 0]
-    if seen:
-        points = [(p.value, rows[p.point.label], min(p.ci_low, p.value), max(p.ci_high, p.value)) for p in seen]
-        series.append(Series.of(seen_word([curve]), "observed", "dots", points))
+    series = list(_case_series(curve, rows))
     values = [value for each in series for value in each.x]
     wide = max(values) > _WIDE_CASES * min(values)
     return Panel(
@@ -311,16 +286,19 @@ def _case_panel(curve: CurveRecords, titles: Sequence[str]) -> Panel:
     )
 
 
-def _case_series(curve: CurveRecords, record: Prediction | None, rows: Mapping[str, float]) -> Series | None:
-    """Return a prediction of cases, with its intervals if it is the one that has the band."""
-    found = [p for p in (record.points if record else ()) if p.point.label in rows and p.value > 0]
-    if record is None or not found:
-        return None
-    points: list[tuple[float, ...]] = [(p.value, rows[p.point.label]) for p in found]
-    if record is curve.prediction:
-        points = [(*at, p.value / p.spread, p.value * p.spread) for at, p in zip(points, found, strict=True)]
-    style: Style = "rings" if record.kind == "specification" else "strokes"
-    return Series.of(PREDICTED_NAMES[record.kind], "predicted", style, points, wide=True)
+def _case_series(curve: CurveRecords, rows: Mapping[str, float]) -> Iterator[Series]:
+    """Yield predictions and observations of cases; of predictions, one has the intervals."""
+    for record in (curve.specification, curve.calibrated):
+        found = [p for p in (record.points if record else ()) if p.point.label in rows and p.value > 0]
+        if record and found:
+            spreads = [(p.value / p.spread, p.value * p.spread) if record is curve.prediction else () for p in found]
+            points = [(p.value, rows[p.point.label], *ends) for p, ends in zip(found, spreads, strict=True)]
+            style: Style = "rings" if record.kind == "specification" else "strokes"
+            yield Series.of(PREDICTED_NAMES[record.kind], "predicted", style, points, wide=True)
+    seen = [p for p in (curve.observation.points if curve.observation else ()) if p.point.label in rows and p.value > 0]
+    if seen:
+        points = [(p.value, rows[p.point.label], min(p.ci_low, p.value), max(p.ci_high, p.value)) for p in seen]
+        yield Series.of(seen_word([curve]), "observed", "dots", points)
 
 
 def _case_notes(curve: CurveRecords, labels: Sequence[str], largest: float) -> Iterator[tuple[str, Role]]:

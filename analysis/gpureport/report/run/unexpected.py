@@ -1,16 +1,14 @@
 """Unexpected results: the curves that are not as predicted, and the hypotheses that may explain them."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from gpureport.explain.hypotheses import HYPOTHESES, single_names, statement
 from gpureport.records.finding import Explanation, Finding
 from gpureport.records.report import Report
-from gpureport.report.curves import CurveRecords, most_distant, specified
-from gpureport.report.figures.chart import Picture
-from gpureport.report.figures.runs import MOST_SAMPLED, deviating_points, sample_chart
-from gpureport.report.grouping import grouped, in_figures
-from gpureport.report.text.sentences import paragraphs, text
+from gpureport.report.curves import most_distant, specified
+from gpureport.report.grouping import grouped
+from gpureport.report.text.sentences import paragraphs
 from gpureport.report.text.tables import Table
 from gpureport.report.text.words import agreeing, best_sample, feature_text, kernel_name, observed_head
 from gpureport.text import shorten, shortlist
@@ -44,18 +42,6 @@ def answers(report: Report) -> tuple[str, ...]:
         compared=bool(compared),
         largest=largest and largest.main,
         largest_text=name,
-    )
-
-
-def sample_pictures(found: Sequence[CurveRecords]) -> tuple[Picture, ...]:
-    """Draw the samples of deviating points."""
-    sampled = deviating_points(found)
-    return tuple(
-        Picture(
-            sample_chart(part),
-            text("sample_caption", count=len(sampled)) if not number else "More of them, as above.",
-        )
-        for number, part in enumerate(in_figures(sampled, MOST_SAMPLED))
     )
 
 
