@@ -21,7 +21,7 @@ import gpureport
 from gpureport.cli import main
 from gpureport.errors import InputError
 from gpureport.fleet.analysis import Difference, Fleet, analyse
-from gpureport.fleet.causes import reasons, replaced
+from gpureport.fleet.causes import reasons
 from gpureport.fleet.exports import junit, prometheus
 from gpureport.fleet.peers import MINIMUM_EFFECT, Part, changes, effects, significant_parts
 from gpureport.fleet.reading import others_of, read_run
@@ -334,6 +334,7 @@ def test_the_pattern_over_layers_names_the_place(layers: dict[str, float], expec
 
 def test_recorded_conditions_are_reasons() -> None:
     usual: Row = {
+        "uuid": "GPU-1",
         "clock_hz": 1.98e9,
         "throttle_reasons": "",
         "others_utilisation": np.nan,
@@ -364,16 +365,16 @@ def test_recorded_conditions_are_reasons() -> None:
     assert [
         text in found for text in ("9.1 %", "power cap", "40 %", "ECC was off", "80 °C", "3 (1 un", "cores was 1")
     ] == [True] * 7
-    assert list(reasons(-0.05, others, others)) == []
+    for earlier in ((), ("GPU-1", "GPU-1"), ("GPU-2", None)):
+        assert list(reasons(-0.05, others, others, earlier)) == []
+    assert [each.column for each in reasons(-0.05, others, others, ("GPU-2",))] == ["uuid"]
+    assert list(reasons(-0.05, pd.DataFrame([usual | {"uuid": None}]), others, ("GPU-2",))) == []
     faster = text("why", FILE, reasons=reasons(0.05, runs, others), others="its peers", own="its")
     assert [text in faster for text in ("power cap", "40 %", "ECC was off")] == [False, False, True]
 
 
 def test_a_replaced_device_is_named(fleet: Fleet) -> None:
     assert ["GPU-3-other" in sentence(outlier) for outlier in fleet.outliers] == [True]
-    assert list(replaced("GPU-1", pd.Series(["GPU-1", "GPU-1"]))) == []
-    assert list(replaced("GPU-2", pd.Series(["GPU-1", None]))) == []
-    assert list(replaced(None, pd.Series(["GPU-1"]))) == []
 
 
 @pytest.mark.parametrize(

@@ -54,14 +54,14 @@ from gpureport.report.render import documents_of
 from gpureport.report.run.compiled import mismatches
 from gpureport.report.run.conditions import load_sentences
 from gpureport.report.run.kernels import answers
-from gpureport.report.run.unexpected import fitting, remaining_error
+from gpureport.report.run.unexpected import explanations_table
 from gpureport.report.text.sentences import paragraphs, text
 from gpureport.report.text.words import best_sample, feature_text
 from gpureport.run.pipeline import Plan, run, wrong_results
 from gpureport.run.resuming import changes
 from gpureport.spec.models import Device, PresentDevice
 from gpureport.text import N90, sentence
-from gpureport.units import format_bytes, format_interval, format_ratio, format_time, format_value, off_by, short_unit
+from gpureport.units import format_bytes, format_interval, format_ratio, format_time, format_value, short_unit
 from gpureport.workloads import POWER
 from gpureport.workloads.model import Workload
 
@@ -370,10 +370,10 @@ def _feature_name(feature: Finding) -> str:
 
 def _print_unexpected(explanations: Sequence[Explanation]) -> None:
     """Print the curves with the largest errors, each with the hypothesis that fits it best."""
-    farthest = sorted(explanations, key=lambda each: -each.base_error)[:_MOST_CURVES]
-    title = f"Unexpected results: {len(farthest)} of {len(explanations)} curves, with the best hypothesis for each"
-    rows = [(str(e.key), off_by(e.base_error), fitting(e), remaining_error(e)) for e in farthest]
-    print_table(title, ("curve", "error", "hypothesis", "remaining error"), rows, right=(1, 3))
+    shown = min(len(explanations), _MOST_CURVES)
+    title = f"Unexpected results: {shown} of {len(explanations)} curves, with the best hypothesis for each"
+    others = ("its error", "next", "confidence")
+    print_document_table(title, explanations_table(explanations), others, _MOST_CURVES)
 
 
 def _print_energy(report: Report) -> None:

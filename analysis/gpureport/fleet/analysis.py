@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from gpureport.errors import InputError
-from gpureport.fleet.causes import Reason, reasons, replaced
+from gpureport.fleet.causes import Reason, reasons
 from gpureport.fleet.peers import (
     FEWEST_PEERS,
     MINIMUM_EFFECT,
@@ -40,14 +40,12 @@ _FEWEST_IN_STATE = 2  # runs before and after a change that is reported, or in w
 _KEY = "model || '|' || device || '|' || compute_units || '|' || quick || '|' || length(model)"
 """What the runs of a group have in common. The length separates the two names, which may contain any text."""
 _RUNS = f"""
-SELECT * REPLACE (coalesce(pci_address, '') AS pci_address, CAST(cores AS VARCHAR) AS cores, coalesce(
-        temperature_c, TRY_CAST(regexp_extract(temperature, '^(\\d{{1,3}}) °C', 1) AS DOUBLE)) AS temperature_c),
-    {_KEY} AS peers,
+SELECT * REPLACE (coalesce(pci_address, '') AS pci_address, CAST(cores AS VARCHAR) AS cores), {_KEY} AS peers,
     dense_rank() OVER (PARTITION BY {_KEY} ORDER BY node, coalesce(pci_address, '')) - 1 AS member,
     dense_rank() OVER (PARTITION BY {_KEY} ORDER BY date_trunc('day', created_at)) - 1 AS day
 FROM runs ORDER BY created_at, run
 """  # noqa: S608 - no input
-"""All runs, with indices of their device and of their day within the model. Older stores have temperatures as text."""
+"""All runs, with indices of their device and of their day within the model."""
 _OWN = f"""
 SELECT {_KEY} AS peers, run, family || '/' || variant || '/' || sweep AS sweep, point, layer,
     CAST(CASE WHEN unit = 's' THEN -ln(measured) ELSE ln(measured) END AS FLOAT) AS measured,
@@ -454,9 +452,9 @@ def _outlier(difference: Difference, member: Member) -> Difference:
     peers = difference.peers
     runs, since = peers.runs[peers.of(member)], peers.since(member)
     others = peers.last[peers.last["member"] != member.number].head(_MOST_PEERS)
-    earlier = runs["uuid"][runs["created_at"] < since] if since else runs["uuid"].head(0)
-    why = (*replaced(runs["uuid"].iloc[-1], earlier), *reasons(difference.effect, runs.tail(1), others))
-    return replace(difference, reasons=why, since=since)
+    earlier = runs["uuid"][runs["created_at"] < since] if since else ()
+    why = reasons(difference.effect, runs.tail(1), others, earlier)
+    return replace(difference, reasons=tuple(why), since=since)
 
 
 def _changes_of_model(peers: Peers, minimum_effect: float) -> Iterator[Difference]:
@@ -509,8 +507,8 @@ def _changes_of_devices(peers: Peers, minimum_effect: float) -> Iterator[Differe
         if change.sweeps and abs(change.effect) >= log1p(minimum_effect):
             runs = peers.runs[own]
             last, earlier = runs.tail(1), runs[runs["created_at"] < since]
-            why = (*replaced(last["uuid"].iloc[0], earlier["uuid"]), *reasons(change.effect, last, earlier))
-            yield replace(change, reasons=why, since=since)
+            why = reasons(change.effect, last, earlier, earlier["uuid"])
+            yield replace(change, reasons=tuple(why), since=since)
 
 
 def _change(peers: Peers, member: Member | None, values: Floats) -> Difference:

@@ -1,7 +1,7 @@
 """Recorded conditions of a device's runs that differ from those of other runs. Pure functions."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,23 +23,23 @@ class Reason(NamedTuple):
     usual: str | float | None = None
 
 
-def reasons(effect: float, own: "pd.DataFrame", others: "pd.DataFrame") -> Iterator[Reason]:
+def reasons(
+    effect: float, own: "pd.DataFrame", others: "pd.DataFrame", earlier_uuids: "Sequence[str | None] | pd.Series" = ()
+) -> Iterator[Reason]:
     """Yield the conditions in which *own* runs (usually) differ from most *others*, most direct first.
 
-    *effect* is on ln(speed): load, low clocks and heat are no reasons to be faster.
+    *effect* is on ln(speed): load, low clocks and heat are no reasons to be faster. The first reason is that the device
+    is another one than in all earlier runs, if all know their identifier.
     """
+    uuid, earlier = own["uuid"].iloc[-1], set(earlier_uuids)
+    if uuid and earlier and all(isinstance(each, str) for each in earlier) and uuid not in earlier:
+        yield Reason("uuid", uuid)
     if effect < 0:
         yield from _burdens(own, others)
     for column in FACTS:
         value, usual = _most_common(own[column]), _most_common(others[column])
         if value and usual and value != usual and 2 * (others[column] == usual).sum() > len(others):
             yield Reason(column, value, usual)
-
-
-def replaced(uuid: str | None, earlier: "pd.Series") -> Iterator[Reason]:
-    """Yield that a device with *uuid* is another one than in *earlier* runs, if all of them know their identifier."""
-    if uuid and len(earlier) and earlier.notna().all() and uuid not in set(earlier):
-        yield Reason("uuid", uuid)
 
 
 def _burdens(own: "pd.DataFrame", others: "pd.DataFrame") -> Iterator[Reason]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpureport.errors import InputError
 from gpureport.files import scratch_folder, write_file
@@ -37,18 +37,6 @@ _MEMORY = "1GB"
 
 VARIABLE = "GPUREPORT_STORE"
 """Environment variable with the folder of the store."""
-
-
-class Rows(NamedTuple):
-    """Result of a query.
-
-    Attributes:
-        columns: their names.
-        rows: values, as many as there are columns.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -130,15 +118,14 @@ class Store:
         with self._selected(sql) as found:
             return found.df()
 
-    def rows(self, sql: str, most: int) -> Rows:
-        """Return the first rows of one SELECT statement, at *most* this many, without loading pandas.
+    def rows(self, sql: str, most: int) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Return the columns and first rows, at *most* this many, of one SELECT statement, without loading pandas.
 
         Raises:
             InputError: as :meth:`query`.
         """
         with self._selected(sql) as found:
-            rows = tuple(found.fetchmany(most))
-            return Rows(tuple(str(column[0]) for column in found.description), rows)
+            return [str(column[0]) for column in found.description], found.fetchmany(most)
 
     @contextmanager
     def _selected(self, sql: str) -> "Iterator[DuckDBPyConnection]":

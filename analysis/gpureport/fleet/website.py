@@ -77,7 +77,7 @@ def content(fleet: Fleet) -> Content:
         "hidden": max(len(fleet.outliers) - _MOST_SENTENCES, 0),
         "changes": [sentence(fact) for facts in (fleet.changes, fleet.models) for fact in facts[:_MOST_CHANGES]],
         "bases": {each.basis for each in fleet.peers},
-        "heat": [*(picture for peers in drawn for picture in _heat(fleet, peers)), *_predicted_heat(fleet)],
+        "heat": list(_heat(fleet, drawn)),
         "strips": [_strips(fleet, peers) for peers in drawn if peers.basis == "peers"],
         "trends": [picture for peers in drawn[:1] for picture in _trends(fleet, peers)],
         "models": [(_page_of(each), f"{each.title}: {counted(len(each.members), 'device')}") for each in fleet.peers],
@@ -96,43 +96,37 @@ def _odd(fleet: Fleet, peers: Peers) -> dict[int, Difference]:
     return {each.member.number: each for each in fleet.outliers if each.member and each.peers is peers}
 
 
-def _heat(fleet: Fleet, peers: Peers) -> Iterator[Picture]:
-    """Draw devices by key figures."""
-    cells = {m.number: {each.name: each.ratio for each in m.figures} for m in peers.members if m.figures}
-    if peers.basis != "peers" or not cells:
-        return
-    odd = _odd(fleet, peers)
-    rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
-    shown = [m for m in (*odd, *rest) if m in cells][:_MOST_ROWS]
-    counts = np.bincount(peers.runs["member"])
+def _heat(fleet: Fleet, every: Sequence[Peers]) -> Iterator[Picture]:
+    """Draw the devices of each model by key figures; in one map those without peers, relative to their predictions."""
+    for peers in every:
+        odd, counts = _odd(fleet, peers), np.bincount(peers.runs["member"])
+        cells = {m.number: {each.name: each.ratio for each in m.figures} for m in peers.members if m.figures}
+        rest = sorted(cells.keys() - odd, key=lambda m: (-max(abs(np.log(list(cells[m].values())))), m))
+        rows = [
+            HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), (cells[m],))
+            for m in (*odd, *rest)
+            if m in cells and peers.basis == "peers"
+        ]
+        caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "
+        yield from _heat_map(rows, "speed relative to the median device", f"{caption}Blue: faster; orange: slower.")
     rows = [
-        HeatRow(peers.members[m].label, "outlier" if m in odd else counted(counts[m], "run"), (cells[m],))
-        for m in shown
-    ]
-    left = len(cells) - len(rows)
-    caption = f"{peers.title}: key figures of devices. Outliers come first, then the largest differences. "
-    caption += "Blue: faster; orange: slower."
-    caption += f" {left} devices with smaller differences are not shown." if left else ""
-    yield _heat_map(rows, "speed relative to the median device", caption)
-
-
-def _predicted_heat(fleet: Fleet) -> Iterator[Picture]:
-    """Draw the devices without peers by key figures, relative to their predictions."""
-    rows = [
-        HeatRow(member.label, counted(int(peers.of(member).sum()), "run"), (cells,), heading=peers.title)
+        HeatRow(member.label, counted(int(peers.of(member).sum()), "run"), (ratios,), heading=peers.title)
         for peers in fleet.peers
         if peers.basis != "peers"
         for member in peers.members
-        if (cells := {each.name: each.predicted_ratio for each in member.figures if each.predicted_ratio})
-    ][:_MOST_ROWS]
-    if rows:
-        caption = "Key figures of devices without peers. Blue: faster than predicted; orange: slower."
-        yield _heat_map(rows, "speed relative to the prediction", caption)
+        if (ratios := {each.name: each.predicted_ratio for each in member.figures if each.predicted_ratio})
+    ]
+    caption = "Key figures of devices without peers. Blue: faster than predicted; orange: slower."
+    yield from _heat_map(rows, "speed relative to the prediction", caption)
 
 
-def _heat_map(rows: Sequence[HeatRow], heading: str, caption: str) -> Picture:
-    names = tuple(sorted({name for row in rows for name in row.cells[0]}))
-    return Picture(heat_chart(rows, [HeatBlock(heading, names)], reach_of(rows)), caption)
+def _heat_map(rows: Sequence[HeatRow], heading: str, caption: str) -> Iterator[Picture]:
+    """Draw the first rows, if there are any, and count the others."""
+    shown, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
+    names = tuple(sorted({name for row in shown for name in row.cells[0]}))
+    more = f" {left} devices with smaller differences are not shown." if left > 0 else ""
+    if shown:
+        yield Picture(heat_chart(shown, [HeatBlock(heading, names)], reach_of(shown)), caption + more)
 
 
 def _strips(fleet: Fleet, peers: Peers) -> Picture:
