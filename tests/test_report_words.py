@@ -11,7 +11,7 @@ from gpureport.report.curves import CurveRecords, curves, paired
 from gpureport.report.run import appendix, compiled
 from gpureport.report.run.entry import written_values
 from gpureport.report.text import tables
-from gpureport.report.text.words import whole_sentences, with_names
+from gpureport.report.text.words import with_names
 from gpureport.spec.database import load_database
 from tests.make_report import EVIDENCE
 
@@ -55,14 +55,6 @@ def test_what_every_build_says_is_no_warning(report: Report) -> None:
 
     assert outputs(usual) == []
     assert outputs(f"{usual}ptxas warning : too many registers") == ["ptxas warning : too many registers"]
-
-
-def test_what_is_too_long_ends_with_a_sentence() -> None:
-    text = "It takes 4.81 µs. Then it waits for the one before."
-
-    assert whole_sentences(text, 80) == text
-    assert whole_sentences(text, 30) == "It takes 4.81 µs."
-    assert whole_sentences(text, 10) == "It takes …"
 
 
 def test_of_several_builds_the_row_tells_of_one_that_was_compared(report: Report) -> None:

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
-from gpureport.findings.verdicts import likely_level, log_error
+from gpureport.findings.verdicts import log_error
 from gpureport.records.columns import Curve
 from gpureport.records.curves import (
     MAIN_POSITIONS,
@@ -21,7 +21,6 @@ from gpureport.records.finding import Explanation, Finding
 from gpureport.records.prediction import PredictedPoint, Prediction
 from gpureport.records.report import Report
 from gpureport.report.grouping import grouped
-from gpureport.spec.models import Device
 
 T = TypeVar("T")
 
@@ -183,18 +182,6 @@ def is_certain_n90(n90: Finding | CurveFeature, curve: CurveRecords) -> bool:
     """
     value = n90.value if isinstance(n90, CurveFeature) else n90.observed or 0.0
     return is_certain(n90) and value >= (1 + _SHORT) * min(point.point.work_items for point in curve.points)
-
-
-def level_of(cliff: Finding | CurveFeature, curve: CurveRecords, device: Device) -> Level | None:
-    """Return the level of a cliff of *curve*; for an unpredicted transition the likely level, if there is one."""
-    if not cliff.level.is_unexplained:
-        return cliff.level
-    if isinstance(cliff, CurveFeature) or cliff.predicted is not None or cliff.observed is None:
-        return None  # predicted without a cache
-    prediction = curve.specification or curve.calibrated
-    items = max((point.point.work_items for point in curve.points), default=1)
-    likely = likely_level(cliff.observed, device, prediction.features if prediction else (), items)
-    return likely and likely[0]
 
 
 def curves(report: Report) -> tuple[CurveRecords, ...]:

@@ -1,9 +1,7 @@
 """Names, sentences and signs that all documents share."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from gpureport.findings.advice import FamilyAdvice
 from gpureport.records.curves import CurveFeature, SweepKey
@@ -12,7 +10,6 @@ from gpureport.records.report import Report, WorkloadInfo, described_families
 from gpureport.report.curves import Group
 from gpureport.text import listed, shorten, shortlist
 from gpureport.units import format_bytes, format_ratio, format_value
-from gpureport.workloads import all_workloads
 
 _POSITIONS = {
     "onset": "{level} cliff, onset",
@@ -33,6 +30,8 @@ _OF_A_TRANSITION = _POSITIONS | {
 """Positions of transitions that no cache causes."""
 TIMES = " \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
 _LONG_NAME = 72
+_FAMILIES = {"game_of_life": "Game of Life"}
+"""Names of families that are not those of their identifiers."""
 
 
 def feature_text(feature: CurveFeature | Finding) -> str:
@@ -44,7 +43,8 @@ def feature_text(feature: CurveFeature | Finding) -> str:
         named = level.is_unexplained or size is None
         name = str(level) if named else f"transition at {format_bytes(size)} ({level.name})"
         return _OF_A_TRANSITION[feature.position].format(level=name)
-    return _POSITIONS[feature.position].format(level=feature.level).removesuffix(" in device")
+    whole = feature.position == "plateau" and str(feature.level) == "device"
+    return "plateau" if whole else _POSITIONS[feature.position].format(level=feature.level)
 
 
 def best_sample(finding: Finding, unit: str = "") -> str:
@@ -95,41 +95,23 @@ def observed_head(report: Report) -> str:
 
 
 def kernel_name(report: Report, key: SweepKey | WorkloadInfo) -> str:
-    """Name a workload: its title without the axis of its sweep, then its identifier, ``Stream copy (copy)``.
+    """Name a workload: its title, then its identifier, ``Stream copy (copy)``.
 
     The title of one of several variants of a user's kernel ends with its identifier.
     """
     info = report.workloads.get(f"{key.family}/{key.variant}")
-    title = re.split(r" against |, shared by ", info.title)[0] if info else family_name(report, key.family)
-    if info and info.described and info.title != info.family_title:
-        return shorten(title, _LONG_NAME)
-    return f"{shorten(title, _LONG_NAME)} ({key.variant})"
+    title = shorten(info.title if info else family_name(report, key.family), _LONG_NAME)
+    return title if info and info.described and info.title != info.family_title else f"{title} ({key.variant})"
 
 
 def family_name(report: Report, family: str) -> str:
-    """Name a family by what its variants' titles share before a comma; or else by its identifier.
-
-    A user's kernel has the title of its description.
-    """
-    infos = report.workloads.values()
-    own = described_families(infos).get(family)
-    return own or _common_title(family, [info.title for info in infos if info.family == family])
+    """Name a family; one of a user's kernels has the title of its description."""
+    return family_title(family, described_families(report.workloads.values()))
 
 
 def family_title(family: str, own: Mapping[str, str]) -> str:
-    """Name a family of the present workloads as :func:`family_name` does; *own* are the titles of users' kernels."""
-    return own.get(family) or _present_title(family)
-
-
-@cache
-def _present_title(family: str) -> str:
-    return _common_title(family, [workload.title for workload in all_workloads() if workload.family == family])
-
-
-def _common_title(family: str, titles: Sequence[str]) -> str:
-    """Name a family by what *titles* of its variants share before a comma; or else by its identifier."""
-    heads = {re.split(r"[,:(]", title)[0].strip() for title in titles}
-    return heads.pop() if len(titles) > 1 and len(heads) == 1 else family.replace("_", " ").capitalize()
+    """Name a family; *own* are the titles of users' kernels."""
+    return own.get(family) or _FAMILIES.get(family) or family.replace("_", " ").capitalize()
 
 
 def any_of(shapes: Sequence[str]) -> str:
@@ -142,9 +124,3 @@ def set_of(advice: FamilyAdvice) -> str:
     pairs = zip(advice.shapes, advice.choices, strict=True)
     alternatives = ((shape, [each for each in choices if each != shape]) for shape, choices in pairs)
     return "; ".join(f"{shape} (or {any_of(equal)})" if equal else shape for shape, equal in alternatives)
-
-
-def whole_sentences(text: str, most: int) -> str:
-    """Return the first sentences of *text* that fit in *most* characters; a first sentence that is longer is cut."""
-    ends = [found.end() for found in re.finditer(r"[.!?](?=\s|$)", text) if found.end() <= most]
-    return shorten(text[: ends[-1]] if ends and len(text) > most else text, most)
