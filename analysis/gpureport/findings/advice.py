@@ -19,39 +19,37 @@ _Rate = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class ObservedShape:
-    """One shape, with its observed value in the sweep's metric."""
-
-    shape: str
-    value: float
-
-
-@dataclass(frozen=True)
 class VariantAdvice:
     """The shapes of one search.
 
     Attributes:
         name: the variant (and the sweep, if a variant has several searches).
-        unit: of the values: ``cells/s``, ``s``.
-        best: the fastest shape.
-        worst: the slowest.
+        unit: of the value: ``cells/s``, ``s``.
+        value: of the fastest shape.
         shares: rate of every shape / best rate.
         use: the best shape of the family's set for this variant.
-        ties: all shapes within :data:`WITHIN` of the best.
     """
 
     name: str
     unit: str
-    best: ObservedShape
-    worst: ObservedShape
+    value: float
     shares: Shares
     use: str
-    ties: tuple[str, ...]
+
+    @property
+    def worst(self) -> str:
+        """The slowest shape."""
+        return min(self.shares, key=lambda shape: self.shares[shape])
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """All shapes within :data:`WITHIN` of the best."""
+        return tuple(sorted((shape for shape, share in self.shares.items() if share >= 1 - WITHIN), key=_order))
 
     @property
     def gain(self) -> float:
         """Rate of the best shape / rate of the worst."""
-        return 1 / self.shares[self.worst.shape]
+        return 1 / self.shares[self.worst]
 
 
 @dataclass(frozen=True)
@@ -288,17 +286,13 @@ def _undistinguished(search: Observation, shares: Shares) -> dict[str, float]:
 
 
 def _variant(search: Observation, shares: Shares, chosen: tuple[str, ...], *, repeated: bool) -> VariantAdvice:
-    values = {shape_text(point.point): point.value for point in search.points}
-    best, worst = (choose(shares, key=lambda shape: shares[shape]) for choose in (max, min))
-    name = f"{search.key.variant}, {search.key.sweep.replace('_', ' ')}" if repeated else search.key.variant
+    values = [point.value for point in search.points]
     return VariantAdvice(
-        name=name,
+        name=f"{search.key.variant}, {search.key.sweep.replace('_', ' ')}" if repeated else search.key.variant,
         unit=search.metric.value_unit,
-        best=ObservedShape(best, values[best]),
-        worst=ObservedShape(worst, values[worst]),
+        value=max(values) if search.metric.kind == "rate" else min(values),
         shares=shares,
         use=max(chosen, key=lambda shape: shares.get(shape, 0.0)),
-        ties=tuple(sorted((shape for shape, share in shares.items() if share >= 1 - WITHIN), key=_order)),
     )
 
 

@@ -152,6 +152,12 @@ class Explanation(Record):
     factor: CompactPositive | None = None
     """Observed / predicted time, if the whole curve is off by about one factor."""
 
+    @property
+    def fitting(self) -> tuple[str, ...]:
+        """The hypotheses that explain the curve: one, two equally good ones, or none."""
+        names = {"explained": (self.hypothesis,), "ambiguous": (self.hypothesis, self.next_best), "unexplained": ()}
+        return tuple(filter(None, names[self.outcome]))
+
     def mentions(self, error: float | None) -> bool:
         """Return whether a hypothesis that leaves *error* is worth mentioning, although it may explain nothing."""
         return error is not None and error <= MENTIONED * self.base_error

@@ -95,14 +95,7 @@ def explained_table(explanations: Iterable[Explanation]) -> Table:
 
 def explanation_text(explanation: Explanation) -> str:
     """Return the statement of the hypothesis that explains a curve, or of two; empty if none does."""
-    first, second = statement(explanation.hypothesis), statement(explanation.next_best)
-    match explanation.outcome:
-        case "explained":
-            return first
-        case "ambiguous":
-            return f"{first}; or {second}" if second else first
-        case _:
-            return ""
+    return "; or ".join(map(statement, explanation.fitting))
 
 
 def tested_hypotheses(explanations: Iterable[Explanation]) -> tuple[tuple[str, str], ...]:
@@ -135,24 +128,15 @@ def _row(explanation: Explanation) -> tuple[str, ...]:
 
 def _confidence(explanation: Explanation) -> str:
     """Return the confidence that the explanation is closer than the prediction and, unless both fit, the next one."""
-    match explanation.outcome:
-        case "explained":
-            return format_percent(min(explanation.better_than_base, explanation.better_than_next))
-        case "ambiguous":
-            return format_percent(explanation.better_than_base)
-        case _:
-            return UNKNOWN
+    shares = (explanation.better_than_base, explanation.better_than_next)
+    compared = {"explained": shares, "ambiguous": shares[:1], "unexplained": ()}[explanation.outcome]
+    return format_percent(min(compared)) if compared else UNKNOWN
 
 
 def fitting(explanation: Explanation) -> str:
     """Name the hypotheses that explain a curve: one, two equally good ones, or none, with the closest if it helps."""
-    match explanation.outcome:
-        case "explained":
-            return explanation.hypothesis or UNKNOWN
-        case "ambiguous":
-            return f"{explanation.hypothesis} or {explanation.next_best}"
-        case _:
-            return f"none (closest: {explanation.hypothesis})" if remaining_error(explanation) else "none"
+    none = f"none (closest: {explanation.hypothesis})" if remaining_error(explanation) else "none"
+    return " or ".join(explanation.fitting) or none
 
 
 def remaining_error(explanation: Explanation) -> str:
