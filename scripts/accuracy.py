@@ -42,15 +42,10 @@ def row(results: Sequence[TargetResult], found: Iterable[Residual]) -> tuple[str
     """Return the cells of a target, with a result for each kind of prediction that it limits."""
     target, summary = results[0].target, results[0].summary
     lacking = f", unmatched {unmatched(summary)}" if unmatched(summary) else ""
-    reached = {result.kind: "{} ({})".format(*_joined(result)) for result in results}
+    cells = {result.kind: result_cells(result) for result in results}
+    reached = {kind: f"{error} ({' '.join(judged).strip()})" for kind, (error, *judged) in cells.items()}
     what, origin = f"{target.what}, {target.statistic}", constants(filter(target.concerns, found))
     return target.data, what, origin, f"{summary.n}{lacking}", *(reached.get(kind, "") for kind in BASES)
-
-
-def _joined(result: TargetResult) -> tuple[str, str]:
-    """Return the error; limit and result."""
-    error, *judged = result_cells(result)
-    return error, " ".join(judged).strip()
 
 
 def times_by_result(found: Iterable[Residual]) -> Iterator[tuple[str, ...]]:

@@ -289,7 +289,7 @@ def test_caches_that_keep_their_data_count_one_by_one_and_added_up(units: int, n
         (Level(name="L1"), STEP.onset * size, STEP.end * size) if named else None
     )
     assert str(shared[0]) == "L2"
-    assert units == 1 or likely_level(size, device, (), work_items=1) is None
+    assert units == 1 or likely_level(size, device, (), items=1) is None
 
 
 def test_tapers_of_different_levels_are_not_compared() -> None:

@@ -154,8 +154,11 @@ def one_size(curves: Iterable[Observation | Prediction]) -> OneSize | None:
     best = min(candidates, key=lambda each: (each.without, len(each.losing), each.worst), default=None)
     if best is None:
         return None
-    by_shape = {curve.key: _shape_losses(curve, best.size) for curve in every if curve.key in searches}
-    several = [ShapeLoss(key, shape, loss) for key, of in by_shape.items() if len(of) > 1 for shape, loss in of.items()]
+    several: list[ShapeLoss] = []
+    for curve in (each for each in every if each.key in searches):
+        of_shape = _relative_to_best(dict(_rates(curve)))
+        of_size = [ShapeLoss(curve.key, shape, loss) for shape, loss in of_shape.items() if prod(shape) == best.size]
+        several += of_size if len(of_size) > 1 else []
     worst = max(several, key=lambda each: each.loss, default=None)
     return replace(best, best_shape=_best_shape(several), worst_shape=worst)
 
@@ -164,9 +167,8 @@ def _unclear(
     size: int, searches: Mapping[SweepKey, Mapping[int, _Rate]], losses: Mapping[SweepKey, float]
 ) -> dict[SweepKey, float]:
     """Return the losses of *size* above :data:`WITHIN` that are not significant."""
-    plain = {
-        key: 1 - searches[key][size][0] / max(searches[key].values())[0] for key, loss in losses.items() if not loss
-    }
+    equal = ((key, searches[key]) for key, loss in losses.items() if not loss)
+    plain = {key: 1 - rates[size][0] / max(rates.values())[0] for key, rates in equal}
     return {key: loss for key, loss in plain.items() if loss > WITHIN}
 
 
@@ -180,10 +182,6 @@ def _best_shape(losses: Iterable[ShapeLoss]) -> BestShape | None:
         for of in by_shape.values()
     ]
     return max(found, key=lambda each: (each.suits, -each.most.loss, each.most.sides), default=None)
-
-
-def _shape_losses(curve: Observation | Prediction, size: int) -> dict[tuple[int, ...], float]:
-    return {shape: loss for shape, loss in _relative_to_best(dict(_rates(curve))).items() if prod(shape) == size}
 
 
 def _best_by_size(curve: Observation | Prediction) -> dict[int, _Rate]:

@@ -77,15 +77,11 @@ def _first_runs(
             return
         options = f"{workload.build_options(point.parameters)} ".lstrip()
         found = [key for key in left if f"{key[1]} ".startswith(options)]  # device and back end may add options
-        kernels = _kernels(workload, point) if found else set()
+        job = workload.job(point.parameters, np.random.default_rng(0)) if found else None
+        kernels = {dispatch.kernel for dispatch in job.dispatches} if job else set()
         for key in [key for key in found if kernels == {key[0]}]:
             left.remove(key)
             yield key, point
-
-
-def _kernels(workload: Workload, point: PointKey) -> set[str]:
-    job = workload.job(point.parameters, np.random.default_rng(0))
-    return {dispatch.kernel for dispatch in job.dispatches}
 
 
 def _compared(name: str, compilation: Compilation, code: MachineCode, point: PointKey, demand: Demand) -> CodeEvidence:

@@ -82,7 +82,7 @@ class _Context:
             return next(point for point in points if point.point.label == feature.level.name)
         if feature.position == "plateau":
             points = self._end_of(feature) or points
-        return min(points, key=lambda point: abs(log(point.value / feature.value)))
+        return min(points, key=lambda point: log_error(point.value, feature.value))
 
     def _end_of(self, plateau: CurveFeature) -> tuple[PredictedPoint, ...]:
         """Return the predicted points of the last two octaves of a plateau's working sets."""
@@ -177,16 +177,13 @@ def _above_ceiling(match: FeatureMatch, context: _Context) -> str | None:
     for point, model in context.observation.points.pairs(context.prediction.points):
         name, least_s = _hard_limit(model, context.device)
         is_case, rate = match.observed.position == "case", match.observed.value
-        same = match.observed.level.name == point.point.label if is_case else _near(point.value, rate)
+        near = log_error(point.value, rate) < log(AGREEMENT)
+        same = match.observed.level.name == point.point.label if is_case else near
         if least_s > ABOVE_CEILING * point.time_s and same:
             faster = f"At {point.point.label} it runs {least_s / point.time_s:.2f} times as fast as its {name} ceiling"
             wrong = "the ceiling, the count of work or the measurement is wrong"
             return f"{faster} allows at the listed clock: {wrong}."
     return None
-
-
-def _near(value: float, other: float) -> bool:
-    return abs(log(value / other)) < log(AGREEMENT)
 
 
 def _hard_limit(point: PredictedPoint, device: Device) -> tuple[str, float]:
@@ -264,7 +261,7 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
             return f"The {name}, with a transition range of {' to '.join(map(format_bytes, ends))}, may be the cause."
         if not context.device.caches:
             return "The device has no known caches."
-        cache = min(context.device.caches, key=lambda each: abs(log(feature.value / each.capacity_bytes)))
+        cache = min(context.device.caches, key=lambda each: log_error(feature.value, each.capacity_bytes))
         return f"No cache has such a capacity; the nearest is {cache.name} with {format_bytes(cache.capacity_bytes)}."
     near = feature.level.near
     size = cache.capacity_bytes / (cache.partitions if near else 1)
@@ -273,18 +270,16 @@ def _cliff(feature: CurveFeature, context: _Context) -> str:
     return f"{whole}; the {feature.position} {verb} {format_ratio(feature.value / size)} times the capacity."
 
 
-def likely_level(
-    size_bytes: float, device: Device, predicted: Iterable[CurveFeature], work_items: int
-) -> _Range | None:
+def likely_level(size_bytes: float, device: Device, predicted: Iterable[CurveFeature], items: int) -> _Range | None:
     """Return the level whose transition range covers the working set of an observed cliff, and that range.
 
     Ranges are those of the curve's predicted cliffs, of shared caches, and of compute units' caches that keep their
-    data from dispatch to dispatch (one of them, and the sum of those that at most *work_items* use). Either end may be
+    data from dispatch to dispatch (one of them, and the sum of those that so many work-*items* use). Either end may be
     off by a factor of :data:`AGREEMENT`. Of several levels, the one whose range has the nearest middle is returned.
     """
-    ranges = [*_predicted_ranges(predicted), *_cache_ranges(device, min(device.compute_units, work_items))]
+    ranges = [*_predicted_ranges(predicted), *_cache_ranges(device, min(device.compute_units, items))]
     covering = [r for r in ranges if r[1] / AGREEMENT <= size_bytes <= r[2] * AGREEMENT]
-    return min(covering, key=lambda r: abs(log(size_bytes**2 / (r[1] * r[2]))), default=None)
+    return min(covering, key=lambda r: log_error(size_bytes**2, r[1] * r[2]), default=None)
 
 
 def _predicted_ranges(predicted: Iterable[CurveFeature]) -> Iterator[_Range]:
